@@ -1,0 +1,1 @@
+"""Night to branch: consolidation as a reviewable diff."""

@@ -1,0 +1,1 @@
+"""Who thinks: values in, values out."""

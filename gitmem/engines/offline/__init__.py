@@ -1,0 +1,32 @@
+"""The engine that is always there: rules over prose. No key, no network, deterministic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gitmem.engines.engine import Considered, ExtractInput
+from gitmem.memory.change import Change, Header
+
+
+class OfflineEngine:
+    """Takes what people plainly state; few and right rather than many."""
+
+    name = "offline"
+
+    def extract(self, given: ExtractInput) -> tuple[Change, ...]:
+        """Proposes memories; see `gitmem.engines.offline.extract.extract`."""
+        from gitmem.engines.offline.extract import extract
+
+        return extract(given)
+
+    def explain(self, given: ExtractInput) -> tuple[Considered, ...]:
+        """Tells what was considered and why it was kept or refused."""
+        from gitmem.engines.offline.extract import explain
+
+        return explain(given)
+
+    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        """Picks the memories that fit a query; see `gitmem.engines.offline.select.select`."""
+        from gitmem.engines.offline.select import select
+
+        return select(query, headers, limit)

@@ -1,0 +1,1 @@
+"""Commit to memory: what a session taught."""

@@ -1,0 +1,1 @@
+"""What may be stored: paths, secrets, exclusions, safe text."""

@@ -1,0 +1,231 @@
+"""Claims: the unit that is merged, accounted for and blamed.
+
+A claim is a top-level block, or a top-level list item with its children, of the CommonMark parse of a
+body; a fence, a table and a heading are one block each; Why and How are claims of their own. Its identity
+is the SHA-256 of its normal form, so that re-wrapping, another list marker or a dispute mark do not make
+a new claim of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+HASH_LENGTH = 12
+DISPUTE_LENGTH = 8
+
+_BLANK = " \t\r\n"
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")  # the parser's own idea of a line
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_MARKER = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
+_DISPUTE = re.compile(r"[ \t]*\*\(disputed ([0-9a-f]{8})\)\*[ \t]*$")
+_TAGGED = re.compile(r"^ {0,3}\*\*(?:Why|How(?: to apply)?)\b[^*\n]{0,40}\*\*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim as it stands in a body.
+
+    Attributes:
+        text: its lines, exactly, without the last line end; never blank.
+        lead: what stands between it and the claim before (blank lines), exactly.
+        key: normal form that the identity is taken over.
+        ordinal: 0 for the first claim with this key in the body, 1 for its first repeat, ….
+        item: whether it is a list item.
+    """
+
+    text: str
+    lead: str
+    key: str
+    ordinal: int = 0
+    item: bool = False
+
+    @property
+    def id(self) -> str:
+        """64 hexadecimal digits of the identity."""
+        return claim_id(self.key, self.ordinal)
+
+    @property
+    def short(self) -> str:
+        """The 12 digits that name it after a `#`."""
+        return self.id[:HASH_LENGTH]
+
+    @property
+    def dispute(self) -> str:
+        """8 digits of the base claim that it is disputed against, or empty."""
+        return dispute_of(self.text)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body cut into claims; `"".join` of leads and texts plus `tail` gives it back."""
+
+    claims: tuple[Claim, ...]
+    tail: str
+
+    def render(self) -> str:
+        """The body, byte for byte as it was read."""
+        return "".join(c.lead + c.text for c in self.claims) + self.tail
+
+
+def claim_id(key: str, ordinal: int = 0) -> str:
+    """SHA-256 of a normal form, with the ordinal for repeats."""
+    data = key if ordinal == 0 else f"{key}\0{ordinal}"
+    return hashlib.sha256(data.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def dispute_of(text: str) -> str:
+    """The digits of a dispute mark at the end of a claim, or empty."""
+    match = _DISPUTE.search(text)
+    return match.group(1) if match else ""
+
+
+def with_dispute(text: str, mark: str) -> str:
+    """The claim with this dispute mark, in place of any it had; an empty mark takes it off."""
+    bare = _DISPUTE.sub("", text).rstrip(_BLANK)
+    if not mark or not bare:
+        return bare
+    marked = f"{bare} *(disputed {mark})*"
+    whole, before = parse_body(marked).claims, parse_body(bare).claims
+    if [c.key for c in whole] == [c.key for c in before]:
+        return marked
+    # On the last line of a fence, a table or an underlined heading the mark would change the block.
+    return f"{bare}\n\n*(disputed {mark})*"
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    # Inline text does not matter to where blocks begin and end, and costs most of the time.
+    parser.core.ruler.disable("inline")
+    return parser
+
+
+def parse_body(body: str) -> Body:
+    """Cuts a body into claims.
+
+    Args:
+        body: markdown with any line ends; undecodable bytes as surrogates.
+
+    Returns:
+        Claims in order; text that is no block of its own (a link definition) is a claim too, so that
+        nothing in a body lies outside of all claims but blank lines.
+    """
+    lines = _LINE.findall(body)
+    offsets = list(accumulate((len(line) for line in lines), initial=0))
+    starts = _starts(lines)
+    claims: list[Claim] = []
+    seen: Counter[str] = Counter()
+    cursor = 0
+    for number, (start, item) in enumerate(starts):
+        stop = starts[number + 1][0] if number + 1 < len(starts) else len(lines)
+        while stop > start + 1 and not lines[stop - 1].strip(_BLANK):
+            stop -= 1
+        text = body[offsets[start] : offsets[stop]].rstrip("\r\n")
+        key = normal_form(text, item)
+        claims.append(Claim(text, body[cursor : offsets[start]], key, seen[key], item))
+        seen[key] += 1
+        cursor = offsets[start] + len(text)
+    return Body(_joined_marks(claims), body[cursor:])
+
+
+def _joined_marks(claims: list[Claim]) -> tuple[Claim, ...]:
+    """A dispute mark in a paragraph of its own belongs to the block before it."""
+    joined: list[Claim] = []
+    for claim in claims:
+        if joined and not claim.key and dispute_of(claim.text):
+            last = joined[-1]
+            joined[-1] = replace(last, text=last.text + claim.lead + claim.text)
+        else:
+            joined.append(claim)
+    return tuple(joined)
+
+
+def _starts(lines: list[str]) -> list[tuple[int, bool]]:
+    """First line of every claim and whether it is a list item."""
+    found: dict[int, bool] = {}
+    covered = [False] * len(lines)
+    for token in _parser().parse("".join(lines)):
+        if token.map is None:
+            continue
+        first, last = token.map
+        if token.level == 0:
+            for number in range(first, min(last, len(lines))):
+                covered[number] = True
+            if token.type not in ("bullet_list_open", "ordered_list_open"):
+                found[first] = False
+                if token.type == "paragraph_open":
+                    for number in range(first + 1, last):
+                        if _TAGGED.match(lines[number]):
+                            found[number] = False
+        elif token.level == 1 and token.type == "list_item_open":
+            found[first] = True
+    gap = False
+    for number, line in enumerate(lines):
+        loose = not covered[number] and bool(line.strip(_BLANK))
+        if loose and not gap:
+            found.setdefault(number, False)
+        gap = loose
+    return sorted(found.items())
+
+
+def normal_form(text: str, item: bool) -> str:
+    """What a claim's identity is taken over.
+
+    NFC; the list marker and a dispute mark are dropped; white space is collapsed outside fences, where
+    lines are kept as they are, less the indentation of a list item.
+    """
+    text = _DISPUTE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    indent = 0
+    marker = _MARKER.match(text) if item else None
+    if marker:
+        indent = len(marker.group(0))
+        text = " " * indent + text[indent:]
+    parts: list[str] = []
+    prose: list[str] = []
+    code: list[str] = []
+    fence = info = ""
+
+    def flush() -> None:
+        collapsed = " ".join(" ".join(prose).split())
+        prose.clear()
+        if collapsed:
+            parts.append(collapsed)
+
+    for line in text.split("\n"):
+        bare = line[min(indent, len(line) - len(line.lstrip(" "))) :]
+        match = _FENCE.match(bare)
+        if fence and match and match.group(1).startswith(fence) and not match.group(2).strip():
+            parts.append("\n".join(["```" + info, *code, "```"]))
+            fence = ""
+        elif fence:
+            code.append(bare.rstrip())
+        elif match and not (match.group(1)[0] == "`" and "`" in match.group(2)):
+            flush()
+            fence, info, code = match.group(1), match.group(2).strip(), []
+        else:
+            prose.append(bare)
+    if fence:
+        # A fence that the end of the text closes is the same block as one closed by hand.
+        while code and not code[-1]:
+            code.pop()
+        parts.append("\n".join(["```" + info, *code, "```"]))
+    flush()
+    return unicodedata.normalize("NFC", "\n".join(parts))
+
+
+def claims_of(file: str, texts: Iterable[Claim]) -> dict[str, Claim]:
+    """Names claims as `<file>#<12 hex>`."""
+    return {f"{file}#{claim.short}": claim for claim in texts}

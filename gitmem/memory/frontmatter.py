@@ -1,0 +1,262 @@
+"""Frontmatter as found in the wild: both layouts, order and bytes kept where nothing was changed.
+
+About one real file in twenty is not valid YAML (an unquoted `: ` in a description), so a block is cut into
+fields line by line, and YAML is only asked about values that a plain reading could get wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+Value = str | tuple[str, ...]
+
+MAX_LINES = 200
+"""A block is looked for in this many lines; clients read 30 (design.md section 4)."""
+
+NESTED = "metadata"
+
+_KEY = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*\r?\n?$")
+_CHILD = re.compile(r"^[ \t]+([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*\r?\n?$")
+_PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
+_ODD = ("[", "{", "'", '"', "|", ">", "&", "*", "!", "%", "@", "`", "- ", "? ")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One key with the lines that belong to it.
+
+    Attributes:
+        key: the key without the `metadata.` in front; empty for comments, blank lines and the
+            `metadata:` line itself.
+        nested: whether it stands under `metadata:`.
+        raw: its lines, exactly, with line ends.
+    """
+
+    key: str
+    nested: bool
+    raw: str
+
+    @property
+    def value(self) -> Value:
+        """A string, or a tuple of strings for a list; nested structures as their raw text."""
+        return _value(self.raw)
+
+
+@dataclass(frozen=True)
+class Frontmatter:
+    """A block between two `---` lines; `opening + raws + closing` gives it back."""
+
+    opening: str
+    fields: tuple[Field, ...]
+    closing: str
+
+    def render(self) -> str:
+        """The block, byte for byte where nothing was changed."""
+        return self.opening + "".join(f.raw for f in self.fields) + self.closing
+
+    def field(self, key: str) -> Field | None:
+        """The field of a key: the top-level one where a key stands in both places and has a value."""
+        found = [f for f in self.fields if f.key == key]
+        found.sort(key=lambda f: (not f.value, f.nested))
+        return found[0] if found else None
+
+    def text(self, key: str) -> str:
+        """The value of a key as one string; empty where it is absent."""
+        found = self.field(key)
+        if found is None:
+            return ""
+        value = found.value
+        return value if isinstance(value, str) else ", ".join(value)
+
+    def keys(self) -> tuple[str, ...]:
+        """Keys in order, each once."""
+        return tuple(dict.fromkeys(f.key for f in self.fields if f.key))
+
+    def with_value(self, key: str, value: Value) -> Frontmatter:
+        """Sets a key where it stands, else at the end of its part; other bytes stay."""
+        old = self.field(key)
+        if old is not None and old.value == value:
+            return self
+        nested = old.nested if old else False
+        return self.with_field(Field(key, nested, render_field(key, value, nested)))
+
+    def with_field(self, field: Field) -> Frontmatter:
+        """Puts a field where its key stands, in that one's nesting, else at the end."""
+        old = self.field(field.key)
+        if old is not None:
+            field = _nest(field, old.nested)
+            return replace(self, fields=tuple(field if f is old else f for f in self.fields))
+        return replace(self, fields=(*self.fields, _nest(field, False)))
+
+    def without(self, key: str) -> Frontmatter:
+        """Takes a key out."""
+        return replace(self, fields=tuple(f for f in self.fields if f.key != key))
+
+    def layout(self) -> tuple[tuple[str, bool], ...]:
+        """Order and nesting of the keys."""
+        return tuple((f.key, f.nested) for f in self.fields)
+
+
+def split(text: str) -> tuple[Frontmatter | None, str]:
+    """Cuts a file into its frontmatter and body.
+
+    Args:
+        text: the whole file; a byte order mark in front is kept.
+
+    Returns:
+        The block, or None where the file does not begin with one that is closed; and the body.
+    """
+    lines = text.split("\n", MAX_LINES + 1)
+    if lines[0].lstrip("\ufeff").rstrip() != "---":
+        return None, text
+    for number in range(1, min(len(lines), MAX_LINES + 1)):
+        if lines[number].rstrip() in ("---", "..."):
+            break
+    else:
+        return None, text
+    inner = [line + "\n" for line in lines[1:number]]
+    if not _looks_like_fields(inner):
+        return None, text
+    opening = lines[0] + "\n"
+    end = sum(len(line) + 1 for line in lines[: number + 1])
+    closing = text[len(opening) + sum(map(len, inner)) : end]
+    return Frontmatter(opening, _fields(inner), closing), text[end:]
+
+
+def new(name: str, description: str, type: str) -> Frontmatter:
+    """The block of a memory that gitmem writes itself, in the layout of current clients."""
+    fields = (
+        Field("name", False, render_field("name", name, False)),
+        Field("description", False, render_field("description", description, False)),
+        Field("", False, f"{NESTED}:\n"),
+        Field("type", True, render_field("type", type, True)),
+    )
+    return Frontmatter("---\n", fields, "---\n")
+
+
+def render_field(key: str, value: Value, nested: bool) -> str:
+    """One field as a line of YAML, quoted where a plain scalar would be read otherwise."""
+    indent = "  " if nested else ""
+    shown = _scalar(value) if isinstance(value, str) else "[" + ", ".join(map(_item, value)) + "]"
+    return f"{indent}{key}: {shown}".rstrip() + "\n"
+
+
+def yaml_problem(block: Frontmatter) -> str:
+    """Why the block is not plain YAML: a syntax error, an anchor, an alias or a tag; empty if it is."""
+    import yaml
+
+    try:
+        for event in yaml.parse("".join(f.raw for f in block.fields), Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+                return "anchors and aliases are not read"
+            if getattr(event, "tag", None):
+                return "tags are not read"
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 2}" if mark is not None else ""
+        return f"not valid YAML{where}: {getattr(error, 'problem', None) or 'unreadable'}"
+    return ""
+
+
+def _looks_like_fields(lines: list[str]) -> bool:
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), None)
+    return first is None or bool(_KEY.match(first))
+
+
+def _fields(lines: list[str]) -> tuple[Field, ...]:
+    fields: list[Field] = []
+    nested = False
+    for line in lines:
+        top = _KEY.match(line)
+        child = _CHILD.match(line) if nested else None
+        if top:
+            nested = top.group(1) == NESTED and not top.group(2)
+            fields.append(Field("" if nested else top.group(1), False, line))
+        elif child and _depth(line) <= _section_depth(fields, line):
+            fields.append(Field(child.group(1), True, line))
+        elif fields and line.strip() and not (line.startswith("#")):
+            last = fields[-1]
+            fields[-1] = replace(last, raw=last.raw + line)
+        else:
+            fields.append(Field("", nested, line))
+    return tuple(fields)
+
+
+def _section_depth(fields: list[Field], line: str) -> int:
+    """Indentation of the keys under `metadata:`; deeper lines belong to the key above them."""
+    for field in reversed(fields):
+        if field.nested and field.key:
+            return _depth(field.raw)
+        if not field.nested:
+            break
+    return _depth(line)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
+def _value(raw: str) -> Value:
+    first, _, rest = raw.partition("\n")
+    match = _KEY.match(first.strip(" \t") + "\n")
+    plain = (match.group(2) or "") if match else first.strip()
+    if not rest.strip() and (not plain or (_PLAIN.match(plain) and not plain.startswith(_ODD))):
+        return plain
+    loaded = _load(raw)
+    if loaded is not None:
+        return loaded
+    text = " ".join([plain, *rest.split()]).strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text
+
+
+def _load(raw: str) -> Value | None:
+    """Reads one field with YAML, all scalars as strings; None where YAML refuses it."""
+    import yaml
+
+    lines = raw.split("\n")
+    depth = _depth(lines[0])
+    dedented = "\n".join(line[min(depth, _depth(line)) :] for line in lines)
+    try:
+        for event in yaml.parse(dedented, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent) or any(
+                getattr(event, k, None) for k in ("anchor", "tag")
+            ):
+                return None
+        loaded = yaml.load(dedented, Loader=yaml.BaseLoader)  # noqa: S506 - strings, lists and dicts only
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    value = next(iter(loaded.values())) if isinstance(loaded, dict) and len(loaded) == 1 else None
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    return None
+
+
+def _scalar(value: str) -> str:
+    value = " ".join(value.split())
+    reserved = value.lower() in ("", "null", "~", "true", "false", "yes", "no", "on", "off")
+    if _PLAIN.match(value) and not value.endswith(":") and not reserved and not _number_like(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if value else ""
+
+
+def _item(value: str) -> str:
+    shown = _scalar(value)
+    return f'"{shown}"' if shown == value and any(c in value for c in ",[]{}") else shown or '""'
+
+
+def _number_like(value: str) -> bool:
+    return bool(re.fullmatch(r"[-+.\d][\d_.,:eExXoO+-]*[a-fA-F\d]*", value))
+
+
+def _nest(field: Field, nested: bool) -> Field:
+    if field.nested == nested:
+        return field
+    depth = _depth(field.raw)
+    lines = field.raw.splitlines(keepends=True)
+    shifted = ["  " + line if nested else line[min(depth, _depth(line)) :] for line in lines]
+    return Field(field.key, nested, "".join(shifted))

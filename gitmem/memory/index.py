@@ -1,0 +1,212 @@
+"""The index `MEMORY.md`: one line a memory, always in the agent's context; a cache that can be rebuilt."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from gitmem.memory.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES
+from gitmem.memory.sequence import merge_keys
+
+INDEX = "MEMORY.md"
+
+_ENTRY = re.compile(r"^\s{0,3}[-*+]\s+.*?\[[^\]]*\]\(<?([^)>\s]+)>?\)")
+_BARE = re.compile(r"^\s{0,3}[-*+]\s+`?([\w][\w.-]*\.md)`?\b")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One line of the index with the indented lines under it.
+
+    Attributes:
+        key: `>file.md` for an entry, else the line's own text (with a number for repeats).
+        target: file that an entry links to; empty for headings, prose and blank lines.
+        text: the lines, exactly, with line ends.
+        gap: blank lines after them.
+    """
+
+    key: str
+    target: str
+    text: str
+    gap: str = ""
+
+
+def parse(text: str) -> tuple[Unit, ...]:
+    """Cuts an index into units; joining their texts and gaps gives it back.
+
+    Blank lines at the very beginning are the gap of a unit with an empty key and text.
+    """
+    units: list[Unit] = []
+    seen: Counter[str] = Counter()
+    for line in _LINE.findall(text):
+        last = units[-1] if units else Unit("", "", "")
+        if not line.strip():
+            units[-1:] = [replace(last, gap=last.gap + line)]
+        elif last.target and not last.gap and line[:1] in " \t":
+            units[-1] = replace(last, text=last.text + line)
+        else:
+            target = _target(line)
+            key = f">{target}" if target else line.strip()
+            seen[key] += 1
+            units.append(Unit(key if seen[key] == 1 else f"{key}\0{seen[key]}", target, line))
+    return tuple(units)
+
+
+def targets(text: str) -> tuple[str, ...]:
+    """Files that the index links to, in order, each once."""
+    return tuple(dict.fromkeys(unit.target for unit in parse(text) if unit.target))
+
+
+def entry(name: str, file: str, description: str) -> str:
+    """One index line of about 150 characters."""
+    title = name.replace("[", "(").replace("]", ")").strip() or file
+    hook = " ".join(description.split())
+    line = f"- [{title}]({file})" + (f" — {hook}" if hook else "")
+    if len(line) > ENTRY_CHARS:
+        line = line[: ENTRY_CHARS - 1].rsplit(" ", 1)[0].rstrip(" ,;:—") + "…"
+    return line + "\n"
+
+
+def with_entry(text: str, file: str, line: str) -> str:
+    """The index with this entry for a file: in place of the one it has, else after the last entry."""
+    units = list(parse(_closed(text)))
+    found = [number for number, unit in enumerate(units) if unit.target == file]
+    if found:
+        units[found[0]] = replace(units[found[0]], text=line)
+        return _render(units)
+    last = max((number for number, unit in enumerate(units) if unit.target), default=len(units) - 1)
+    if last >= 0:
+        before = units[last]
+        gap = "" if before.target or before.gap or not before.text else "\n"
+        units[last] = replace(before, gap=gap if before.target else before.gap + gap)
+        after = before.gap if before.target else ""
+        units.insert(last + 1, Unit(f">{file}", file, line, after))
+    else:
+        units.append(Unit(f">{file}", file, line))
+    return _render(units)
+
+
+def without_entry(text: str, file: str) -> str:
+    """The index without any entry for a file; the blank lines around it stay."""
+    units: list[Unit] = []
+    for unit in parse(text):
+        if unit.target != file:
+            units.append(unit)
+        elif units and not units[-1].gap:
+            units[-1] = replace(units[-1], gap=unit.gap)
+    return _render(units)
+
+
+def merge(base: str, ours: str, theirs: str) -> str:
+    """Merges three indexes entry by entry, keyed by link target; symmetric in the sides.
+
+    Entries keep the base's order, new ones stand sorted by target; an entry that both sides wrote
+    differently takes the smaller text (the memory itself holds the claims); prose and headings are units
+    of their own, so none is lost.
+    """
+    if ours == theirs or base == theirs:
+        return ours
+    if base == ours:
+        return theirs
+    sides = [{unit.key: unit for unit in parse(_closed(text))} for text in (base, ours, theirs)]
+    order = merge_keys([tuple(key for key in side if key) for side in sides], lambda _: frozenset())
+    keys = ["", *_sorted_additions(order.keys, frozenset(sides[0]))]
+    return "".join(_merged_unit(*[side.get(key) for side in sides]) for key in keys)
+
+
+def reconcile(text: str, added: Mapping[str, str], removed: Iterable[str]) -> str:
+    """Brings an index in line with a write.
+
+    Args:
+        text: the index as it is.
+        added: file to entry line for memories that are new; one that has an entry keeps it.
+        removed: files that are gone.
+    """
+    known = frozenset(targets(text))
+    for file in removed:
+        text = without_entry(text, file)
+    for file in sorted(added):
+        if file not in known:
+            text = with_entry(text, file, added[file])
+    return text
+
+
+def as_loaded(text: str, times: Mapping[str, int] | None = None) -> str:
+    """The index as an agent gets it: within 200 lines and 25,000 bytes, the oldest entries left out first.
+
+    Args:
+        text: the complete index.
+        times: file to author time (epoch seconds); files without one count as oldest.
+
+    Returns:
+        The text unchanged where it fits, else cut, with a warning that names what was left out.
+    """
+    if _fits(text):
+        return text
+    ages = times or {}
+    units = list(parse(text))
+    oldest = sorted(
+        (unit for unit in units if unit.target), key=lambda unit: (ages.get(unit.target, 0), unit.target)
+    )
+    left_out: list[str] = []
+    for unit in oldest:
+        left_out.append(unit.target)
+        units.remove(unit)
+        shown = _render(units) + _warning(left_out)
+        if _fits(shown):
+            return shown
+    kept = _render(units).splitlines(keepends=True)
+    while kept and not _fits("".join(kept) + _warning(left_out)):
+        kept.pop()
+    return "".join(kept) + _warning(left_out)
+
+
+def _fits(text: str) -> bool:
+    return text.count("\n") <= INDEX_LINES and len(text.encode("utf-8", "surrogateescape")) <= INDEX_BYTES
+
+
+def _warning(left_out: list[str]) -> str:
+    names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
+    return f"\n> The index is over its limit; {len(left_out)} oldest entries are not shown: {names}\n"
+
+
+def _target(line: str) -> str:
+    match = _ENTRY.match(line) or _BARE.match(line)
+    if match is None:
+        return ""
+    target = unquote(match.group(1)).split("#", 1)[0].removeprefix("./")
+    return target if target.endswith(".md") and "://" not in target else ""
+
+
+def _closed(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _sorted_additions(keys: tuple[str, ...], old: frozenset[str]) -> list[str]:
+    """Sorts each run of new entries by target."""
+    ordered: list[str] = []
+    run: list[str] = []
+    for key in keys:
+        if key not in old and key.startswith(">"):
+            run.append(key)
+            continue
+        ordered += [*sorted(run), key]
+        run = []
+    return ordered + sorted(run)
+
+
+def _merged_unit(base: Unit | None, ours: Unit | None, theirs: Unit | None) -> str:
+    sides = [unit for unit in (ours, theirs) if unit]
+    if not sides:
+        return ""
+    changed = [unit.text for unit in sides if base is None or unit.text != base.text]
+    spaced = [unit.gap for unit in sides if base is None or unit.gap != base.gap]
+    return min(changed or [sides[0].text]) + max(spaced or [sides[0].gap])
+
+
+def _render(units: Iterable[Unit]) -> str:
+    return "".join(unit.text + unit.gap for unit in units)

@@ -1,0 +1,106 @@
+"""A memory: one fact, one markdown file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from gitmem.memory import frontmatter
+from gitmem.memory.change import TYPES
+from gitmem.memory.claim import Body, Claim, claim_id, normal_form, parse_body
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.frontmatter import Frontmatter
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One file as read; `render` gives its bytes back.
+
+    Attributes:
+        path: where it stands, relative to the root of a tree or of an agent's folder.
+        front: its frontmatter, None where it has none.
+        body: everything after the frontmatter.
+    """
+
+    path: str
+    front: Frontmatter | None
+    body: str
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """The `name` key, else the file's stem."""
+        return (self.front.text("name") if self.front else "") or PurePosixPath(self.path).stem
+
+    @property
+    def description(self) -> str:
+        """The `description` key, or empty."""
+        return self.front.text("description") if self.front else ""
+
+    @property
+    def type(self) -> str:
+        """One of the four types; `project` where the file names none or another."""
+        named = self.front.text("type").lower() if self.front else ""
+        return named if named in TYPES else "project"
+
+    @cached_property
+    def parsed(self) -> Body:
+        """The body cut into claims."""
+        return parse_body(self.body)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Claims of the body in order, then the description as one."""
+        described = description_claim(self.description)
+        return (*self.parsed.claims, *([described] if described else []))
+
+    def render(self) -> bytes:
+        """The file's bytes."""
+        return encode((self.front.render() if self.front else "") + self.body)
+
+
+def parse(path: str, data: bytes) -> Memory:
+    """Reads a memory file; never fails.
+
+    Args:
+        path: its path, for the name of files without frontmatter.
+        data: its bytes; those that are not UTF-8 survive as surrogates.
+    """
+    front, body = frontmatter.split(decode(data))
+    return Memory(path, front, body)
+
+
+def problems(memory: Memory) -> tuple[str, ...]:
+    """What a reader of this file would stumble over, each as a phrase for a person."""
+    found = []
+    try:
+        memory.render().decode("utf-8")
+    except UnicodeDecodeError as error:
+        found.append(f"not UTF-8 at byte {error.start}")
+    if memory.front is None:
+        found.append("no frontmatter")
+    else:
+        trouble = frontmatter.yaml_problem(memory.front)
+        if trouble:
+            found.append(trouble)
+        named = memory.front.text("type")
+        if named.lower() not in TYPES:
+            found.append(f"unknown type {named!r}" if named else "no type")
+    return tuple(found)
+
+
+def description_claim(description: str) -> Claim | None:
+    """The description as a claim; None where there is none."""
+    key = normal_form(description, item=False)
+    return Claim(description, "", key) if key else None
+
+
+def create(name: str, description: str, type: str, body: str, file: str) -> Memory:
+    """A new memory in the layout of current clients, its body ending in one newline."""
+    return Memory(file, frontmatter.new(name, description, type), "\n" + body.strip() + "\n")
+
+
+def key_id(text: str) -> str:
+    """Identity of a text as a claim of its own."""
+    return claim_id(normal_form(text, item=False))

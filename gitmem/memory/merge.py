@@ -1,0 +1,269 @@
+"""The one merge of gitmem: three trees in, one tree out, no claim lost.
+
+It serves sync, snapshots, dreams, live directories and git's own merge alike. It reads three mappings of
+path to bytes and nothing else: no git, no clock, no order of the sides. A caller may leave out paths that
+are equal in all three.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+
+from gitmem.memory import index, tombstone
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.memory import Memory, parse
+from gitmem.memory.merge_memory import Buried, merge_memory, nothing_buried
+from gitmem.memory.sequence import merge_keys
+
+Files = Mapping[str, bytes]
+
+_LOG = re.compile(r"(?:^|/)logs/\d{4}/\d{2}/[^/]+$")
+_SUBFOLDER = re.compile(r"(?<=/)(?:logs/\d{4}/\d{2}|archive/[0-9a-f]{2})/(?=[^/]+$)")
+
+SPLIT_DIGITS = 6
+"""Hexadecimal digits of the content that name a file which had to make way."""
+
+
+@dataclass(frozen=True)
+class MergedTree:
+    """A merged tree.
+
+    Attributes:
+        files: path to content, for the paths that were given (and those that had to be split off).
+        buried: (path, text) of claims that a tombstone took from the other side's edit.
+        split: paths of files that moved aside because two different ones wanted one path.
+    """
+
+    files: dict[str, bytes]
+    buried: tuple[tuple[str, str], ...] = ()
+    split: tuple[str, ...] = ()
+
+
+def merge_trees(base: Files, ours: Files, theirs: Files) -> MergedTree:
+    """Merges two trees that started from a third.
+
+    Args:
+        base, ours, theirs: path (as in the tree of a memory ref, or inside one agent's folder) to content.
+
+    Returns:
+        The merged tree. Same heads give the same tree whichever is ours; merging again changes nothing;
+        any order of merges gives the same set of claims.
+    """
+    if ours == theirs:
+        return MergedTree(dict(ours))
+    merge = _Merge(base, ours, theirs)
+    return merge.run()
+
+
+class _Merge:
+    """One run: collects what `merge_trees` returns."""
+
+    def __init__(self, base: Files, ours: Files, theirs: Files) -> None:
+        self.sides = (base, ours, theirs)
+        self.files: dict[str, bytes] = {}
+        self.lost: list[tuple[str, str]] = []
+        self.split: list[str] = []
+
+    def run(self) -> MergedTree:
+        base, ours, theirs = self.sides
+        moved = self._moves()
+        taken = {path for move in moved for path in move[:3] if path}
+        for old, here, there, target in moved:
+            self._memory(target, base[old], ours[here or old], theirs[there or old])
+        for path in sorted({*base, *ours, *theirs} - taken):
+            self._path(path, base.get(path), ours.get(path), theirs.get(path))
+        return MergedTree(self.files, tuple(self.lost), tuple(self.split))
+
+    def _path(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
+        if ours == theirs or base == theirs:
+            merged = ours
+        elif base == ours:
+            merged = theirs
+        elif kind(path) == "memory":
+            self._memory(path, base, ours, theirs)
+            return
+        else:
+            merged = self._other(path, base, ours, theirs)
+        if merged is not None:
+            self._forgotten(path, merged, ours, theirs)
+
+    def _forgotten(self, path: str, merged: bytes, ours: bytes | None, theirs: bytes | None) -> None:
+        """A file that one side alone has stays, unless the other side forgot all that it says."""
+        absent = [number for number, side in ((1, ours), (2, theirs)) if side is None]
+        if kind(path) == "memory" and absent:
+            claims = parse(path, merged).parsed.claims
+            is_buried = self._buried(path, absent[0])
+            if claims and all(is_buried(claim.key) for claim in claims):
+                self.lost += [(path, claim.text) for claim in claims]
+                return
+        self.files[path] = merged
+
+    def _memory(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
+        if ours is None or theirs is None:
+            self._deleted_or_edited(path, base, ours, theirs)
+            return
+        if ours == theirs or base == theirs:
+            self._put(path, ours)
+            return
+        if base == ours:
+            self._put(path, theirs)
+            return
+        one, other = parse(path, ours), parse(path, theirs)
+        if base is None and one.name != other.name:
+            self._split(path, ours, theirs)
+            return
+        before = Memory(path, None, "") if base is None else parse(path, base)
+        merged = merge_memory(before, one, other, path, (self._buried(path, 1), self._buried(path, 2)))
+        if merged.memory is None:
+            self._split(path, ours, theirs)
+            return
+        self.lost += [(path, text) for text in merged.buried]
+        self._put(path, merged.memory.render())
+
+    def _deleted_or_edited(
+        self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None
+    ) -> None:
+        """A bare deletion loses to an edit; a forgotten memory stays gone, and the edit is listed."""
+        edited = ours if theirs is None else theirs
+        if edited is None:
+            return
+        is_buried = self._buried(path, 1 if ours is None else 2)
+        before = parse(path, base).parsed.claims if base is not None else ()
+        if before and all(is_buried(claim.key) for claim in before):
+            self.lost += [(path, claim.text) for claim in parse(path, edited).parsed.claims]
+            return
+        self._put(path, edited)
+
+    def _other(
+        self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None
+    ) -> bytes | None:
+        """Index, tombstones, logs and host files that both sides changed."""
+        if ours is None or theirs is None:
+            return theirs if ours is None else ours
+        texts = [decode(data or b"") for data in (base, ours, theirs)]
+        what = kind(path)
+        if what == "index":
+            return encode(index.merge(*texts))
+        if what == "tombstones":
+            return encode(tombstone.merge(*texts))
+        if what == "log":
+            return encode(merge_lines(*texts))
+        keep, aside = sorted((ours, theirs))
+        self._aside(path, aside)
+        return keep
+
+    def _split(self, path: str, ours: bytes, theirs: bytes) -> None:
+        keep, aside = sorted((ours, theirs), key=lambda data: (len(data), data))
+        self._put(path, keep)
+        self._aside(path, aside)
+
+    def _aside(self, path: str, data: bytes) -> None:
+        spot = PurePosixPath(path)
+        digits = hashlib.sha256(data).hexdigest()[:SPLIT_DIGITS]
+        target = str(spot.with_name(f"{spot.stem}-{digits}{spot.suffix}"))
+        self.split.append(target)
+        self._put(target, data)
+
+    def _put(self, path: str, data: bytes) -> None:
+        self.files[path] = data
+
+    def _buried(self, path: str, side: int) -> Buried:
+        stones_at = str(PurePosixPath(agent_folder(path)) / tombstone.FILE)
+        data = self.sides[side].get(stones_at)
+        if not data:
+            return nothing_buried
+        return partial(tombstone.matches, tombstone.parse(decode(data)), kind="forgot")
+
+    def _moves(self) -> list[tuple[str, str | None, str | None, str]]:
+        """Renames: (old path, path in ours, path in theirs, path of the result)."""
+        base, ours, theirs = self.sides
+        moves = []
+        here, there = _renames(base, ours), _renames(base, theirs)
+        for old in sorted({*here, *there}):
+            one, other = here.get(old), there.get(old)
+            at, also = one or old, other or old
+            target = min(path for path in (one, other) if path)
+            taken = (target in ours and at != target) or (target in theirs and also != target)
+            if at in ours and also in theirs and not taken:
+                moves.append((old, one, other, target))
+        return moves
+
+
+def kind(path: str) -> str:
+    """What a path of a memory tree holds: `index`, `memory`, `log`, `tombstones` or `host`."""
+    spot = PurePosixPath(path)
+    if spot.name == index.INDEX:
+        return "index"
+    if spot.name == tombstone.FILE:
+        return "tombstones"
+    if spot.suffix != ".md" or spot.name.startswith("."):
+        return "host"
+    return "log" if _LOG.search(path) else "memory"
+
+
+def merge_lines(base: str, ours: str, theirs: str) -> str:
+    """Merges append-only logs: lines are units, new ones stand sorted, so a time in front orders them."""
+    sides = [_numbered(text) for text in (base, ours, theirs)]
+    order = merge_keys([tuple(side) for side in sides], lambda _: frozenset())
+    old = frozenset(sides[0])
+    first = [key for key in order.keys if key in old]
+    new = sorted(key for key in order.keys if key not in old)
+    return "".join(key.split("\0", 1)[0] + "\n" for key in [*first, *new])
+
+
+def _numbered(text: str) -> dict[str, None]:
+    seen: dict[str, int] = {}
+    keys: dict[str, None] = {}
+    for line in text.splitlines():
+        seen[line] = seen.get(line, 0) + 1
+        keys[line if seen[line] == 1 else f"{line}\0{seen[line]}"] = None
+    return keys
+
+
+def agent_folder(path: str) -> str:
+    """Folder of the agent that a path belongs to: `main` for `main/x.md` and `main/archive/ab/x.md`."""
+    return _SUBFOLDER.sub("", path).rpartition("/")[0]
+
+
+def _renames(base: Files, side: Files) -> dict[str, str]:
+    """Files that a side moved: the same name, or at least half of the claims (design.md section 6)."""
+    gone = [path for path in sorted(base) if path not in side and kind(path) == "memory"]
+    new = [path for path in sorted(side) if path not in base and kind(path) == "memory"]
+    if not gone or not new:
+        return {}
+    added = {path: parse(path, side[path]) for path in new}
+    ids = {path: frozenset(claim.key for claim in memory.claims) for path, memory in added.items()}
+    found: dict[str, str] = {}
+    for old in gone:
+        memory = parse(old, base[old])
+        before = frozenset(claim.key for claim in memory.claims)
+        best = _best_match(old, memory.name, before, added, ids, taken=found.values())
+        if best:
+            found[old] = best
+    return found
+
+
+def _best_match(
+    old: str,
+    name: str,
+    before: frozenset[str],
+    added: Mapping[str, Memory],
+    ids: Mapping[str, frozenset[str]],
+    taken: Iterable[str],
+) -> str | None:
+    used = frozenset(taken)
+    folder = agent_folder(old)
+    scored = []
+    for path, memory in added.items():
+        if path in used or agent_folder(path) != folder:
+            continue
+        shared = len(before & ids[path])
+        same_name = memory.name == name
+        if same_name or (before and 2 * shared >= len(before)):
+            scored.append((-int(same_name), -shared, path))
+    return min(scored)[2] if scored else None

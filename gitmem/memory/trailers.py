@@ -1,0 +1,149 @@
+"""Commit messages of memory: a subject in the imperative and `Gitmem-*` trailers, wherever they stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+Op = Literal["add", "update", "delete", "merge", "restore", "sync", "adopt", "page", "dream", "purge"]
+Writer = Literal["agent", "extract", "dream", "human", "sync"]
+FateKind = Literal["kept", "merged", "superseded", "dropped"]
+
+OPS: frozenset[str] = frozenset(get_args(Op))
+WRITERS: frozenset[str] = frozenset(get_args(Writer))
+
+_LINE = re.compile(r"^[ \t]*(?:[*-][ \t]+)?Gitmem-([A-Za-z-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_CLAIM = re.compile(
+    r"^(kept|merged|superseded|dropped)\s+(\S+#[0-9a-f]{12})(?:\s+->\s+(\S+#[0-9a-f]{12}))?(?:\s+(.*))?$"
+)
+SUBJECT_WIDTH = 72
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one claim.
+
+    Attributes:
+        source: `<file>#<12 hex>` of the claim before.
+        target: where it went (`merged`, `superseded`); empty where it stayed or was dropped.
+    """
+
+    kind: FateKind
+    source: str
+    target: str = ""
+    reason: str = ""
+
+    def line(self) -> str:
+        """The value of a `Gitmem-Claim` trailer."""
+        arrow = f" -> {self.target}" if self.target else ""
+        return f"{self.kind} {self.source}{arrow} {one_line(self.reason)}".rstrip()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Who taught a change and how, as the trailers tell it.
+
+    Attributes:
+        op: what was done; empty in commits that gitmem did not make.
+        writer: `human` where a commit has no trailers.
+        messages: uuids of the first and last message, or None.
+        claims: account of a dream, in the order given.
+        reviewed: id of the reviewed item (`Gitmem-Reviewed`), for changes a person accepted.
+    """
+
+    op: str = ""
+    writer: str = "human"
+    session: str = ""
+    messages: tuple[str, str] | None = None
+    job: str = ""
+    code_commit: str = ""
+    engine: str = ""
+    reviewed: str = ""
+    claims: tuple[Fate, ...] = field(default=())
+
+
+def one_line(text: str) -> str:
+    """Collapses white space and drops control characters, so that text cannot forge a trailer."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def subject_line(text: str, width: int = SUBJECT_WIDTH) -> str:
+    """One line of at most `width` characters, cut at a word with an ellipsis."""
+    line = one_line(text)
+    if len(line) <= width:
+        return line
+    return line[: width - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def format_message(subject: str, provenance: Provenance, body: str = "") -> str:
+    """Writes a commit message.
+
+    Args:
+        subject: what was learned; cut to one line of 72 characters.
+        provenance: becomes the trailers, in the order of the design.
+        body: free text between; empty for none.
+
+    Returns:
+        The message, ending in a newline.
+    """
+    lines = []
+    for key, value in (
+        ("Op", provenance.op),
+        ("Writer", provenance.writer),
+        ("Session", provenance.session),
+        ("Messages", "..".join(provenance.messages) if provenance.messages else ""),
+        ("Job", provenance.job),
+        ("Code-Commit", provenance.code_commit),
+        ("Engine", provenance.engine),
+        ("Reviewed", provenance.reviewed),
+    ):
+        if value:
+            lines.append(f"Gitmem-{key}: {one_line(value)}")
+    lines += [f"Gitmem-Claim: {fate.line()}" for fate in provenance.claims]
+    parts = [subject_line(subject) or "Update memory", _quoted(body.strip()), "\n".join(lines)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def parse(message: str) -> Provenance:
+    """Reads the trailers wherever they stand, so that a squash merge keeps them.
+
+    The last value of a single trailer wins; `Gitmem-Claim` lines add up. An unknown Op or Writer is
+    dropped; a message without any trailer is a person's.
+    """
+    found: dict[str, str] = {}
+    claims: list[Fate] = []
+    for key, value in _LINE.findall(message):
+        if key.lower() == "claim":
+            fate = parse_fate(value)
+            if fate and fate not in claims:
+                claims.append(fate)
+        elif value:
+            found[key.lower()] = value
+    first, dots, last = found.get("messages", "").partition("..")
+    op, writer = found.get("op", ""), found.get("writer", "")
+    return Provenance(
+        op=op if op in OPS else "",
+        writer=writer if writer in WRITERS else "human",
+        session=found.get("session", ""),
+        messages=(first, last) if dots else None,
+        job=found.get("job", ""),
+        code_commit=found.get("code-commit", ""),
+        engine=found.get("engine", ""),
+        reviewed=found.get("reviewed", ""),
+        claims=tuple(claims),
+    )
+
+
+def parse_fate(value: str) -> Fate | None:
+    """Reads one `Gitmem-Claim` value; None where it is not in the form."""
+    match = _CLAIM.match(value.strip())
+    if match is None:
+        return None
+    kind, source, target, reason = match.groups()
+    return Fate(kind, source, target or "", reason or "")  # type: ignore[arg-type]
+
+
+def _quoted(body: str) -> str:
+    """Keeps text that looks like a trailer from being read as one."""
+    return _LINE.sub(lambda m: "> " + m.group(0).strip(), body)

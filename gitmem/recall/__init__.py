@@ -1,0 +1,1 @@
+"""Prompt to memories: the few that help."""

@@ -1,0 +1,1 @@
+"""What was said: recorded conversations, read from the clients' own files."""

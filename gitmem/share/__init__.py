@@ -1,0 +1,1 @@
+"""Team to team: fetch, merge, push."""

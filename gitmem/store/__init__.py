@@ -1,0 +1,1 @@
+"""Where memory is kept: git objects and refs, live directories, history, the catalog."""

@@ -1,0 +1,157 @@
+"""The narrow interface to git's objects and refs: everything else is built on these few calls.
+
+Two backends implement it (`pygit2_backend`, `git_backend`); one test suite holds both to it. No call
+touches a work tree, an index or HEAD, and none reads `GIT_*` variables of the calling process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from gitmem.errors import RepositoryError
+
+BLOB = 0o100644
+EXECUTABLE = 0o100755
+LINK = 0o120000
+TREE = 0o040000
+SUBMODULE = 0o160000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a tree.
+
+    Attributes:
+        mode: git's file mode, e.g. `BLOB` or `TREE`.
+        oid: full hexadecimal object name.
+    """
+
+    mode: int
+    oid: str
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who and when.
+
+    Attributes:
+        time: seconds since the epoch, UTC.
+        offset: minutes east of UTC.
+    """
+
+    name: str
+    email: str
+    time: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit as read; `message` is decoded as UTF-8 with replacement."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    author: Signature
+    committer: Signature
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.message.split("\n", 1)[0]
+
+
+@dataclass(frozen=True)
+class ReflogEntry:
+    """One move of a ref, newest first in listings. `old` is None where the ref was created."""
+
+    old: str | None
+    new: str
+    who: Signature
+    message: str
+
+
+class RefMoved(RepositoryError):
+    """A compare-and-swap found the ref somewhere else; plan the change again on the new tip."""
+
+    kind = "ref-moved"
+
+
+class MissingObject(RepositoryError):
+    """An object is missing, corrupt or of another kind."""
+
+    kind = "missing-object"
+
+
+class Repository(Protocol):
+    """Objects and refs of one repository."""
+
+    @property
+    def git_dir(self) -> Path:
+        """The common git directory (not a worktree's own)."""
+
+    @property
+    def hex_length(self) -> int:
+        """Length of an object name: 40, or 64 for SHA-256 repositories."""
+
+    def ref(self, name: str) -> str | None:
+        """Object name that the full ref name points at, or None where it does not exist."""
+
+    def refs(self, prefix: str) -> dict[str, str]:
+        """Full ref name to object name, for refs under `prefix` (which ends in a slash)."""
+
+    def resolve(self, revision: str) -> str | None:
+        """Commit that a git revision expression names, or None."""
+
+    def commit(self, oid: str) -> Commit:
+        """Reads a commit. Raises MissingObject."""
+
+    def tree(self, oid: str) -> dict[str, Entry]:
+        """Reads one level of a tree: name to entry. Raises MissingObject."""
+
+    def blob(self, oid: str) -> bytes:
+        """Reads a blob. Raises MissingObject."""
+
+    def add_blob(self, data: bytes) -> str:
+        """Stores a blob and returns its name."""
+
+    def add_tree(self, entries: Mapping[str, Entry]) -> str:
+        """Stores one level of a tree and returns its name."""
+
+    def add_commit(
+        self, tree: str, parents: tuple[str, ...], author: Signature, committer: Signature, message: str
+    ) -> str:
+        """Stores a commit, unsigned, and returns its name. The bytes are git's own canonical form."""
+
+    def move_ref(self, name: str, new: str | None, old: str | None, message: str) -> None:
+        """Moves a ref if it still is where it was read.
+
+        Args:
+            name: full ref name.
+            new: where to; None deletes the ref.
+            old: where it was read; None means that it must not exist yet.
+            message: for the reflog, which is kept for every memory ref, also in a bare repository.
+
+        Raises:
+            RefMoved: it is elsewhere now.
+            RepositoryError: it is locked, or may not be written.
+        """
+
+    def history(self, tip: str) -> Iterator[Commit]:
+        """Commits reachable from `tip`, children before parents, newest first among equals."""
+
+    def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
+        """Best common ancestors, sorted by name; empty where histories are unrelated."""
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Whether `ancestor` is reachable from `descendant` (a commit is its own ancestor)."""
+
+    def reflog(self, name: str) -> tuple[ReflogEntry, ...]:
+        """Moves of the ref, newest first; empty where there is no log."""
+
+    def close(self) -> None:
+        """Ends helper processes and frees handles."""

@@ -1,0 +1,88 @@
+"""Hermetic ground for every test: own HOME, XDG folders and git configuration, fixed dates, no network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("ci")
+
+GIT_CONFIG = """\
+[user]
+\tname = Ann
+\temail = ann@example.com
+[init]
+\tdefaultBranch = main
+[commit]
+\tgpgSign = false
+[protocol "file"]
+\tallow = always
+"""
+
+
+@pytest.fixture(autouse=True)
+def hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty HOME with a git identity; nothing of the machine's own configuration is seen."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX")) and name != (
+            "GITMEM_TEST_CLAUDE"
+        ):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local/share"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_TERMINAL_PROMPT", "0")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-11-20T10:00:00Z")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-20T10:00:00Z")
+    (home / ".gitconfig").write_text(GIT_CONFIG)
+    return home
+
+
+@pytest.fixture
+def home(hermetic: Path) -> Path:
+    """The test's HOME."""
+    return hermetic
+
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def git() -> Git:
+    """`git("-C", repo, "log")` runs git, fails the test on an error and returns stripped stdout."""
+
+    def run(*args: object, check: bool = True, input: str | None = None) -> str:
+        done = subprocess.run(
+            ["git", *map(str, args)], capture_output=True, text=True, input=input, check=False
+        )
+        if check and done.returncode:
+            raise AssertionError(f"git {args} exited {done.returncode}: {done.stderr}")
+        return done.stdout.strip()
+
+    return run
+
+
+@pytest.fixture
+def repo(tmp_path: Path, git: Git) -> Path:
+    """A code repository with one commit on `main`."""
+    path = tmp_path / "repo"
+    git("init", "-q", path)
+    (path / "README").write_text("code\n")
+    git("-C", path, "add", "README")
+    git("-C", path, "commit", "-q", "-m", "first")
+    return path
