@@ -1,1 +1,1 @@
-"""Prompt to memories: the few that help."""
+"""The recall flow: which memories a prompt or a question calls up."""

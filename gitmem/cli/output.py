@@ -1,0 +1,77 @@
+"""Everything a person reads goes through one object: data on stdout, talk on stderr, escaped."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from gitmem.errors import CheckFailed
+from gitmem.guard.text import printable
+
+COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a command speaks.
+
+    Attributes:
+        as_json: print one JSON value instead of lines.
+        quiet: no talk; data still comes.
+        colour: `auto`, `always` or `never`.
+        yes: every question is answered with yes.
+    """
+
+    as_json: bool = False
+    quiet: bool = False
+    colour: str = "auto"
+    yes: bool = False
+
+    def data(self, line: str = "") -> None:
+        """One line of data; control characters are shown, not obeyed."""
+        sys.stdout.write(line + "\n")
+
+    def safe(self, text: str) -> str:
+        """Text of a memory, a session or a repository, safe for a terminal."""
+        return printable(text)
+
+    def json(self, value: Any) -> None:
+        """One JSON value, keys in the order given."""
+        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+    def say(self, line: str) -> None:
+        """One line of talk."""
+        if not self.quiet:
+            sys.stderr.write(line + "\n")
+
+    def warn(self, line: str) -> None:
+        """One line that is shown even when quiet."""
+        sys.stderr.write(f"gitmem: {line}\n")
+
+    def paint(self, text: str, style: str) -> str:
+        """Text in a colour, where colour is wanted."""
+        return f"\x1b[{COLOURS[style]}m{text}\x1b[0m" if self._coloured() else text
+
+    def ask(self, question: str) -> None:
+        """Asks for consent.
+
+        Raises:
+            CheckFailed: the answer was no, or nobody can answer.
+        """
+        if self.yes:
+            return
+        if not sys.stdin.isatty():
+            raise CheckFailed("Nobody can answer here", "Say yes beforehand with -y.")
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise CheckFailed("Nothing was done")
+
+    def _coloured(self) -> bool:
+        if self.colour != "auto":
+            return self.colour == "always"
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        return not plain and sys.stdout.isatty()

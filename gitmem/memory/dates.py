@@ -1,0 +1,257 @@
+"""Relative dates in English prose, annotated against the day on which they were said.
+
+A date is written behind the phrase, `yesterday (2026-11-20)`, and the phrase stays. Only what means one
+day, whichever way it is read, is annotated; the rest is listed as unclear for a person. Code, links and
+URLs are left alone; quotations are not. Days are those of the time zone that the message's time is in.
+"""
+
+from __future__ import annotations
+
+import bisect
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NUMBERS = dict(
+    zip(
+        (
+            "a",
+            "an",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+        ),
+        (1, 1, *range(1, 12)),
+        strict=True,
+    )
+) | {"twelve": 12}
+
+# One space or one line break, so that a phrase never reaches over a blank line.
+_GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*)"
+_DAY = rf"(?P<day>{'|'.join(_WEEKDAYS)})"
+_COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_NUMBERS)})"
+_UNIT = r"(?P<unit>day|week|month|year)s?"
+_VAGUE_UNIT = r"(?:weekend|week|month|quarter|year|sprint)"
+_PERIOD = r"(?:morning|afternoon|evening)"
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Part of a path, an identifier or a compound is no phrase.
+    spaced = pattern.replace(" ", _GAP)
+    return re.compile(rf"(?<![\w\-./@#$\\])(?:{spaced})(?![\w/\\]|-\w|\.\w)", re.IGNORECASE)
+
+
+_FIXED = _compiled(
+    rf"(?:the )?day (?P<side>before yesterday|after tomorrow)|this {_PERIOD}"
+    rf"|(?P<near>yesterday|today|tomorrow)(?: {_PERIOD})?(?:['’]s)?|tonight"
+)
+_AGO = _compiled(rf"{_COUNT} {_UNIT} ago")
+_AHEAD = _compiled(
+    rf"in {_COUNT} {_UNIT}(?:['’] time)?|{_COUNT.replace('count', 'count2')} "
+    r"(?P<unit2>day|week|month|year)s? from (?:now|today)"
+)
+_WEEKDAY = _compiled(
+    r"(?:(?P<word>last|next|this|coming|on|by|until|till|before|due|since)"
+    r"|(?P<verb>begins?|beginning|starts?|starting|ends?|ships?|launch(?:es)?|lands?"
+    r"|(?:deadline|freeze|release) is))"
+    rf" {_DAY}(?: {_PERIOD})?"
+)
+_VAGUE = _compiled(
+    rf"(?:earlier |later )?(?:last|next|this) {_VAGUE_UNIT}|last night|the other day"
+    r"|(?:in )?(?:a few|a couple of|several|some) (?:days|weeks|months|years)(?: ago)?"
+    rf"|(?:by |at |before )?(?:the )?end of (?:the |this |next )?(?:day|{_VAGUE_UNIT})"
+)
+_PATTERNS = (_FIXED, _AGO, _AHEAD, _WEEKDAY, _VAGUE)
+
+# The weekday is only a part of an absolute date: "Friday, November 27", "Friday the 13th".
+_ABSOLUTE = re.compile(
+    r",?[ \t\n]+(?:the[ \t]+)?(?:\(?\d{1,4}(?:st|nd|rd|th)?\b(?![ \t]*(?:am|pm|:|h\b|o'clock))"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b)",
+    re.IGNORECASE,
+)
+_ANNOTATED = re.compile(r"[*_~\"'”’)\]]*[ \t]*(?:\n[ \t]*)?\([^()\n]*\d{4}-\d{2}-\d{2}[^()\n]*\)")
+_SKIPPED = re.compile(
+    r"^[ \t]*(?:>[ \t]*)*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?:>[ \t]*)*(?P=fence)[`~]*[ \t]*$|.*)"
+    r"|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+    r"|(?<![a-z0-9])(?:[a-z][a-z0-9+.\-]{1,20}://|www\.)[^\s<>]+"
+    r"|\[\[[^\[\]\n]*\]\]|(?<=\])\([^()\n]*\)|^\[[^\]\n]+\]:[^\n]*",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+_CLAUSE_END = re.compile(r"[.!?;](?=\s|$)|\n[ \t]*\n|\n[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|went|came|got|made|broke|found|said|told|wrote|met|ran|began|took|\w{2,}ed)\b",
+    re.IGNORECASE,
+)
+_FUTURE = re.compile(
+    r"\b(?:will|shall|going to|is to|are to|due|must|need|needs|planned|scheduled)\b|['’]ll\b", re.I
+)
+_HABIT = re.compile(
+    r"\b(?:every|each|always|never|usually|within|per|expires?|times? out|rotates?)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A relative date without an annotation.
+
+    Attributes:
+        start, end: where it is in the text, in code points.
+        text: the phrase as written.
+        date: the one day it means; None where unclear, or where it is unknown when it was said.
+    """
+
+    start: int
+    end: int
+    text: str
+    date: date | None
+
+
+def annotate(text: str, said: datetime) -> str:
+    """Returns the text with an ISO date behind each relative date that means one day.
+
+    Annotating again changes nothing: a phrase that an ISO date in parentheses follows is settled, whoever
+    wrote the date and whatever it is.
+
+    Args:
+        text: markdown.
+        said: when the message said it, in the time zone whose days count.
+    """
+    parts: list[str] = []
+    at = 0
+    for phrase in relative_dates(text, said):
+        if phrase.date is not None:
+            parts += [text[at : phrase.end], f" ({phrase.date.isoformat()})"]
+            at = phrase.end
+    return "".join([*parts, text[at:]])
+
+
+def unclear(text: str, said: datetime) -> tuple[Phrase, ...]:
+    """Lists the relative dates that `annotate` leaves for a person: `last week`, `a few days ago`, …."""
+    return tuple(phrase for phrase in relative_dates(text, said) if phrase.date is None)
+
+
+def relative_dates(text: str, said: datetime | None = None) -> tuple[Phrase, ...]:
+    """Lists the relative dates that have no annotation yet, in order, without overlaps.
+
+    A weekday in a rule ("never deploy on Friday") is no date and is not listed.
+
+    Args:
+        text: markdown.
+        said: when it was said; None where unknown, then every date is None.
+    """
+    prose = _SKIPPED.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), text)
+    clauses = _Clauses(prose)
+    taken = bytearray(len(text))
+    found: list[Phrase] = []
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(prose):
+            start, end = match.span()
+            if any(taken[start:end]) or _ANNOTATED.match(text, end):
+                continue
+            if pattern is _WEEKDAY and (_ABSOLUTE.match(prose, end) or clauses.habit(start)):
+                continue
+            taken[start:end] = b"\1" * (end - start)
+            day = None if said is None else _resolve(pattern, match, clauses, said.date())
+            found.append(Phrase(start, end, text[start:end], day))
+    return tuple(sorted(found, key=lambda phrase: phrase.start))
+
+
+class _Clauses:
+    """What the sentence or list item around a place tells about time, worked out once for each."""
+
+    def __init__(self, prose: str) -> None:
+        self._prose = prose
+        ends = list(_CLAUSE_END.finditer(prose))
+        self._starts = [0, *(end.end() for end in ends)]
+        self._ends = [*(end.start() for end in ends), len(prose)]
+        self._known: dict[tuple[int, re.Pattern[str]], bool] = {}
+
+    def habit(self, at: int) -> bool:
+        """Whether it states a rule or a property ("every", "never", "expires")."""
+        return self._holds(_HABIT, at)
+
+    def past(self, at: int) -> bool:
+        """Whether it tells what happened, and nothing to come."""
+        return self._holds(_PAST, at) and not self._holds(_FUTURE, at)
+
+    def _holds(self, pattern: re.Pattern[str], at: int) -> bool:
+        number = bisect.bisect_right(self._starts, at) - 1
+        if (number, pattern) not in self._known:
+            found = pattern.search(self._prose, self._starts[number], self._ends[number])
+            self._known[number, pattern] = found is not None
+        return self._known[number, pattern]
+
+
+def _resolve(pattern: re.Pattern[str], match: re.Match[str], clauses: _Clauses, today: date) -> date | None:
+    if pattern is _FIXED:
+        return _fixed(match, today)
+    if pattern is _AGO:
+        return _shift(today, match["count"], match["unit"], -1)
+    if pattern is _AHEAD:
+        if match["count2"]:
+            return _shift(today, match["count2"], match["unit2"], 1)
+        # "done in 3 days" and "tokens expire in 3 days" are durations.
+        if clauses.habit(match.start()) or clauses.past(match.start()):
+            return None
+        return _shift(today, match["count"], match["unit"], 1)
+    if pattern is _WEEKDAY:
+        return _weekday(match, clauses, today)
+    return None
+
+
+def _fixed(match: re.Match[str], today: date) -> date | None:
+    if match["side"]:
+        return _plus(today, -2 if match["side"].lower().startswith("before") else 2)
+    return _plus(today, {"yesterday": -1, "tomorrow": 1}.get((match["near"] or "").lower(), 0))
+
+
+def _weekday(match: re.Match[str], clauses: _Clauses, today: date) -> date | None:
+    word = (match["word"] or "").lower()
+    wanted = _WEEKDAYS.index(match["day"].lower())
+    ahead = (wanted - today.weekday()) % 7
+    if ahead == 0:
+        return None
+    # Whether the nearest such day is in the calendar week (Monday to Sunday) that holds today.
+    later_this_week = wanted > today.weekday()
+    if word == "next":
+        return None if later_this_week else _plus(today, ahead)
+    if word == "last":
+        return _plus(today, ahead - 7) if later_this_week else None
+    if word == "this":
+        return _plus(today, ahead) if later_this_week else None
+    if word == "since":
+        return _plus(today, ahead - 7)
+    if word in ("on", "before", "until", "till") and clauses.past(match.start()):
+        return None
+    return _plus(today, ahead)
+
+
+def _shift(today: date, count: str, unit: str, sign: int) -> date | None:
+    if unit.lower() == "year":
+        return None  # "a year ago" never means a day
+    number = sign * (int(count) if count.isdecimal() else _NUMBERS[count.lower()])
+    unit = unit.lower()
+    if unit in ("day", "week"):
+        return _plus(today, number * (7 if unit == "week" else 1))
+    months = today.year * 12 + today.month - 1 + number
+    year, month = months // 12, months % 12 + 1
+    if not 1 <= year <= 9999:
+        return None
+    return date(year, month, min(today.day, calendar.monthrange(year, month)[1]))
+
+
+def _plus(today: date, days: int) -> date | None:
+    try:
+        return today + timedelta(days=days)
+    except OverflowError:
+        return None

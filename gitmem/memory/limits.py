@@ -1,0 +1,54 @@
+"""How much of what: every number that bounds a memory, an index or what an agent is shown.
+
+The client's numbers are those of Claude Code's documented memory; they are kept so that nothing gitmem
+writes is cut when the client reads it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+INDEX_LINES: Final = 200
+"""Lines of `MEMORY.md` that the client loads (documented by Claude Code)."""
+
+INDEX_BYTES: Final = 25_000
+"""UTF-8 bytes of `MEMORY.md` that the client loads; applied after `INDEX_LINES` (documented)."""
+
+ENTRY_CHARS: Final = 150
+"""Characters an index line is kept to, about: the client asks its own agent for the same."""
+
+FRONTMATTER_LINES: Final = 30
+"""Lines read in search of the end of frontmatter, as the client does."""
+
+RECALLED: Final = 5
+"""Memories a recall chooses at most, as the client does."""
+
+RECALLED_LINES: Final = 200
+"""Lines of one recalled memory that are shown."""
+
+RECALLED_BYTES: Final = 4_096
+"""UTF-8 bytes of one recalled memory that are shown; applied after `RECALLED_LINES`."""
+
+MEMORY_BYTES: Final = 102_400
+"""Bytes of one memory file; the limit of hosted memory stores, so that a memory can move there."""
+
+HOT_MEMORIES: Final = 200
+"""Memories of one agent in a live directory; older ones are paged out to `archive/`."""
+
+PROMPT_CONTEXT_CHARS: Final = 10_000
+"""A hook's `additionalContext` must stay below this: the client spills more to a file (documented)."""
+
+NAME_CHARS: Final = 60
+"""Characters of a slug: long enough to be read, short enough for a listing. gitmem's own choice."""
+
+DESCRIPTION_CHARS: Final = ENTRY_CHARS
+"""Characters of a description, which is also the text of its index line."""
+
+SEGMENT_BYTES: Final = 255
+"""UTF-8 bytes of one path segment: the limit of ext4, APFS and NTFS."""
+
+PATH_BYTES: Final = 1_024
+"""UTF-8 bytes of a path in a memory tree; the limit of hosted memory stores."""
+
+PATH_SEGMENTS: Final = 20
+"""Segments of a path in a memory tree; the limit of hosted memory stores."""

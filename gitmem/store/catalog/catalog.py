@@ -1,0 +1,250 @@
+"""Brings the catalog up to date with refs, and lays out what a ref held at another commit."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gitmem.errors import RepositoryError
+from gitmem.store.catalog import database, texts
+from gitmem.store.catalog.ages import body_times
+from gitmem.store.catalog.fields import Read
+from gitmem.store.catalog.trees import Trees
+from gitmem.store.repository import MissingObject, Repository
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a memory stands in a ref's tree.
+
+    Attributes:
+        path: in the tree, beginning with the agent's folder.
+        time: author time of the last taught change of its body, epoch seconds; 0 where unknown.
+    """
+
+    ref: str
+    agent: str
+    path: str
+    blob: str
+    archived: bool
+    time: int
+
+
+class Catalog:
+    """One repository's full-text index; everything in it can be made again from git.
+
+    Several processes may use one file. A reader is never blocked: where another process is writing, it
+    answers from the state before. A damaged file is made anew, an unwritable folder gets a catalog in
+    memory; neither is an error.
+    """
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self._folder = folder
+        self._connection = connection
+        self._laid: dict[tuple[str, str | None], Callable[[], bool]] = {}
+
+    @classmethod
+    def open(cls, folder: Path) -> Catalog:
+        """Opens `<folder>/catalog.sqlite`, making folder and file where they are missing."""
+        return cls(folder, database.connect(folder))
+
+    def close(self) -> None:
+        """Frees the file."""
+        self._connection.close()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the folder could not hold the file, so that the work is lost with the process."""
+        row: tuple[int, str, str] = self._connection.execute("PRAGMA database_list").fetchone()
+        return not row[2]
+
+    def tip(self, ref: str) -> str | None:
+        """Commit of the ref that the catalog describes, or None."""
+        row = self.read("SELECT tip FROM ref WHERE name = ?", (ref,))
+        return row[0][0] if row else None
+
+    def bring_up_to_date(self, repo: Repository, ref: str, tip: str | None, read: Read) -> bool:
+        """Follows a ref to its tip, opening only blobs that the catalog has never seen.
+
+        Args:
+            tip: commit that the ref points at; None where the ref is gone.
+            read: parser of memory files.
+
+        Returns:
+            False where another process holds the lock: the catalog answers from an older state.
+
+        Raises:
+            MissingObject: the tip itself cannot be read.
+        """
+        work = partial(self._follow, repo, ref, tip, read)
+        self._laid[ref, None] = work
+        return self._steadily(work)
+
+    def lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:
+        """Makes what `ref` held at `commit` searchable beside the tips, for this connection alone.
+
+        Returns:
+            False where blobs had to be left out because another process holds the lock.
+        """
+        work = partial(self._lay_out, repo, ref, commit, read)
+        self._laid[ref, commit] = work
+        return self._steadily(work)
+
+    def places(self, ref: str, commit: str | None = None) -> tuple[Place, ...]:
+        """Lists the memories of a ref by path, at its tip or at a commit that was laid out."""
+        table, key = ("past", f"{ref}@{commit}") if commit else ("entry", ref)
+        rows = self.read(
+            f"SELECT e.agent, e.path, hex(b.oid), e.archived, e.time FROM {table} e"  # noqa: S608
+            " JOIN blob b ON b.id = e.blob WHERE e.ref = ? ORDER BY e.path",
+            (key,),
+        )
+        return tuple(Place(ref, a, p, oid.lower(), bool(old), time) for a, p, oid, old, time in rows)
+
+    def read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """Runs a reading statement; a damaged file is first made anew and filled again."""
+        rows: list[tuple[Any, ...]] = []
+
+        def work() -> bool:
+            rows[:] = self._connection.execute(query, tuple(values)).fetchall()
+            return True
+
+        self._steadily(work)
+        return rows
+
+    def stems(self, terms: Iterable[str]) -> list[str]:
+        """Gives each term as the index holds it: stemmed words joined by one space."""
+        self._connection.execute("DELETE FROM temp.probe")
+        asked = list(terms)
+        self._connection.executemany("INSERT INTO temp.probe(rowid, text) VALUES(?, ?)", enumerate(asked))
+        found: list[list[str]] = [[] for _ in asked]
+        for doc, term in self._connection.execute(
+            "SELECT doc, term FROM temp.probe_term ORDER BY doc, offset"
+        ):
+            found[doc].append(term)
+        return [" ".join(words) for words in found]
+
+    def _steadily(self, work: Callable[[], bool]) -> bool:
+        """Runs `work`; on a damaged or unwritable file it moves to a sound one and repeats it once."""
+        try:
+            return work()
+        except sqlite3.Error as error:
+            if database.is_busy(error):
+                return False
+            self._connection.close()
+            if database.is_damage(error) and database.discard(self._folder):
+                self._connection = database.connect(self._folder)
+            else:
+                self._connection = database.in_memory()
+        try:
+            for laid in list(self._laid.values()):
+                laid()
+            return work()
+        except sqlite3.Error as error:
+            raise RepositoryError(
+                f"the catalog in {self._folder} cannot be used: {error}",
+                f"delete {self._folder / database.FILE}; it is made anew",
+            ) from error
+
+    def _follow(self, repo: Repository, ref: str, tip: str | None, read: Read) -> bool:
+        row = self._connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
+        base: str | None = row[0] if row else None
+        if base == tip:
+            return True
+        trees = Trees(repo)
+        old = _tree(repo, base)
+        start = base if old else None
+        new = repo.commit(tip).tree if tip else None
+        changes = [(path, come) for path, _, come in trees.changes(old, new)]
+        wanted = {path: oid for path, oid in changes if oid}
+        ids = texts.index_texts(self._connection, repo, wanted, read)
+        known = "SELECT path, time FROM entry WHERE ref = ?"
+        before = dict(self._connection.execute(known, (ref,)).fetchall()) if start else {}
+        times = self._times(repo, trees, tip, start, wanted, before, read) if tip else {}
+        connection = self._connection
+        with texts.writing(connection):
+            row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
+            if (row[0] if row else None) != base:
+                return row is not None and row[0] == tip  # another process was here; its state is sound
+            if start is None:
+                connection.execute("DELETE FROM entry WHERE ref = ?", (ref,))
+            connection.executemany(
+                "DELETE FROM entry WHERE ref = ? AND path = ?", [(ref, path) for path, _ in changes]
+            )
+            connection.executemany(
+                "INSERT INTO entry(ref, path, agent, blob, archived, time) VALUES(?, ?, ?, ?, ?, ?)",
+                _rows(ref, wanted, ids, times),
+            )
+            connection.execute("DELETE FROM ref WHERE name = ?", (ref,))
+            if tip:
+                connection.execute("INSERT INTO ref(name, tip) VALUES(?, ?)", (ref, tip))
+        texts.count_common(self._connection)
+        return True
+
+    def _lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:
+        key = f"{ref}@{commit}"
+        if self._connection.execute("SELECT 1 FROM temp.past WHERE ref = ? LIMIT 1", (key,)).fetchone():
+            return True
+        trees = Trees(repo)
+        wanted = {path: come for path, _, come in trees.changes(None, repo.commit(commit).tree) if come}
+        ids, complete = texts.known(self._connection, wanted.values()), True
+        if len(ids) < len(set(wanted.values())):
+            try:
+                ids = texts.index_texts(self._connection, repo, wanted, read)
+            except sqlite3.Error as error:
+                if not database.is_busy(error):
+                    raise
+                complete = False
+        times = self._times(repo, trees, commit, None, wanted, {}, read)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO temp.past(ref, path, agent, blob, archived, time)"
+            " VALUES(?, ?, ?, ?, ?, ?)",
+            _rows(key, wanted, ids, times),
+        )
+        return complete
+
+    def _times(
+        self,
+        repo: Repository,
+        trees: Trees,
+        tip: str,
+        base: str | None,
+        wanted: Mapping[str, str],
+        before: Mapping[str, int],
+        read: Read,
+    ) -> dict[str, int]:
+        digests: dict[str, bytes | None] = {}
+
+        def body(path: str, oid: str) -> bytes | None:
+            if oid not in digests:
+                digests[oid] = texts.body_digest(self._connection, repo, path, oid, read)
+            return digests[oid]
+
+        found, elsewhere = body_times(repo, trees, tip, base, wanted, body)
+        return found | {path: before[was] for path, was in elsewhere.items() if was in before}
+
+
+def _rows(
+    key: str, wanted: Mapping[str, str], ids: Mapping[str, int], times: Mapping[str, int]
+) -> Iterator[tuple[object, ...]]:
+    for path, oid in wanted.items():
+        if oid in ids:
+            agent, _, file = path.partition("/")
+            yield (
+                key,
+                texts.storable(path),
+                texts.storable(agent),
+                ids[oid],
+                file.startswith("archive/"),
+                times.get(path, 0),
+            )
+
+
+def _tree(repo: Repository, commit: str | None) -> str | None:
+    try:
+        return repo.commit(commit).tree if commit else None
+    except MissingObject:
+        return None

@@ -1,0 +1,149 @@
+"""The SQLite file under the catalog: made, checked, and made anew where it cannot be trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+FILE = "catalog.sqlite"
+VERSION = 1
+APPLICATION = 0x6D656D31
+"""Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
+
+BUSY_SECONDS = 0.25
+"""How long a writer waits for another; a reader never waits, it reads the state before (WAL)."""
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+_SCHEMA = f"""
+CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, name TEXT NOT NULL,
+  description TEXT NOT NULL, type TEXT NOT NULL, words INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE ref(name TEXT PRIMARY KEY, tip TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entry(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, blob INTEGER NOT NULL,
+  archived INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path)) WITHOUT ROWID;
+CREATE INDEX entry_blob ON entry(blob);
+CREATE TABLE common(term TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE text USING fts5(name, description, body, content='', tokenize='{TOKENIZER}');
+CREATE VIRTUAL TABLE term USING fts5vocab(text, 'row');
+"""
+
+_TEMPORARY = f"""
+CREATE TEMP TABLE past(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, blob INTEGER NOT NULL,
+  archived INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path)) WITHOUT ROWID;
+CREATE INDEX temp.past_blob ON past(blob);
+CREATE VIRTUAL TABLE temp.probe USING fts5(text, tokenize='{TOKENIZER}');
+CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
+"""
+
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
+
+
+def code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; `SQLITE_ERROR` where the error has none."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process holds the lock, so that trying later would do."""
+    return code(error) in _LOCKED
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file's content is at fault, so that a new file would do."""
+    return code(error) in _DAMAGED
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """Opens the catalog file of a folder, or a catalog in memory where the folder cannot hold one."""
+    file = folder / FILE
+    for _ in range(2):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if file.is_symlink():
+                file.unlink()
+            return _open(file)
+        except sqlite3.Error as error:
+            if not is_damage(error) or not discard(folder):
+                break
+        except OSError:
+            break
+    return in_memory()
+
+
+def in_memory() -> sqlite3.Connection:
+    """Opens an empty catalog that ends with the process."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.executescript(_SCHEMA + _TEMPORARY)
+    return connection
+
+
+def discard(folder: Path) -> bool:
+    """Deletes a damaged or foreign file; False where that is not allowed.
+
+    Another process may have replaced the file already: under the lock it is looked at again first.
+    """
+    from filelock import FileLock, Timeout  # slow to import, and hardly ever needed
+
+    file = folder / FILE
+    try:
+        with FileLock(str(folder / "catalog.lock"), timeout=2):
+            if _is_whole(file):
+                return True
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                file.with_name(file.name + suffix).unlink(missing_ok=True)
+    except (OSError, Timeout):
+        return False
+    return True
+
+
+def _is_whole(file: Path) -> bool:
+    """Checks a file to its end; one that is locked right now counts as whole."""
+    try:
+        with contextlib.closing(_open(file)) as connection:
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return False
+            connection.execute("INSERT INTO text(text) VALUES('integrity-check')")
+            return True
+    except sqlite3.Error as error:
+        return is_busy(error)
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        if _stamp(connection) != (APPLICATION, VERSION):
+            _create(connection)
+        connection.executescript(_TEMPORARY)
+        # Touches each table, so that a file that only looks right is found out here.
+        for table in ("blob", "ref", "entry", "common", "fact", "text"):
+            connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()  # noqa: S608
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _stamp(connection) != (APPLICATION, VERSION):  # else another process was quicker
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+                raise sqlite3.DatabaseError("a file of another program or version")
+            for statement in filter(None, (part.strip() for part in _SCHEMA.split(";"))):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _stamp(connection: sqlite3.Connection) -> tuple[int, int]:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    return application, connection.execute("PRAGMA user_version").fetchone()[0]

@@ -1,0 +1,73 @@
+"""What is indexed of a text, and what is asked of the index: one cutting rule for both sides."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+_FUNCTION_WORDS = """
+    a about after again all also am an and any are aren as at be because been before being between
+    both but by can cannot could couldn d did didn do does doesn doing don done down during each
+    else ever few for from further get had hadn has hasn have haven having he her here hers herself
+    him himself his how however i if in into is isn it its itself just let ll m may me might mine
+    more most must mustn my myself need no nor not now of off on once only onto or other our ours
+    ourselves out over own per please re s same shall shan she should shouldn so some such t than
+    that the their theirs them themselves then there these they this those though through thus to
+    too under until up upon us ve very was wasn we were weren what whatever when whenever where
+    wherever whether which while who whom whose why will with within without won would wouldn yes
+    yet you your yours yourself yourselves
+"""
+STOP = frozenset(_FUNCTION_WORDS.split())
+"""Function and question words of English: they say how something is asked, not what about."""
+
+MOST_TERMS = 48
+"""Terms asked of the index at most: a pasted log as a prompt must not cost a second."""
+
+_CHUNK = re.compile(r"\S+")
+_EDGES = re.compile(r"^[^\w]+|[^\w]+$")
+_WORD = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"\b[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*\b|\b[A-Z]{2,}[a-z][A-Za-z0-9]*\b")
+# Scripts written without spaces: each character is a word of its own, neighbours are asked as pairs.
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_APOSTROPHE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\b", re.IGNORECASE)
+
+
+def indexed(text: str) -> str:
+    """Adds to a text what its tokens alone would hide: the parts of CamelCase, single CJK characters."""
+    parts = [_HUMP.sub(" ", word) for word in _CAMEL.findall(text)]
+    spaced = _UNSPACED.sub(lambda m: f" {m.group(0)} ", text)
+    return f"{spaced}\n{' '.join(parts)}" if parts else spaced
+
+
+def terms(question: str) -> tuple[str, ...]:
+    """Cuts a question into what to look for: words, and identifiers both whole and in parts.
+
+    Args:
+        question: natural language, code or a path; any text at all.
+
+    Returns:
+        Lower-case words and phrases (words joined by one space), stop words left out where anything
+        else remains, without repeats, in the order asked, at most `MOST_TERMS`.
+    """
+    found: dict[str, bool] = {}
+    for match in _CHUNK.finditer(question.replace("\0", " ")):
+        chunk = _EDGES.sub("", _APOSTROPHE.sub("", match.group(0)))
+        for term in _of_chunk(chunk, match.group(0).startswith("-")):
+            letter = len(term) == 1 and term.isascii() and term.isalpha()
+            found.setdefault(term, term not in STOP and not letter)
+    kept = [term for term, telling in found.items() if telling] or list(found)
+    if len(kept) > MOST_TERMS:  # a request stands at the beginning or the end of what is pasted
+        kept = kept[: MOST_TERMS // 2] + kept[-MOST_TERMS // 2 :]
+    return tuple(kept)
+
+
+def _of_chunk(chunk: str, option: bool) -> list[str]:
+    if _UNSPACED.search(chunk):
+        spaced = _WORD.findall(_UNSPACED.sub(lambda m: f" {m.group(0)} ", chunk))
+        return [f"{a} {b}".lower() for a, b in pairwise(spaced)] or [chunk.lower()]
+    words = [word.lower() for word in _WORD.findall(chunk)]
+    # "and/or", "yes/no": punctuation between stop words makes no identifier. An option's does.
+    whole = " ".join(words) if len(words) > 1 and (option or any(w not in STOP for w in words)) else ""
+    humps = [part.lower() for word in _CAMEL.findall(chunk) for part in _HUMP.split(word)]
+    return [*([whole] if whole else []), *words, *(part for part in humps if part not in words)]

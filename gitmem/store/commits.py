@@ -1,0 +1,147 @@
+"""Writing to a memory ref: read it, build the tree, commit, move it only if it is where it was read."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from gitmem.errors import RepositoryError
+from gitmem.memory.trailers import Provenance, format_message
+from gitmem.store.repository import RefMoved, Repository, Signature
+from gitmem.store.trees import Edits, write_tree
+
+ROOT_SIGNATURE = Signature("gitmem", "gitmem@localhost", 0)
+ROOT_MESSAGE = "Begin a memory\n"
+FORMAT_FILE = ".gitmem"
+FORMAT = 1
+FORMAT_TEXT = b"format = 1\n"
+
+ATTEMPTS = 64
+"""Lost races in a row after which a write gives up: with the jitter below, minutes of contention."""
+
+
+@dataclass(frozen=True)
+class Tip:
+    """A memory ref as read: its commit and tree."""
+
+    commit: str
+    tree: str
+
+
+@dataclass(frozen=True)
+class Write:
+    """One commit to be made.
+
+    Attributes:
+        edits: path to new content, None to delete; paths from the root of the tree.
+        subject: what was learned, in the imperative.
+        body: free text under the subject.
+        parents: further parents after the tip (a merge).
+    """
+
+    edits: Edits
+    subject: str
+    provenance: Provenance
+    body: str = ""
+    parents: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Written:
+    """A commit that was made: its name, the tip before, and the paths it changed."""
+
+    commit: str
+    before: str
+    subject: str
+    edits: Mapping[str, bytes | None] = field(repr=False)
+
+
+def root_commit(repo: Repository) -> str:
+    """The fixed, empty commit that every memory ref begins with; equal in all repositories."""
+    return repo.add_commit(repo.add_tree({}), (), ROOT_SIGNATURE, ROOT_SIGNATURE, ROOT_MESSAGE)
+
+
+def read_tip(repo: Repository, ref: str) -> Tip:
+    """Where a memory ref stands; the root commit where there is no ref yet.
+
+    Raises:
+        RepositoryError: the ref holds a newer format, or something that is no memory.
+    """
+    oid = repo.ref(ref) or root_commit(repo)
+    tip = Tip(oid, repo.commit(oid).tree)
+    check_format(repo, ref, tip)
+    return tip
+
+
+def check_format(repo: Repository, ref: str, tip: Tip) -> None:
+    """Raises where a newer gitmem wrote this ref: it is read-only then."""
+    entry = repo.tree(tip.tree).get(FORMAT_FILE)
+    if entry is None:
+        return
+    for line in repo.blob(entry.oid).decode("utf-8", "replace").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "format" and value.strip().isdigit() and int(value) > FORMAT:
+            raise RepositoryError(
+                f"{ref} is in format {value.strip()}, which this gitmem can read but not write",
+                "Install a newer gitmem.",
+            )
+
+
+def commit(
+    repo: Repository,
+    ref: str,
+    plan: Callable[[Tip], Write | None],
+    author: Signature,
+    committer: Signature | None = None,
+) -> Written | None:
+    """Makes one commit on a memory ref, planning again whenever another writer was first.
+
+    Args:
+        plan: from the tip to what should be written there, or None where nothing is left to do.
+        author: who taught it; `committer` is the same where not given.
+
+    Returns:
+        The commit, or None where nothing changed.
+
+    Raises:
+        RepositoryError: the ref cannot be written.
+    """
+    for attempt in range(ATTEMPTS):
+        known = repo.ref(ref)
+        tip = read_tip(repo, ref)
+        if known is not None and known != tip.commit:
+            continue
+        write = plan(tip)
+        if write is None:
+            return None
+        try:
+            return _attempt(repo, ref, known, tip, write, author, committer or author)
+        except RefMoved:
+            # Writers that lost together would lose together again.
+            time.sleep(random.uniform(0, 0.002 * min(attempt + 1, 25)))  # noqa: S311 - no secret in a pause
+    raise RepositoryError(f"{ref} kept moving under {ATTEMPTS} attempts to write it", "Run it again.")
+
+
+def _attempt(
+    repo: Repository,
+    ref: str,
+    known: str | None,
+    tip: Tip,
+    write: Write,
+    author: Signature,
+    committer: Signature,
+) -> Written | None:
+    edits = dict(write.edits)
+    if FORMAT_FILE not in repo.tree(tip.tree):
+        edits[FORMAT_FILE] = FORMAT_TEXT
+        if not write.edits:
+            return None
+    tree = write_tree(repo, tip.tree, edits)
+    if tree == tip.tree and not write.parents:
+        return None
+    message = format_message(write.subject, write.provenance, write.body)
+    oid = repo.add_commit(tree, (tip.commit, *write.parents), author, committer, message)
+    repo.move_ref(ref, oid, known, f"gitmem {write.provenance.op}: {message.splitlines()[0]}")
+    return Written(oid, tip.commit, message.splitlines()[0], edits)

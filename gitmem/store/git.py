@@ -1,0 +1,399 @@
+"""The one runner for the `git` command: a clean environment in, plain errors out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from gitmem.errors import RepositoryError
+from gitmem.store.repository import Signature
+
+# Variables of the caller that choose configuration files, transport and credentials. All others (GIT_DIR,
+# GIT_INDEX_FILE, GIT_CONFIG_COUNT, …) are set by the git that runs a hook, or come from a repository's own
+# environment file, and would lead this git to another repository or change what it does.
+SAFE_VARIABLES = frozenset(
+    {
+        "GIT_ASKPASS",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_EXEC_PATH",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_SSH_VARIANT",
+        "GIT_SSL_CAINFO",
+        "GIT_SSL_CAPATH",
+    }
+)
+
+# Replacement refs would show other bytes than the object's name promises, and than libgit2 shows.
+FIXED_VARIABLES = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+
+_IDENTITY_HINT = (
+    'Tell git who you are: git config --global user.name "Your Name" and '
+    "git config --global user.email you@example.com"
+)
+
+# What git says (in the C locale) and what a person can do about it.
+_HINTS: tuple[tuple[str, str], ...] = (
+    (r"dubious ownership", "If you trust this folder: git config --global --add safe.directory {path}"),
+    (r"not a git repository", "Run it inside a repository, or make one here with: git init"),
+    (r"tell me who you are|empty ident name|auto-detection is disabled|no email was given", _IDENTITY_HINT),
+    (
+        r"No space left on device|Disk quota exceeded",
+        "Free some disk space and run it again; nothing was moved.",
+    ),
+    (r"Unable to create '(?P<lock>[^']+\.lock)': File exists", "If no other git is running, delete {lock}"),
+    (
+        r"Read-only file system|Permission denied|insufficient permission",
+        "Make it writable for you and run it again.",
+    ),
+    (r"exists; cannot create", "A branch with that name is in the way: rename it with git branch -m"),
+    (
+        r"must be run in a work tree|cannot use bare repository",
+        "Run it in a repository that has a work tree.",
+    ),
+)
+
+
+def explain(stderr: str, path: Path | None = None) -> tuple[str, str]:
+    """Finds git's own last word in its error output, and a hint for it.
+
+    Args:
+        stderr: what git wrote, in the C locale.
+        path: the folder git ran in, for hints that name it.
+
+    Returns:
+        (message, hint); the hint is empty where none is known.
+    """
+    lines = [line for line in map(_printable, stderr.splitlines()) if line]
+    words = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
+    message = re.sub(r"^(fatal|error): ", "", words[-1]) if words else "git failed without a word"
+    for pattern, hint in _HINTS:
+        if found := re.search(pattern, stderr):
+            return message, hint.format(path=path or ".", **found.groupdict())
+    return message, ""
+
+
+def _printable(line: str) -> str:
+    return "".join(c for c in line if c.isprintable()).strip()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a git command gave back; `stderr` is decoded with replacement."""
+
+    returncode: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        """Output as text (odd bytes as surrogates) without the final line break."""
+        return self.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+@dataclass(frozen=True)
+class GitCommand:
+    """Runs git, never through a shell.
+
+    Attributes:
+        environ: the environment to run in; cleaned of git's own variables for each run.
+        executable: name or path of the program.
+    """
+
+    environ: Mapping[str, str] = field(repr=False)
+    executable: str = "git"
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Returns the environment a git process gets: cleaned, then git's fixed settings, then `extra`."""
+        kept = {k: v for k, v in self.environ.items() if not k.startswith("GIT_") or k in SAFE_VARIABLES}
+        return kept | FIXED_VARIABLES | dict(extra or {})
+
+    def run(
+        self,
+        args: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        git_dir: Path | None = None,
+        input: bytes | None = None,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Result:
+        """Runs one git command to its end.
+
+        Args:
+            args: words after `git`.
+            cwd: folder to run in, from which git finds the repository.
+            git_dir: the repository itself, instead of finding it.
+            input: bytes for its standard input, which is empty without them.
+            check: whether a failure raises.
+            env: further variables.
+            timeout: seconds until it is ended.
+
+        Raises:
+            RepositoryError: git is missing or took too long; with `check`, git failed.
+        """
+        try:
+            done = subprocess.run(
+                self._words(args, git_dir),
+                cwd=cwd or git_dir,
+                env=self.environment(env),
+                capture_output=True,
+                timeout=timeout,
+                check=False,
+                input=input or b"",
+            )
+        except subprocess.TimeoutExpired:
+            raise RepositoryError(f"git {args[0]} took longer than {timeout:g} seconds") from None
+        except (OSError, ValueError) as error:
+            raise self._unstartable(error, cwd or git_dir) from error
+        result = Result(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        if check and result.returncode:
+            raise failure(result, cwd or git_dir)
+        return result
+
+    def start(self, args: Sequence[str], *, git_dir: Path) -> subprocess.Popen[bytes]:
+        """Starts a git process with pipes for its input and output; its error output is dropped.
+
+        Raises:
+            RepositoryError: it cannot be started.
+        """
+        try:
+            return subprocess.Popen(
+                self._words(args, git_dir),
+                cwd=git_dir,
+                env=self.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except (OSError, ValueError) as error:
+            raise self._unstartable(error, git_dir) from error
+
+    def _words(self, args: Sequence[str], git_dir: Path | None) -> list[str]:
+        return [self.executable, *([f"--git-dir={git_dir}"] if git_dir else []), *args]
+
+    def _unstartable(self, error: Exception, folder: Path | None) -> RepositoryError:
+        if folder is not None and not folder.is_dir():
+            return RepositoryError(f"No such folder: {folder}")
+        if isinstance(error, FileNotFoundError):
+            return RepositoryError(
+                f"{self.executable} was not found",
+                "Install git (https://git-scm.com), and see that it is on PATH.",
+            )
+        return RepositoryError(f"git cannot be run: {error}")
+
+
+def failure(result: Result, path: Path | None = None) -> RepositoryError:
+    """Makes the error that tells a person why a git command failed."""
+    message, hint = explain(result.stderr, path)
+    return RepositoryError(message, hint)
+
+
+_IDENT = re.compile(r"(?P<name>.*) <(?P<email>[^<>]*)> (?P<time>\d+) (?P<offset>[+-]\d{4})")
+
+
+def identity(
+    git: GitCommand,
+    cwd: Path | None,
+    now: int | None,
+    *,
+    role: Literal["author", "committer"] = "author",
+    git_dir: Path | None = None,
+) -> Signature:
+    """Reads who the person is, as git itself decides it.
+
+    Args:
+        cwd: folder whose repository's configuration counts.
+        now: seconds since the epoch; None takes git's own time (its date variables, or the present).
+        role: whose name; git can be told two.
+        git_dir: the repository, instead of `cwd`.
+
+    Raises:
+        RepositoryError: no identity is configured. One guessed from the host name is never used.
+    """
+    dates = {
+        k: v for k in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE") if now is None and (v := git.environ.get(k))
+    }
+    words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{role.upper()}_IDENT"]
+    found = _IDENT.fullmatch(git.run(words, cwd=cwd, git_dir=git_dir, env=dates).text)
+    if not found:
+        raise RepositoryError("git does not say who you are", _IDENTITY_HINT)
+    hours, minutes = int(found["offset"][1:3]), int(found["offset"][3:])
+    offset = (hours * 60 + minutes) * (-1 if found["offset"][0] == "-" else 1)
+    return Signature(found["name"], found["email"], int(found["time"]) if now is None else now, offset)
+
+
+Scope = Literal["global", "local", "worktree", "system"]
+
+
+def config_get_all(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    *,
+    scope: Scope | None = None,
+    kind: Literal["bool", "int", "path"] | None = None,
+    git_dir: Path | None = None,
+) -> tuple[str, ...]:
+    """Reads every value of a setting, the one that counts last.
+
+    Args:
+        scope: only values from there. "global" is the person's own configuration with what it includes, and
+            nothing that a repository brings along; None means all that git reads.
+        kind: type that git converts to.
+
+    Raises:
+        RepositoryError: the configuration cannot be read, or a value is not of that kind.
+    """
+    words = [
+        "config",
+        "--includes",
+        "--show-scope",
+        "-z",
+        *([f"--type={kind}"] if kind else []),
+        "--get-all",
+        key,
+    ]
+    result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
+    if result.returncode == 1:
+        return ()
+    if result.returncode:
+        raise failure(result, cwd or git_dir)
+    fields = result.text.split("\0")
+    pairs = zip(fields[0::2], fields[1::2], strict=False)
+    return tuple(value for where, value in pairs if scope in (None, where))
+
+
+def config_get(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    *,
+    scope: Scope | None = None,
+    kind: Literal["bool", "int", "path"] | None = None,
+    git_dir: Path | None = None,
+) -> str | None:
+    """Reads the value of a setting that counts, or None; arguments as for `config_get_all`."""
+    values = config_get_all(git, cwd, key, scope=scope, kind=kind, git_dir=git_dir)
+    return values[-1] if values else None
+
+
+def config_set(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    value: str,
+    *,
+    scope: Scope = "local",
+    git_dir: Path | None = None,
+) -> None:
+    """Sets a setting to one value, in place of all that it had in that scope.
+
+    Raises:
+        RepositoryError: the file is locked or cannot be written.
+    """
+    git.run(["config", f"--{scope}", "--replace-all", key, value], cwd=cwd, git_dir=git_dir)
+
+
+def config_unset(
+    git: GitCommand, cwd: Path | None, key: str, *, scope: Scope = "local", git_dir: Path | None = None
+) -> None:
+    """Removes all values of a setting from a scope; one that is not set is fine."""
+    result = git.run(["config", f"--{scope}", "--unset-all", key], cwd=cwd, git_dir=git_dir, check=False)
+    if result.returncode not in (0, 5):
+        raise failure(result, cwd or git_dir)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a repository's parts are; all paths absolute.
+
+    Attributes:
+        worktree: top of the work tree that the folder is in; None in a bare repository or inside `.git`.
+        git_dir: this work tree's own git directory.
+        common_dir: the git directory shared by all work trees.
+        bare: whether the repository has no work tree at all.
+        object_format: `sha1` or `sha256`.
+    """
+
+    worktree: Path | None
+    git_dir: Path
+    common_dir: Path
+    bare: bool
+    object_format: str = "sha1"
+
+
+def layout(git: GitCommand, cwd: Path, *, git_dir: Path | None = None) -> Layout:
+    """Finds the repository that a folder is in, or describes the one at `git_dir`.
+
+    Raises:
+        RepositoryError: there is none, it belongs to someone else, or its path has a line break.
+    """
+    asked = ["--is-bare-repository", "--show-object-format", "--absolute-git-dir", "--git-common-dir"]
+    result = git.run(
+        ["rev-parse", "--path-format=absolute", *asked, "--show-toplevel"],
+        cwd=cwd,
+        git_dir=git_dir,
+        check=False,
+    )
+    lines = result.text.split("\n") if result.stdout else []
+    # `--show-toplevel` comes last because it alone fails without a work tree, after the rest was printed.
+    if len(lines) < len(asked) or (result.returncode and "work tree" not in result.stderr):
+        raise failure(result, cwd)
+    if len(lines) > len(asked) + 1:
+        raise RepositoryError(
+            f"The path of this repository has a line break: {cwd!s}", "Move or rename it."
+        )
+    worktree = Path(lines[4]) if len(lines) > len(asked) and not result.returncode else None
+    return Layout(worktree, Path(lines[2]), Path(lines[3]), lines[0] == "true", lines[1])
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """One work tree of a repository.
+
+    Attributes:
+        head: commit it stands on; None on an unborn branch or in a bare repository.
+        branch: full ref name; None when detached.
+        bare: the entry is the bare repository itself.
+        prunable: its folder is gone.
+    """
+
+    path: Path
+    head: str | None
+    branch: str | None
+    bare: bool
+    prunable: bool
+
+
+def worktrees(git: GitCommand, cwd: Path | None, *, git_dir: Path | None = None) -> tuple[Worktree, ...]:
+    """Lists the work trees of a repository, the main one first."""
+    # Not `-z`, which needs git 2.36: a path with a line break is cut short here, and then simply not found.
+    found = []
+    for record in git.run(["worktree", "list", "--porcelain"], cwd=cwd, git_dir=git_dir).text.split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in record.splitlines())
+        if path := fields.get("worktree"):
+            head = fields.get("HEAD", "0")
+            found.append(
+                Worktree(
+                    Path(path),
+                    head if head.strip("0") else None,
+                    fields.get("branch"),
+                    "bare" in fields,
+                    "prunable" in fields,
+                )
+            )
+    return tuple(found)

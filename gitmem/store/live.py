@@ -1,0 +1,165 @@
+"""Live directories: edits by agents, people, worktrees and gitmem meet by three-way merge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gitmem.memory.merge import kind
+from gitmem.store.commits import Tip, Write, Written, commit, read_tip
+from gitmem.store.live_plan import (
+    STALE_SECONDS,
+    Plan,
+    Request,
+    agent_files,
+    describe,
+    is_hot,
+    plan_save,
+    rooted,
+)
+from gitmem.store.locks import writer_lock
+from gitmem.store.record import Record, read_record, write_record
+from gitmem.store.replace import replace_file
+from gitmem.store.scan import Displaced, Scan, blob_name, displaced_files, label, scan
+from gitmem.store.workspace import LiveDirectory
+
+SECOND_LOOK_SECONDS = 60.0
+"""How long a displaced file is kept for one who still holds it open."""
+
+ROUNDS = 8
+"""Layouts in a row that an agent's edits may overtake before the next save goes on with it."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a save did.
+
+    Attributes:
+        written: the commits made, oldest first.
+        laid_out: files that were brought up to the ref.
+        problems: name to why it was left alone.
+    """
+
+    live: LiveDirectory
+    plan: Plan
+    written: tuple[Written, ...] = ()
+    laid_out: tuple[str, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+def look(request: Request) -> Saved:
+    """What a save would do, without writing anything."""
+    live = request.live
+    seen = scan(live)
+    record = read_record(live.scope.state, live.key)
+    tip = read_tip(live.scope.repo, live.scope.ref)
+    plan = plan_save(request, record, seen, displaced_files(_aside(live)), tip)
+    return Saved(live, plan, problems=seen.problems)
+
+
+def save(request: Request) -> Saved:
+    """Brings a live directory and its ref together: commits what changed there, lays out what is new here.
+
+    Raises:
+        RepositoryError: the ref or the folder cannot be written; what was not written is as it was.
+    """
+    live = request.live
+    with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
+        written: list[Written] = []
+        laid_out: list[str] = []
+        for _ in range(ROUNDS):
+            done, calm = _round(request)
+            written += done.written
+            laid_out += done.laid_out
+            request = replace(request, adopt=False)
+            if calm:
+                break
+        return replace(done, written=tuple(written), laid_out=tuple(dict.fromkeys(laid_out)))
+
+
+def _round(request: Request) -> tuple[Saved, bool]:
+    """One look, commit and layout; whether nobody wrote in between."""
+    live = request.live
+    repo = live.scope.repo
+    record = read_record(live.scope.state, live.key)
+    seen = scan(live)
+    displaced = displaced_files(_aside(live))
+    plans: list[Plan] = []
+
+    def plan(tip: Tip) -> Write | None:
+        planned = plan_save(request, record, seen, displaced, tip)
+        plans.append(planned)
+        if not planned.edits:
+            return None
+        before = rooted(live.agent, agent_files(repo, live.agent, tip))
+        op, subject = describe(planned.edits, before)
+        provenance = replace(request.provenance, op="adopt" if request.adopt else op)
+        if request.adopt:
+            subject = (
+                f"Adopt {sum(kind(path) == 'memory' for path in planned.edits)} memories of {live.agent}"
+            )
+        return Write(planned.edits, subject, provenance)
+
+    written = commit(repo, live.scope.ref, plan, request.author)
+    planned = plans[-1]
+    tip = written.commit if written else read_tip(repo, live.scope.ref).commit
+    pinned = record.pinned if record else ""
+    if live.tracked or pinned or not request.lay_out:
+        # What stands there is the base of the next edit, not what the ref made of it.
+        shown = {name: repo.add_blob(data) for name, data in planned.taken.items() if is_hot(name)}
+        kept = Record(str(live.path), tip, shown, pinned=pinned, code_head=request.code_head)
+        _settle(live, displaced, request.now)
+        write_record(live.scope.state, live.key, kept)
+        return Saved(live, planned, (written,) if written else (), problems=seen.problems), True
+    laid_out, before, calm = _lay_out(request, planned, seen)
+    oids = {name: blob_name(data, repo.hex_length) for name, data in planned.stored.items()}
+    older = dict(record.before) if record and request.now - record.laid_out < STALE_SECONDS else {}
+    fresh = Record(
+        str(live.path),
+        tip,
+        oids,
+        before=older | before,
+        laid_out=request.now if before else (record.laid_out if record else 0.0),
+        code_head=request.code_head,
+    )
+    write_record(live.scope.state, live.key, fresh)
+    _settle(live, displaced, request.now)
+    return Saved(live, planned, (written,) if written else (), tuple(laid_out), seen.problems), calm
+
+
+def _lay_out(request: Request, plan: Plan, seen: Scan) -> tuple[list[str], dict[str, str], bool]:
+    """Writes the target; returns files written, the blobs they replaced, and whether all was calm."""
+    live = request.live
+    repo = live.scope.repo
+    done: list[str] = []
+    before: dict[str, str] = {}
+    calm = True
+    for name in sorted({*plan.target, *seen.files}):
+        new, old = plan.target.get(name), seen.files.get(name)
+        if new == old or name in seen.problems:
+            continue
+        expected = blob_name(old, repo.hex_length) if old is not None else ""
+        if name in seen.files and name in plan.taken:
+            # What was refused is in the file, and must not become an object.
+            before[name] = repo.add_blob(plan.taken[name])
+        path = live.path / name
+        replaced = replace_file(path, new, _aside(live), label(name, expected), request.times.get(name))
+        calm = calm and replaced.done and replaced.found == old
+        done.append(name)
+    return done, before, calm
+
+
+def _settle(live: LiveDirectory, displaced: tuple[Displaced, ...], now: float) -> None:
+    """Deletes displaced files that were taken in and that nobody can still be writing to."""
+    for entry in displaced:
+        current = blob_name(entry.content, live.scope.repo.hex_length)
+        if now - entry.since > SECOND_LOOK_SECONDS:
+            entry.at.unlink(missing_ok=True)
+        elif current != entry.expected:
+            token = entry.at.name.split(".", 1)[0]
+            entry.at.rename(entry.at.with_name(f"{token}.{label(entry.file, current)}"))
+
+
+def _aside(live: LiveDirectory) -> Path:
+    return live.scope.state / "displaced" / live.key

@@ -1,0 +1,284 @@
+"""What a save of a live directory would do: three-way merge of its files against the record, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitmem.guard.check import Refusal
+from gitmem.memory import index
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import kind, merge_trees
+from gitmem.memory.tombstone import FILE as TOMBSTONES
+from gitmem.memory.trailers import Op, Provenance
+from gitmem.store.commits import Tip
+from gitmem.store.record import Record
+from gitmem.store.repository import Repository, Signature
+from gitmem.store.scan import Displaced, Scan, blob_name
+from gitmem.store.screen import screen
+from gitmem.store.trees import blob_or_none, list_files, subtree
+from gitmem.store.workspace import LiveDirectory
+
+STALE_SECONDS = 10.0
+"""How long after a layout a write may still come from someone who read the file before it."""
+
+VANISHED = 3
+"""So many files, or a tenth, may vanish at once and count as deleted (design.md section 3)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a save is to do.
+
+    Attributes:
+        live: the directory.
+        now: seconds since the epoch.
+        author: who is named in the commit.
+        provenance: writer, session and so on; the op is found from what changed.
+        allow: fingerprints of accepted secrets.
+        delete: whether files that vanished are deletions, however many.
+        adopt: take what is there as it is: no index line is added.
+        code_head: commit that the code work tree stands on, for tracked directories.
+        code_files: file to blob name in that commit, for tracked directories.
+        times: file to historic modification time, for files that gitmem creates.
+        lay_out: whether the directory is brought up to the ref; false for a look.
+    """
+
+    live: LiveDirectory
+    now: float
+    author: Signature
+    provenance: Provenance = field(default_factory=Provenance)
+    allow: frozenset[str] = frozenset()
+    delete: bool = False
+    adopt: bool = False
+    code_head: str = ""
+    code_files: Mapping[str, str] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+    lay_out: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a save would do, before anything is written.
+
+    Attributes:
+        edits: path in the tree to new content, None to delete.
+        target: file (relative to the folder) to what it should hold afterwards.
+        stored: file to what the ref holds of it: the next base.
+        taken: file to what of it was taken in, where the directory is not laid out.
+        held: file to why its change is not taken in.
+        refusals: claims that are not stored.
+        buried: texts that a tombstone took.
+        split: paths that had to move aside.
+    """
+
+    edits: Mapping[str, bytes | None]
+    target: Mapping[str, bytes]
+    stored: Mapping[str, bytes]
+    taken: Mapping[str, bytes]
+    held: Mapping[str, str] = field(default_factory=dict)
+    refusals: tuple[Refusal, ...] = ()
+    buried: tuple[tuple[str, str], ...] = ()
+    split: tuple[str, ...] = ()
+
+
+def plan_save(
+    request: Request, record: Record | None, seen: Scan, displaced: tuple[Displaced, ...], tip: Tip
+) -> Plan:
+    """Decides what a save does.
+
+    Args:
+        record: what gitmem last saw; None for a directory that is new to it.
+        seen: what is there now.
+        displaced: files that earlier layouts moved aside.
+        tip: where the ref stands.
+    """
+    live = request.live
+    repo = live.scope.repo
+    known = record or Record(str(live.path))
+    base = _base(repo, live, known)
+    here = _with_displaced(repo, known, dict(seen.files), displaced)
+    _follow_code(request, known, base, here)
+    held = _hold_absent(request, known, seen, base, here)
+    theirs = agent_files(repo, live.agent, tip)
+    for name, oid in known.before.items():
+        older = (
+            blob_or_none(repo, oid) if seen.times.get(name, 0) - known.laid_out < STALE_SECONDS else None
+        )
+        if older is not None and name in here and _is_stale(name, older, base.get(name), here[name]):
+            base[name] = older
+    screened = screen(
+        rooted(live.agent, base) | rooted(live.agent, theirs), rooted(live.agent, here), request.allow
+    )
+    kept = _unrooted(live.agent, screened.files)
+    stones = {TOMBSTONES: theirs[TOMBSTONES]} if TOMBSTONES in theirs else {}
+    merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
+    files = _unrooted(live.agent, merged.files)
+    if not request.adopt:
+        _reconcile_index(files, theirs)
+    edits = _edits(live.agent, theirs, files)
+    stored = {name: data for name, data in files.items() if is_hot(name)}
+    target = _target(here, kept, stored)
+    return Plan(edits, target, stored, kept, held, screened.refusals, merged.buried, merged.split)
+
+
+def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> tuple[Op, str]:
+    """The op and subject of a commit, from its edits.
+
+    Args:
+        edits: path to new content.
+        before: path to the content that it replaces, where there was any.
+    """
+    added: list[str] = []
+    changed: list[str] = []
+    gone: list[str] = []
+    for path, data in sorted(edits.items()):
+        if kind(path) != "memory":
+            continue
+        name = parse(path, data if data is not None else before.get(path, b"")).name
+        (gone if data is None else changed if path in before else added).append(name)
+    parts = [
+        f"{verb} {_names(names)}"
+        for verb, names in (("add", added), ("update", changed), ("delete", gone))
+        if names
+    ]
+    op: Op = "add" if added else "update" if changed or not gone else "delete"
+    subject = ", ".join(parts) or "update the index"
+    return op, subject[0].upper() + subject[1:]
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{len(names)} memories"
+
+
+def agent_files(repo: Repository, agent: str, tip: Tip) -> dict[str, bytes]:
+    """An agent's hot memories, index, logs and tombstones: file (relative to its folder) to content."""
+    folder = subtree(repo, tip.tree, agent)
+    if folder is None:
+        return {}
+    entries = {
+        name: oid for name, oid in list_files(repo, folder).items() if is_hot(name) or name == TOMBSTONES
+    }
+    return {name: repo.blob(oid) for name, oid in entries.items()}
+
+
+def is_hot(name: str) -> bool:
+    """Whether a file of an agent's folder is laid out: everything but the archive and host files."""
+    return not name.startswith("archive/") and kind(name) in ("memory", "index", "log")
+
+
+def rooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Paths from the root of the tree for files of one agent."""
+    return {f"{agent}/{name}": data for name, data in files.items()}
+
+
+def _unrooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {path.removeprefix(f"{agent}/"): data for path, data in files.items()}
+
+
+def _base(repo: Repository, live: LiveDirectory, record: Record) -> dict[str, bytes]:
+    """What stood there at the last save; a blob that was collected is read from the base commit."""
+    base: dict[str, bytes] = {}
+    fallback: dict[str, str] | None = None
+    for name, oid in record.files.items():
+        data = blob_or_none(repo, oid)
+        if data is None:
+            if fallback is None:
+                tree = repo.commit(record.base).tree if record.base else repo.add_tree({})
+                fallback = list_files(repo, tree, live.agent)
+            other = fallback.get(f"{live.agent}/{name}")
+            data = blob_or_none(repo, other) if other else None
+        if data is not None:
+            base[name] = data
+    return base
+
+
+def _with_displaced(
+    repo: Repository, record: Record, here: dict[str, bytes], displaced: tuple[Displaced, ...]
+) -> dict[str, bytes]:
+    """Takes in what was found in files that a layout moved aside."""
+    for entry in displaced:
+        if blob_name(entry.content, repo.hex_length) != entry.expected:
+            before = blob_or_none(repo, entry.expected) if entry.expected else None
+            sides = [{entry.file: data} if data is not None else {} for data in (before, entry.content)]
+            current = {entry.file: here[entry.file]} if entry.file in here else {}
+            here |= merge_trees(sides[0], sides[1], current).files
+        elif entry.file not in here and entry.file in record.files and entry.since >= record.written:
+            # The process died between moving the old file away and linking the new one.
+            here[entry.file] = entry.content
+    return here
+
+
+def _follow_code(request: Request, record: Record, base: dict[str, bytes], here: dict[str, bytes]) -> None:
+    """In a tracked directory, what merely follows the code branch is no edit."""
+    if not request.live.tracked or not record.base or request.code_head == record.code_head:
+        return
+    for name in {*base, *here}:
+        current = blob_name(here[name], request.live.scope.repo.hex_length) if name in here else None
+        if current == request.code_files.get(name):
+            if name in here:
+                base[name] = here[name]
+            else:
+                base.pop(name, None)
+
+
+def _hold_absent(
+    request: Request, record: Record, seen: Scan, base: Mapping[str, bytes], here: dict[str, bytes]
+) -> dict[str, str]:
+    """Finds deletions that may be an accident, and takes them back."""
+    absent = [name for name in base if name not in here]
+    gone = [name for name in absent if name not in seen.problems]
+    held = {name: seen.problems[name] for name in absent if name in seen.problems}
+    if gone and not request.delete:
+        if not seen.exists:
+            held |= dict.fromkeys(gone, "the whole folder vanished")
+        elif index.INDEX in gone:
+            held |= dict.fromkeys(gone, f"{index.INDEX} vanished with it")
+        elif len(gone) > max(VANISHED, len(record.files) // 10):
+            held |= dict.fromkeys(gone, f"{len(gone)} files vanished at once")
+    for name in held:
+        here[name] = base[name]
+    return held
+
+
+def _is_stale(name: str, older: bytes, base: bytes | None, here: bytes) -> bool:
+    """Whether a write comes from someone who read the file before the last layout was made."""
+    if base is None or here == base:
+        return False
+    ids = [frozenset(claim.key for claim in parse(name, data).claims) for data in (older, base, here)]
+    arrived = ids[1] - ids[0]
+    return bool(arrived) and not (arrived & ids[2])
+
+
+def _reconcile_index(files: dict[str, bytes], theirs: Mapping[str, bytes]) -> None:
+    """Gives new memories an index line and takes the lines of deleted ones out."""
+    memories = [{n for n in side if kind(n) == "memory" and is_hot(n)} for side in (files, theirs)]
+    added = {}
+    for name in memories[0] - memories[1]:
+        memory = parse(name, files[name])
+        added[name] = index.entry(memory.name, name, memory.description)
+    removed = memories[1] - memories[0]
+    if added or removed:
+        text = index.reconcile(decode(files.get(index.INDEX, b"")), added, removed)
+        files[index.INDEX] = encode(text)
+
+
+def _edits(agent: str, theirs: Mapping[str, bytes], files: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    names = {name for name in {*theirs, *files} if files.get(name) != theirs.get(name)}
+    return {f"{agent}/{name}": files.get(name) for name in sorted(names)}
+
+
+def _target(
+    here: Mapping[str, bytes], kept: Mapping[str, bytes], stored: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """What the directory should hold: what is stored, and what was refused where it stands."""
+    target = dict(stored)
+    for name, data in here.items():
+        if kept.get(name) == data:
+            continue
+        if name not in kept or name not in stored:
+            target[name] = data
+        else:
+            target |= merge_trees({name: kept[name]}, {name: data}, {name: stored[name]}).files
+    return target

@@ -1,0 +1,210 @@
+"""Git's object and reflog formats as pure functions over bytes, so that every backend writes the same ones.
+
+Formats: gitformat-* and git-check-ref-format in git's documentation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Mapping
+
+from gitmem.errors import RepositoryError
+from gitmem.store.repository import SUBMODULE, TREE, Commit, Entry, MissingObject, ReflogEntry, Signature
+
+# The last second of year 9999, the last that Python's datetime can show.
+_LATEST = 253402300799
+_LONGEST_HEADER = 32
+_WHO = re.compile(rb"(.*?) ?<([^<>\n]*)> ?(-?\d{1,20})? ?([+-]\d{4})?")
+_HEX = re.compile(r"[0-9a-f]+")
+_BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
+
+
+def check_oid(oid: str, hex_length: int) -> str:
+    """Returns `oid` where it is a full object name; raises MissingObject for anything else."""
+    if len(oid) != hex_length or not _HEX.fullmatch(oid):
+        raise MissingObject(f"Not an object name: {oid!r}")
+    return oid
+
+
+def check_ref_name(name: str) -> str:
+    """Returns `name` where it is a full, well-formed ref name (git-check-ref-format).
+
+    Raises:
+        RepositoryError: it is not.
+    """
+    if not name.startswith("refs/") or name.count("/") < 2 or _BAD_REF.search(name):
+        raise RepositoryError(f"Not a full ref name: {name!r}")
+    return name
+
+
+def missing(oid: str) -> MissingObject:
+    """Makes the error for an object that is not there."""
+    return MissingObject(f"Object {oid} is missing", "See what else is missing: git fsck")
+
+
+def damaged(oid: str) -> MissingObject:
+    """Makes the error for an object that cannot be read."""
+    return MissingObject(f"Object {oid} is damaged", "See what else is damaged: git fsck")
+
+
+def check_content(kind: str, data: bytes, oid: str) -> None:
+    """Raises MissingObject where the content is not the one that the name was made of."""
+    algorithm = hashlib.sha1 if len(oid) == 40 else hashlib.sha256
+    if algorithm(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest() != oid:
+        raise damaged(oid)
+
+
+def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:
+    """Reads the file of a loose object.
+
+    Returns:
+        (kind, content), the content checked against the object's name.
+
+    Raises:
+        MissingObject: it is damaged.
+    """
+    inflate = zlib.decompressobj()
+    try:
+        # The header first: its size bounds what a hostile file can inflate to.
+        start = inflate.decompress(data, _LONGEST_HEADER)
+        head, _, content = start.partition(b"\0")
+        kind, size = head.split(b" ")
+        content += inflate.decompress(inflate.unconsumed_tail, max(int(size) + 1 - len(content), 1))
+        name = kind.decode("ascii")
+    except (zlib.error, ValueError):
+        raise damaged(oid) from None
+    check_content(name, content, oid)
+    return name, content
+
+
+def kind_of(mode: int) -> str:
+    """Names the kind of object that a tree entry of this mode points at."""
+    return "tree" if mode == TREE else "commit" if mode == SUBMODULE else "blob"
+
+
+def encode_name(name: str) -> bytes:
+    """Encodes the name of a tree entry, odd bytes from surrogates.
+
+    Raises:
+        RepositoryError: git does not allow that name.
+    """
+    try:
+        raw = name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise RepositoryError(f"Not a file name: {name!r}") from None
+    if raw in (b"", b".", b"..") or raw.lower() == b".git" or b"/" in raw or b"\0" in raw:
+        raise RepositoryError(f"Not a file name that git allows: {name!r}")
+    return raw
+
+
+def encode_tree(entries: Mapping[str, Entry], hex_length: int) -> bytes:
+    """Writes one level of a tree in git's order: by bytes, a directory as if its name ended in a slash."""
+    rows = []
+    for name, entry in entries.items():
+        raw = encode_name(name)
+        check_oid(entry.oid, hex_length)
+        rows.append((raw + b"/" if entry.mode == TREE else raw, b"%o %s\0" % (entry.mode, raw), entry.oid))
+    return b"".join(head + bytes.fromhex(oid) for _, head, oid in sorted(rows))
+
+
+def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
+    """Reads one level of a tree.
+
+    Raises:
+        MissingObject: it is damaged, or has one name twice (of which one would be lost unseen).
+    """
+    found: dict[str, Entry] = {}
+    size, at = hex_length // 2, 0
+    while at < len(data):
+        end = data.find(b"\0", at)
+        mode, space, raw = data[at:end].partition(b" ") if end > at else (b"", b"", b"")
+        name = raw.decode("utf-8", "surrogateescape")
+        at = end + 1 + size
+        if (
+            not space
+            or not raw
+            or at > len(data)
+            or name in found
+            or not re.fullmatch(rb"[0-7]{5,6}", mode)
+        ):
+            raise damaged(oid)
+        found[name] = Entry(int(mode, 8), data[end + 1 : at].hex())
+    return found
+
+
+def encode_commit(
+    tree: str, parents: tuple[str, ...], author: Signature, committer: Signature, message: str
+) -> bytes:
+    """Writes a commit in the bytes that `git commit-tree` would.
+
+    The message ends in exactly one line break; what git forbids in names is left out, as git does.
+    """
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    lines += [f"author {format_signature(author)}", f"committer {format_signature(committer)}", ""]
+    body = message.replace("\0", "").strip("\n")
+    return "\n".join([*lines, body + "\n" if body else ""]).encode("utf-8", "replace")
+
+
+def format_signature(who: Signature) -> str:
+    """Writes a signature as in a commit header."""
+    sign = "-" if who.offset < 0 else "+"
+    hours, minutes = divmod(abs(who.offset), 60)
+    return f"{_clean(who.name)} <{_clean(who.email)}> {max(who.time, 0)} {sign}{hours:02}{minutes:02}"
+
+
+def _clean(text: str) -> str:
+    # ident.c: angle brackets and line breaks anywhere, and "crud" at either end, are dropped.
+    inner = re.sub(r"[<>\n\0]", "", text)
+    return inner.strip("".join(map(chr, range(33))) + ".,:;\"\\'")
+
+
+def parse_signature(raw: bytes) -> Signature:
+    """Reads a signature; a date that no calendar has becomes 0, as git shows it."""
+    found = _WHO.match(raw)
+    if not found:
+        return Signature(raw.decode("utf-8", "replace").strip(), "", 0)
+    name, email = (part.decode("utf-8", "replace").strip() for part in found.group(1, 2))
+    time, zone = int(found[3] or b"0"), found[4] or b"+0000"
+    offset = int(zone[1:3]) * 60 + int(zone[3:5])
+    offset = 0 if offset >= 24 * 60 else -offset if zone[:1] == b"-" else offset
+    return Signature(name, email, time if 0 <= time <= _LATEST else 0, offset)
+
+
+def parse_commit(data: bytes, oid: str) -> Commit:
+    """Reads a commit.
+
+    Raises:
+        MissingObject: it is damaged.
+    """
+    head, _, body = data.partition(b"\n\n")
+    headers: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        headers.setdefault(key, []).append(value)
+    if not all(key in headers for key in (b"tree", b"author", b"committer")):
+        raise damaged(oid)
+    return Commit(
+        oid,
+        headers[b"tree"][0].decode("ascii", "replace"),
+        tuple(parent.decode("ascii", "replace") for parent in headers.get(b"parent", [])),
+        parse_signature(headers[b"author"][0]),
+        parse_signature(headers[b"committer"][0]),
+        body.decode("utf-8", "replace"),
+    )
+
+
+def parse_reflog(data: bytes) -> tuple[ReflogEntry, ...]:
+    """Reads the log file of a ref, newest first; lines cut short by a crash are left out."""
+    found = []
+    for line in data.split(b"\n"):
+        head, _, message = line.partition(b"\t")
+        ids, _, who = head.partition(b" ")[2].partition(b" ")
+        old, new = head.partition(b" ")[0].decode("ascii", "replace"), ids.decode("ascii", "replace")
+        if len(old) == len(new) >= 40 and _HEX.fullmatch(old) and _HEX.fullmatch(new) and b"<" in who:
+            started = old if old.strip("0") else None
+            found.append(
+                ReflogEntry(started, new, parse_signature(who), message.decode("utf-8", "replace"))
+            )
+    return tuple(reversed(found))

@@ -1,0 +1,109 @@
+"""The record of a live directory: what gitmem last saw or laid out there.
+
+JSON, one file a directory, in the state folder of the owning repository. It can be deleted at no loss of
+memory: without it the next save unites what is on disk with what is in the ref.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a live directory looked like when gitmem last touched it.
+
+    Attributes:
+        path: the folder, for a person who reads the file.
+        base: commit of the memory ref that it showed.
+        files: file (relative to the folder) to blob name of what was there: the base of the next merge.
+        before: file to blob name of what stood there until the last layout, for a writer that read the
+            file before it was replaced.
+        laid_out: when that last layout was, in seconds since the epoch.
+        pinned: revision that `checkout` laid out; empty on the tip.
+        code_head: code commit at that time, for folders that the code branch tracks.
+        written: when this record was written, by the file system's clock; 0 for one not on disk.
+    """
+
+    path: str
+    base: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    laid_out: float = 0.0
+    pinned: str = ""
+    code_head: str = ""
+    written: float = 0.0
+
+
+def record_path(state: Path, key: str) -> Path:
+    """Where the record of a live directory is kept."""
+    return state / "live" / f"{key}.json"
+
+
+def read_record(state: Path, key: str) -> Record | None:
+    """Reads a record; None where there is none, or none that can be read."""
+    try:
+        with record_path(state, key).open("rb") as file:
+            data, written = json.loads(file.read()), os.fstat(file.fileno()).st_mtime
+        if data["version"] != VERSION:
+            return None
+        return Record(
+            path=str(data["path"]),
+            base=str(data["base"]),
+            files=_strings(data["files"]),
+            before=_strings(data["before"]),
+            laid_out=float(data["laid_out"]),
+            pinned=str(data["pinned"]),
+            code_head=str(data["code_head"]),
+            written=written,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def write_record(state: Path, key: str, record: Record) -> None:
+    """Writes a record whole or not at all."""
+    path = record_path(state, key)
+    data = {
+        "version": VERSION,
+        "path": record.path,
+        "base": record.base,
+        "files": dict(record.files),
+        "before": dict(record.before),
+        "laid_out": record.laid_out,
+        "pinned": record.pinned,
+        "code_head": record.code_head,
+    }
+    write_atomically(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
+
+
+def delete_record(state: Path, key: str) -> None:
+    """Deletes a record, if there is one."""
+    record_path(state, key).unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes a file of gitmem's own state: aside, then renamed into place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(aside).unlink()
+        raise
+
+
+def _strings(data: Any) -> dict[str, str]:
+    return {str(key): str(value) for key, value in data.items()}

@@ -1,0 +1,120 @@
+"""What stands in a live directory right now, and what of it is not for gitmem."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from gitmem.memory.index import INDEX
+from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.names import is_memory_file, unsafe_segment
+from gitmem.store.replace import read_regular
+from gitmem.store.workspace import LiveDirectory, linked
+
+OTHER_BYTES = 4_194_304
+"""Largest index or daily log that is read: far above what any client loads."""
+
+_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A live directory as read.
+
+    Attributes:
+        exists: whether the folder is there at all.
+        files: file (relative to the folder) to content.
+        problems: name to why it was left alone, for names that look like memory.
+        times: file to modification time, seconds since the epoch.
+    """
+
+    exists: bool
+    files: Mapping[str, bytes]
+    problems: Mapping[str, str] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Displaced:
+    """A file that a replacement moved aside.
+
+    Attributes:
+        at: where it is kept.
+        file: where it stood, relative to the live directory.
+        expected: blob name that it had when the replacement was planned; empty for none.
+    """
+
+    at: Path
+    file: str
+    expected: str
+    content: bytes
+    since: float
+
+
+def scan(live: LiveDirectory) -> Scan:
+    """Reads a live directory; links, dot files and foreign files are left alone and never followed."""
+    if linked(live.anchor, live.path):
+        return Scan(False, {}, {live.path.name: "is a symbolic link, or behind one"})
+    if not live.path.is_dir():
+        return Scan(False, {})
+    files: dict[str, bytes] = {}
+    problems: dict[str, str] = {}
+    times: dict[str, float] = {}
+    for path in [*sorted(live.path.iterdir()), *sorted(live.path.glob("logs/*/*/*.md"))]:
+        name = path.relative_to(live.path).as_posix()
+        wanted = name == INDEX or is_memory_file(name) or bool(_LOG.fullmatch(name))
+        if not wanted:
+            if name.endswith(".md") and not name.startswith(".") and "/" not in name:
+                problems[name] = f"the name {unsafe_segment(name) or 'is taken for the index'}"
+            continue
+        try:
+            state = path.lstat()
+        except OSError:
+            continue
+        limit = MEMORY_BYTES if is_memory_file(name) else OTHER_BYTES
+        data = None if linked(live.path, path) else read_regular(path, limit)
+        if data is None:
+            problems[name] = _not_regular(state.st_mode)
+        elif len(data) > limit:
+            problems[name] = f"is larger than {limit:,} bytes"
+        else:
+            files[name] = data
+            times[name] = state.st_mtime
+    return Scan(True, files, problems, times)
+
+
+def label(file: str, expected: str) -> str:
+    """Names a displaced file so that it can be told later what it was."""
+    return f"{expected or 'none'}.{quote(file, safe='')}"
+
+
+def displaced_files(folder: Path) -> tuple[Displaced, ...]:
+    """Files that replacements moved aside, oldest first."""
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        _, _, rest = path.name.partition(".")
+        expected, dot, file = rest.partition(".")
+        content = read_regular(path, OTHER_BYTES) if dot else None
+        if content is not None:
+            known = "" if expected == "none" else expected
+            found.append(Displaced(path, unquote(file), known, content, path.stat().st_ctime))
+    return tuple(sorted(found, key=lambda entry: (entry.since, entry.at.name)))
+
+
+def blob_name(data: bytes, hex_length: int) -> str:
+    """Name that git gives a blob, without storing it."""
+    algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
+    return algorithm(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def _not_regular(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "is a symbolic link"
+    if stat.S_ISDIR(mode):
+        return "is a folder"
+    return "cannot be read" if stat.S_ISREG(mode) else "is no regular file"

@@ -1,0 +1,78 @@
+"""Settings are git configuration: `gitmem.*`, read in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gitmem.errors import UsageError
+from gitmem.store.git import GitCommand, failure
+
+PERSONAL = frozenset({"engine", "model", "baseurl", "backup"})
+"""Settings that choose an endpoint or send data out: only the person's own configuration decides them."""
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "share": ("off", "review", "direct"),
+    "extract": ("auto", "suggest", "off"),
+    "engine": ("offline", "anthropic", "claude-code"),
+}
+DEFAULTS: Mapping[str, str] = {
+    "share": "off",
+    "extract": "suggest",
+    "engine": "offline",
+    "claudedir": ".claude",
+    "dream": "true",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All `gitmem.*` values in force for one repository.
+
+    Attributes:
+        values: lower-cased key without `gitmem.` to value; several values of one key joined by newlines.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def get(self, key: str) -> str:
+        """The value, or its default, or empty.
+
+        Raises:
+            UsageError: the value is none of those that the setting knows.
+        """
+        name = key.lower()
+        value = self.values.get(name) or DEFAULTS.get(name, "")
+        value = value.rsplit("\n", 1)[-1]
+        if name in CHOICES and value not in CHOICES[name]:
+            raise UsageError(f"gitmem.{key} is {value!r}", f"Set it to one of: {', '.join(CHOICES[name])}.")
+        return value
+
+    def all(self, key: str) -> tuple[str, ...]:
+        """Every value of a setting that can be given more than once."""
+        return tuple(filter(None, self.values.get(key.lower(), "").split("\n")))
+
+    def flag(self, key: str) -> bool:
+        """A yes-or-no setting as git reads it."""
+        return self.get(key).lower() in ("true", "yes", "on", "1")
+
+
+def read_settings(git: GitCommand, cwd: Path | None = None, *, git_dir: Path | None = None) -> Settings:
+    """Reads the settings that count in a folder, with one git call.
+
+    Personal settings are taken from the person's own configuration (`--global`) alone.
+    """
+    words = ["config", "--includes", "--show-scope", "-z", "--get-regexp", r"^gitmem\."]
+    result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
+    if result.returncode > 1:
+        raise failure(result, cwd or git_dir)
+    values: dict[str, str] = {}
+    fields = result.text.split("\0")
+    for scope, pair in zip(fields[0::2], fields[1::2], strict=False):
+        key, _, value = pair.partition("\n")
+        name = key.partition(".")[2].lower()
+        if name in PERSONAL and scope not in ("global", "system"):
+            continue
+        values[name] = f"{values[name]}\n{value}" if name in values else value
+    return Settings(values)

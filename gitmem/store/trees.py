@@ -1,0 +1,133 @@
+"""Trees as mappings of path to blob, read and written along the changed paths alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
+
+Edits = Mapping[str, bytes | None]
+"""Path to new content; None deletes."""
+
+
+def list_files(repo: Repository, tree: str, under: str = "") -> dict[str, str]:
+    """Files of a tree at any depth: path to blob name.
+
+    Args:
+        tree: object name of the root.
+        under: a folder inside it, without a slash at the end; paths stay relative to the root.
+
+    Returns:
+        Regular files only: links and submodules have no business in a memory tree and are passed over.
+    """
+    start = subtree(repo, tree, under) if under else tree
+    return dict(_walk(repo, start, f"{under}/" if under else "")) if start else {}
+
+
+def read_files(repo: Repository, tree: str, under: str = "") -> dict[str, bytes]:
+    """Files of a tree with their content; arguments as for `list_files`."""
+    return {path: repo.blob(oid) for path, oid in list_files(repo, tree, under).items()}
+
+
+def subtree(repo: Repository, tree: str, path: str) -> str | None:
+    """Object name of a folder inside a tree, or None."""
+    at = tree
+    for part in path.split("/"):
+        entry = repo.tree(at).get(part)
+        if entry is None or entry.mode != TREE:
+            return None
+        at = entry.oid
+    return at
+
+
+def changed_files(repo: Repository, one: str | None, other: str | None, prefix: str = "") -> set[str]:
+    """Paths of regular files that differ between two trees; equal folders are not opened.
+
+    Args:
+        one, other: object names of trees; None is the empty tree.
+    """
+    if one == other:
+        return set()
+    sides = [repo.tree(tree) if tree else {} for tree in (one, other)]
+    changed: set[str] = set()
+    for name in {*sides[0], *sides[1]}:
+        entries = [side.get(name) for side in sides]
+        if entries[0] == entries[1]:
+            continue
+        folders = [entry.oid if entry and entry.mode == TREE else None for entry in entries]
+        if any(folders):
+            changed |= changed_files(repo, folders[0], folders[1], f"{prefix}{name}/")
+        files = {entry.oid for entry in entries if entry and entry.mode in (BLOB, EXECUTABLE)}
+        if len(files) == 2 or (files and any(e is None or e.mode == TREE for e in entries)):
+            changed.add(prefix + name)
+    return changed
+
+
+def read_paths(repo: Repository, tree: str, paths: set[str]) -> dict[str, bytes]:
+    """Content of these files where the tree has them; opens only the folders on the way."""
+    found: dict[str, bytes] = {}
+    grouped: dict[str, set[str]] = {}
+    entries = repo.tree(tree)
+    for path in paths:
+        head, _, rest = path.partition("/")
+        entry = entries.get(head)
+        if entry is None:
+            continue
+        if rest and entry.mode == TREE:
+            grouped.setdefault(head, set()).add(rest)
+        elif not rest and entry.mode in (BLOB, EXECUTABLE):
+            found[path] = repo.blob(entry.oid)
+    for head, rests in grouped.items():
+        inner = read_paths(repo, entries[head].oid, rests)
+        found |= {f"{head}/{path}": data for path, data in inner.items()}
+    return found
+
+
+def write_tree(repo: Repository, tree: str | None, edits: Edits) -> str:
+    """Stores a tree with edits applied; folders that no edit lies in are not opened.
+
+    Args:
+        tree: the tree to start from; None is the empty one.
+        edits: changes; a folder that becomes empty goes.
+
+    Returns:
+        Object name of the new tree.
+    """
+    return _edited(repo, tree, edits) or repo.add_tree({})
+
+
+def _edited(repo: Repository, tree: str | None, edits: Edits) -> str | None:
+    entries = dict(repo.tree(tree)) if tree else {}
+    inner: dict[str, dict[str, bytes | None]] = {}
+    for path, data in edits.items():
+        head, _, rest = path.partition("/")
+        if rest:
+            inner.setdefault(head, {})[rest] = data
+        elif data is None:
+            entries.pop(head, None)
+        else:
+            entries[head] = Entry(BLOB, repo.add_blob(data))
+    for head, deeper in inner.items():
+        entry = entries.get(head)
+        folder = _edited(repo, entry.oid if entry and entry.mode == TREE else None, deeper)
+        if folder:
+            entries[head] = Entry(TREE, folder)
+        elif entry and entry.mode == TREE:
+            del entries[head]
+    return repo.add_tree(entries) if entries else None
+
+
+def _walk(repo: Repository, tree: str, prefix: str) -> Iterator[tuple[str, str]]:
+    for name, entry in sorted(repo.tree(tree).items()):
+        if entry.mode == TREE:
+            yield from _walk(repo, entry.oid, f"{prefix}{name}/")
+        elif entry.mode in (BLOB, EXECUTABLE):
+            yield prefix + name, entry.oid
+
+
+def blob_or_none(repo: Repository, oid: str) -> bytes | None:
+    """A blob that may have been collected as garbage."""
+    try:
+        return repo.blob(oid)
+    except MissingObject:
+        return None

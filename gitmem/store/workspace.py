@@ -1,0 +1,310 @@
+"""One code repository and the memory that belongs to it: which repository, ref and folder holds what."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from gitmem.errors import RepositoryError, UsageError
+from gitmem.memory.names import agent_folder_name, agent_name
+from gitmem.store.git import GitCommand, Layout, Worktree, config_get, config_set, layout, worktrees
+from gitmem.store.open import create_bare, open_repository
+from gitmem.store.repository import Repository
+from gitmem.store.settings import Settings, read_settings
+
+ScopeName = Literal["project", "local", "user"]
+SCOPES: tuple[ScopeName, ...] = ("project", "local", "user")
+MAIN = "main"
+
+PRIVATE_REF = "refs/gitmem/project"
+SHARED_REF = "refs/heads/gitmem/project"
+LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
+SNAPSHOT_FOLDER = "agent-memory-snapshots"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Who may see it, and the ref that holds it.
+
+    Attributes:
+        state: folder for records and locks of this ref's repository; can be deleted at no loss of memory.
+    """
+
+    name: ScopeName
+    repo: Repository = field(repr=False)
+    ref: str
+    state: Path
+
+
+@dataclass(frozen=True)
+class LiveDirectory:
+    """A folder that an agent reads and writes.
+
+    Attributes:
+        scope: scope that it shows.
+        agent: the agent's folder name in the tree (escaped).
+        path: the folder; may be missing.
+        anchor: folder above it that is trusted: no link is followed between the two.
+        tracked: whether the code branch tracks files in it, which makes it read-only to gitmem.
+    """
+
+    scope: Scope
+    agent: str
+    path: Path
+    anchor: Path
+    tracked: bool = False
+
+    @property
+    def key(self) -> str:
+        """Name of its record and lock."""
+        return hashlib.sha256(str(self.path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the edges know and the core must not look up itself.
+
+    Attributes:
+        git: the git command with the environment that counts.
+        home: the person's home directory.
+        data: `$XDG_DATA_HOME/gitmem`, where the private repository is.
+        config: Claude Code's own folder, `~/.claude` unless the person moved it.
+    """
+
+    git: GitCommand
+    home: Path
+    data: Path
+    config: Path
+
+
+class Workspace:
+    """The memory of one code repository, opened lazily."""
+
+    def __init__(
+        self, around: Surroundings, where: Layout, settings: Settings, auto_memory: Path | None = None
+    ) -> None:
+        self.around = around
+        self.git = around.git
+        self.layout = where
+        self.settings = settings
+        self.auto_memory = auto_memory
+
+    @property
+    def state(self) -> Path:
+        """Where what is no memory lives: `<common git dir>/gitmem`."""
+        return self.layout.common_dir / "gitmem"
+
+    @property
+    def private_state(self) -> Path:
+        """The same for the private repository, beside it."""
+        return self.around.data / "state"
+
+    @property
+    def private_path(self) -> Path:
+        """The private repository."""
+        return self.around.data / "private.git"
+
+    @property
+    def initialised(self) -> bool:
+        """Whether `init` ran here."""
+        return bool(self.settings.get("projectId")) and self.state.is_dir() and self.private_path.is_dir()
+
+    @cached_property
+    def code(self) -> Repository:
+        """The code repository."""
+        return open_repository(self.layout.common_dir, self.git)
+
+    @cached_property
+    def private(self) -> Repository:
+        """The private repository, made where it is missing."""
+        create_bare(self.private_path, self.git)
+        return open_repository(self.private_path, self.git, bare=True)
+
+    @property
+    def project_id(self) -> str:
+        """Names this project in the private repository.
+
+        Raises:
+            RepositoryError: `init` has not run here.
+        """
+        known = self.settings.get("projectId")
+        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{2,80}", known):
+            raise RepositoryError(f"{self.layout.common_dir} has no gitmem memory yet", "Run: git mem init")
+        return known
+
+    @property
+    def sharing(self) -> str:
+        """`off`, `review` or `direct`."""
+        return self.settings.get("share")
+
+    def scope(self, name: str) -> Scope:
+        """One scope by its name.
+
+        Raises:
+            UsageError: there is no such scope.
+        """
+        if name == "project":
+            ref = PRIVATE_REF if self.sharing == "off" else SHARED_REF
+            return Scope("project", self.code, ref, self.state)
+        if name == "local":
+            ref = f"refs/heads/local/{self.project_id}"
+            return Scope("local", self.private, ref, self.private_state)
+        if name == "user":
+            return Scope("user", self.private, "refs/heads/user", self.private_state)
+        raise UsageError(f"There is no scope {name!r}", f"Scopes are: {', '.join(SCOPES)}.")
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """All three, project first."""
+        return tuple(self.scope(name) for name in SCOPES)
+
+    @property
+    def claude_folder(self) -> str:
+        """Name of the clients' folder in a work tree, `.claude` unless configured."""
+        name = self.settings.get("claudeDir")
+        if "/" in name.strip("/") or name in ("..", ".git"):
+            raise UsageError(f"gitmem.claudeDir is {name!r}", "Set it to the name of a folder.")
+        return name.strip("/")
+
+    @cached_property
+    def worktrees(self) -> tuple[Worktree, ...]:
+        """Work trees of the code repository that exist, the main one first."""
+        found = worktrees(self.git, None, git_dir=self.layout.common_dir)
+        return tuple(tree for tree in found if not tree.bare and not tree.prunable and tree.path.is_dir())
+
+    def live_directories(self, worktree: Path | None = None) -> tuple[LiveDirectory, ...]:
+        """Live directories that exist for one work tree, the current one unless given, in a fixed order."""
+        top = worktree or self.layout.worktree
+        found: list[LiveDirectory] = []
+        if top is not None:
+            tracked = self._tracked(top)
+            for name, folder in LIVE_FOLDERS.items():
+                parent = top / self.claude_folder / folder
+                found += [
+                    replace(live, tracked=live.path.relative_to(top).as_posix() in tracked)
+                    for live in self._agents(self.scope(name), parent, top)
+                ]
+        if self.auto_memory is not None and self.auto_memory.is_dir():
+            found.append(self._auto())
+            if (self.auto_memory / "team").is_dir():
+                found.append(self._team())
+        config = self.around.config
+        found += self._agents(self.scope("user"), config / "agent-memory", config)
+        return tuple(found)
+
+    def live_directory(
+        self, scope: ScopeName, agent: str, worktree: Path | None = None
+    ) -> LiveDirectory | None:
+        """Where an agent's memory of a scope is laid out, whether or not it exists; None for nowhere.
+
+        Args:
+            agent: folder name in the tree.
+        """
+        top = worktree or self.layout.worktree
+        if agent == MAIN and scope == "local":
+            return self._auto() if self.auto_memory is not None else None
+        if agent == MAIN and scope == "user":
+            return None
+        if agent == MAIN and self.auto_memory is not None and (self.auto_memory / "team").is_dir():
+            return self._team()
+        try:
+            folder = agent_folder_name(agent)
+        except UsageError:
+            return None
+        if scope == "user":
+            config = self.around.config
+            return LiveDirectory(self.scope("user"), agent, config / "agent-memory" / folder, config)
+        if top is None:
+            return None
+        path = top / self.claude_folder / LIVE_FOLDERS[scope] / folder
+        tracked = path.relative_to(top).as_posix() in self._tracked(top)
+        return LiveDirectory(self.scope(scope), agent, path, top, tracked)
+
+    def _auto(self) -> LiveDirectory:
+        assert self.auto_memory is not None  # noqa: S101 - callers ask first
+        return LiveDirectory(self.scope("local"), MAIN, self.auto_memory, self.auto_memory.parent)
+
+    def _team(self) -> LiveDirectory:
+        assert self.auto_memory is not None  # noqa: S101 - callers ask first
+        return LiveDirectory(self.scope("project"), MAIN, self.auto_memory / "team", self.auto_memory)
+
+    def _agents(self, scope: Scope, parent: Path, anchor: Path) -> Iterator[LiveDirectory]:
+        if not parent.is_dir() or linked(anchor, parent):
+            return
+        for path in sorted(parent.iterdir()):
+            if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
+                try:
+                    yield LiveDirectory(scope, agent_name(path.name), path, anchor)
+                except UsageError:
+                    continue
+
+    def _tracked(self, top: Path) -> frozenset[str]:
+        """Agents' folders (relative to the work tree) in which the code branch tracks a file."""
+        folders = [f"{self.claude_folder}/{folder}" for folder in LIVE_FOLDERS.values()]
+        listed = self.git.run(["ls-files", "-z", "--", *folders], cwd=top, check=False).text
+        return frozenset("/".join(path.split("/")[:3]) for path in listed.split("\0") if path)
+
+
+def linked(anchor: Path, path: Path) -> bool:
+    """Whether a symbolic link stands between a trusted folder and a path inside it, or at the path."""
+    at = path
+    while at != anchor and at != at.parent:
+        if at.is_symlink():
+            return True
+        at = at.parent
+    return False
+
+
+def open_workspace(around: Surroundings, cwd: Path, auto_memory: Path | None = None) -> Workspace:
+    """Opens the memory of the repository that a folder is in; `init` need not have run.
+
+    Raises:
+        RepositoryError: there is no repository, or it may not be used.
+    """
+    where = layout(around.git, cwd)
+    return Workspace(around, where, read_settings(around.git, cwd), auto_memory)
+
+
+def make_project_id(workspace: Workspace) -> str:
+    """Chooses the project's name in the private repository, from what stays the same in every clone.
+
+    From the normalised URL of `origin`, else the root commit, else (an empty repository) the folder's
+    path; a readable stem and 8 hexadecimal digits.
+    """
+    git, top = workspace.git, workspace.layout.common_dir
+    url = config_get(git, None, "remote.origin.url", git_dir=top)
+    if url:
+        seed = normalise_url(url)
+        stem = seed.rsplit("/", 1)[-1]
+    else:
+        roots = git.run(["rev-list", "--max-parents=0", "HEAD"], git_dir=top, check=False).text.split()
+        seed = min(roots) if roots else str(top.resolve())
+        stem = (workspace.layout.worktree or top).name
+    clean = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "project"
+    return f"{clean}-{hashlib.sha256(seed.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def store_project_id(workspace: Workspace) -> Workspace:
+    """Fixes the project id in the code repository's configuration; returns the workspace that knows it."""
+    chosen = make_project_id(workspace)
+    config_set(workspace.git, None, "gitmem.projectId", chosen, git_dir=workspace.layout.common_dir)
+    known = Settings({**workspace.settings.values, "projectid": chosen})
+    return Workspace(workspace.around, workspace.layout, known, workspace.auto_memory)
+
+
+def normalise_url(url: str) -> str:
+    """A remote's URL without what differs between two people's clones: scheme, user, port, `.git`."""
+    scp = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", url)
+    if scp and "://" not in url:
+        host, path = scp.groups()
+    else:
+        parts = urlsplit(url)
+        host, path = parts.hostname or "", parts.path
+    path = path.strip("/").removesuffix(".git").strip("/")
+    return f"{host.lower()}/{path}" if host else path

@@ -1,0 +1,114 @@
+"""Cursors: written whole, read in any state, and messages handled once across forks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.sessions import cursor
+from gitmem.sessions.claude_code import read_session
+from gitmem.sessions.cursor import Cursor, Handled, load, load_handled, save, save_handled
+
+FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
+
+
+def test_a_cursor_comes_back_as_saved(tmp_path: Path) -> None:
+    saved = Cursor("s1", 4711, "u9")
+    save(tmp_path / "new/cursors", saved)
+    assert load(tmp_path / "new/cursors", "s1") == saved
+
+
+def test_a_missing_cursor_is_the_beginning_and_no_news(tmp_path: Path) -> None:
+    reports: list[str] = []
+    assert load(tmp_path, "s1", reports.append) == Cursor("s1")
+    assert reports == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[1]",
+        b'{"format": 1, "session": "other", "offset": 1, "last": ""}',
+        b'{"format": 1, "session": "s1", "offset": -1, "last": ""}',
+        b'{"format": 1, "session": "s1", "offset": true, "last": ""}',
+        b'{"format": 9, "session": "s1", "offset": 1, "last": ""}',
+    ],
+)
+def test_a_damaged_cursor_is_reported_and_read_as_missing(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "s1.json").write_bytes(damage)
+    reports: list[str] = []
+    assert load(tmp_path, "s1", reports.append) == Cursor("s1")
+    assert len(reports) == 1
+    assert str(tmp_path / "s1.json") in reports[0]
+
+
+def test_a_cursor_that_is_a_directory_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "s1.json").mkdir()
+    reports: list[str] = []
+    assert load(tmp_path, "s1", reports.append) == Cursor("s1")
+    assert len(reports) == 1
+
+
+@given(st.text(max_size=200))
+def test_any_session_id_stays_inside_the_folder(
+    tmp_path_factory: pytest.TempPathFactory, session: str
+) -> None:
+    root = tmp_path_factory.mktemp("root")
+    folder = root / "cursors"
+    save(folder, Cursor(session, 1, "u"))
+    assert load(folder, session).offset == 1
+    assert [path.name for path in root.iterdir()] == ["cursors"]
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_failed_write_leaves_the_old_cursor_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, Cursor("s1", 1, "u"))
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        save(tmp_path, Cursor("s1", 2, "v"))
+    assert load(tmp_path, "s1").offset == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["s1.json"]
+
+
+def test_what_a_session_taught_is_known_in_its_fork(tmp_path: Path) -> None:
+    first = read_session(FIXTURES / "resumed.jsonl")
+    save_handled(tmp_path, Handled().plus(message.uuid for message in first.messages))
+    known = load_handled(tmp_path)
+    new = [m.text for m in read_session(FIXTURES / "forked.jsonl").messages if m.uuid not in known]
+    assert new == ["Don't touch the changelog unless I ask for it.", "Then I will ask first."]
+
+
+def test_the_oldest_handled_messages_are_forgotten_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cursor, "HANDLED_LIMIT", 3)
+    save_handled(tmp_path, Handled().plus("abcd").plus("d").plus("e"))
+    known = load_handled(tmp_path)
+    assert [uuid in known for uuid in "abcde"] == [False, False, True, True, True]
+    assert (tmp_path / "handled").stat().st_size == 3 * 17
+
+
+def test_damaged_lines_of_what_was_handled_are_reported_and_the_rest_holds(tmp_path: Path) -> None:
+    save_handled(tmp_path, Handled().plus(["a", "b"]))
+    with (tmp_path / "handled").open("ab") as file:
+        file.write(b"\xff\xfe\n12")
+    reports: list[str] = []
+    known = load_handled(tmp_path, reports.append)
+    assert "a" in known
+    assert "b" in known
+    assert len(reports) == 1
+    assert load_handled(tmp_path / "none", reports.append).keys == ()
+    assert len(reports) == 1
