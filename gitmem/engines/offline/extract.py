@@ -1,0 +1,148 @@
+"""From messages to proposed changes: judge each sentence, compare with what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gitmem.engines.engine import Considered, ExtractInput
+from gitmem.engines.offline import prose, wording
+from gitmem.engines.offline.judge import Find, Refusal, judge
+from gitmem.engines.offline.likeness import Gist, gist, near, same, stated_in
+from gitmem.engines.offline.sentences import sentences
+from gitmem.memory.change import Change, Header, Origin
+from gitmem.memory.dates import annotate, relative_dates, unclear
+from gitmem.sessions.session import Message
+
+
+@dataclass(frozen=True)
+class _Said:
+    message: Message
+    sentence: str
+    verdict: Find | Refusal
+
+
+def _judged(given: ExtractInput) -> Iterator[_Said]:
+    for message in given.messages:
+        if message.role != "person" or message.source == "reply":
+            continue
+        for paragraph in prose.paragraphs(message.text):
+            for sentence in sentences(paragraph):
+                verdict = judge(sentence)
+                if verdict is not None:
+                    yield _Said(message, sentence.text, verdict)
+
+
+def _dated(text: str, message: Message) -> str:
+    return annotate(text, message.time) if text and message.time is not None else text
+
+
+def _change(find: Find, message: Message, session: str, taken: frozenset[str]) -> Change:
+    said, why, how = (_dated(t, message) for t in (find.said, find.why, find.how))
+    open_date = bool(unclear(said, message.time) if message.time is not None else relative_dates(said))
+    reason = f"{find.label}: {wording.description(find.said)}"
+    if open_date and find.asked:
+        reason += " (the date it speaks of is unclear)"
+    return Change(
+        op="add",
+        name=wording.slug(find.said, taken),
+        description=wording.description(said),
+        type=find.type,
+        body=wording.body(said, why, how),
+        reason=reason,
+        confidence=find.confidence,
+        asked=find.asked and not open_date,
+        origin=Origin(session=session, first=message.uuid, last=message.uuid, time=message.time),
+    )
+
+
+def _header_gist(header: Header) -> Gist:
+    return gist(f"{header.name.replace('-', ' ').replace('_', ' ')} {header.description}")
+
+
+def _against_manifest(change: Change, new: Gist, manifest: tuple[Header, ...]) -> Change:
+    """Turns an add into an update or a noop where a memory says nearly the same."""
+    best: tuple[float, Header, Gist] | None = None
+    for header in manifest:
+        known = gist(header.description) if header.description else _header_gist(header)
+        if near(new, known) or near(new, _header_gist(header)):
+            score = len(new.words & known.words) / len(new.words | known.words)
+            if best is None or score > best[0]:
+                best = (score, header, _header_gist(header))
+    if best is None:
+        return change
+    _, header, known = best
+    found = replace(change, agent=header.agent, file=header.file, name=header.name)
+    if same(new, known):
+        return replace(found, op="noop", reason=f"known already ({header.name}): {change.description}")
+    return replace(found, op="update", reason=f"says more or otherwise than {header.name}: {change.reason}")
+
+
+def _earlier(new: Gist, said: str, found: list[tuple[Gist, Change]]) -> int | None:
+    """Finds the same statement, or the one it completes or corrects, among those of this session."""
+    for i, (known, change) in enumerate(found):
+        if said.startswith(change.body.split("\n", 1)[0]):
+            return i
+        if near(new, known) and (same(new, known) or same(known, new)):
+            return i
+        if new.words == known.words and (new.numbers, new.negative) != (known.numbers, known.negative):
+            return i
+    return None
+
+
+def _walk(given: ExtractInput) -> tuple[list[Change], list[Considered]]:
+    found: list[tuple[Gist, Change]] = []
+    seen: list[Considered] = []
+    taken = frozenset(h.name for h in given.manifest)
+    for said in _judged(given):
+        uuid = said.message.uuid
+        if isinstance(said.verdict, Refusal):
+            seen.append(Considered(uuid, said.sentence, "refused", said.verdict.reason))
+            continue
+        find = said.verdict
+        new = gist(find.said)
+        if stated_in(new, given.rules):
+            seen.append(Considered(uuid, said.sentence, "known", "the project's instruction files say so"))
+            continue
+        change = _change(find, said.message, given.session, taken | {c.name for _, c in found})
+        at = _earlier(new, wording.statement(find.said), found)
+        if at is not None:
+            old_gist, old = found[at]
+            keep = change if not same(new, old_gist) or len(new.words) > len(old_gist.words) else old
+            joined = replace(
+                keep,
+                name=old.name,
+                asked=old.asked or change.asked,
+                confidence=max(old.confidence, change.confidence),
+                origin=replace(old.origin, last=uuid, time=said.message.time or old.origin.time),
+            )
+            found[at] = (new if keep is change else old_gist, joined)
+            seen.append(Considered(uuid, said.sentence, "known", "said before in this session"))
+            continue
+        found.append((new, change))
+        seen.append(Considered(uuid, said.sentence, "asked" if change.asked else "suggested", find.label))
+    return [_against_manifest(change, new, given.manifest) for new, change in found], seen
+
+
+def extract(given: ExtractInput) -> tuple[Change, ...]:
+    """Proposes memories from what people plainly stated.
+
+    Args:
+        given: messages, what is known, and the instruction files.
+
+    Returns:
+        adds, updates and noops, in the order in which they were first said; deterministic.
+    """
+    return tuple(_walk(given)[0])
+
+
+def explain(given: ExtractInput) -> tuple[Considered, ...]:
+    """Tells which sentences sounded lasting, and what became of each.
+
+    Args:
+        given: as for `extract`.
+
+    Returns:
+        kept ones and near-misses, in order; sentences without any such sound are left out.
+    """
+    return tuple(_walk(given)[1])

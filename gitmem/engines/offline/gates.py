@@ -1,0 +1,314 @@
+"""Why a sentence that sounds lasting is none: questions, hearsay, guesses, the task at hand."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.engines.offline.sentences import QUOTE_MARK
+from gitmem.engines.offline.signals import ALWAYS_LABEL, LASTING_LABEL, RESPONSIBLE_LABEL, Signal
+
+_QUESTION = re.compile(
+    r"\?[\"'”’)\]]*$"
+    r"|^(?:why|what|how|who|where|when (?:did|do|does|is|are|was|will)|which|is (?:there|this|that|it)"
+    r"|are (?:there|we|you|they)"
+    r"|do (?:we|you|i|they)|does|did|can (?:we|you|i|it)|could|would|should (?:we|i|you|it)|shall|was"
+    r"|were|will (?:it|this|that|we))\b"
+    r"|, (?:right|correct|no|ok|okay|isn't it|don't we|aren't we)\?"
+)
+_HYPOTHETICAL = re.compile(
+    r"^(?:imagine|suppose|supposing|assume|assuming|what if|let's say|say we|pretend|in theory)\b"
+    r"|^if .*\b(?:would|could|might)\b|\bif (?:we|i) (?:never|always|only|decided|had)\b"
+    r"|\b(?:maybe|perhaps|possibly|i wonder|wondering|might want to|we could|we might|not sure|i guess"
+    r"|i think we should"
+    r"|should we|i'd consider|would be (?:nice|good|better|cool)|hopefully|probably should|in theory)\b"
+)
+_HEARSAY = re.compile(
+    r"\b(?:says?|said|wrote|writes|claims?|claimed|suggests?|suggested|complains?|asked for|according to"
+    r"|quote|states?)\b"
+    r"|\b(?:comments?|reviews?|reviewer|logs?|output|errors?|bot|spec|prompt|message|warning|changelog"
+    r"|readme|ticket|issue)"
+    r"\b[^:]{0,30}:(?= )"
+)
+_OWN_WORDS = re.compile(
+    r"\b(?:i|we|as i|like i|legal|security|privacy review|the review) (?:said|say)\b|\bi (?:wrote|claim)\b"
+)
+_AUTHORING = re.compile(
+    r"^(?:please |can you |now |then |also )*(?:add|write|put|insert|document|mention|include|implement"
+    r"|create|generate|make"
+    r"|tell|explain|note in|extend|update|change|rename|move|fix|refactor|remove|check|verify|test|ensure"
+    r"|make sure)\b"
+)
+_SAYS_WITHIN = re.compile(r"\bshould say\b|\bsaying\b|\bsays\b|\bthat\b|\bwhich\b|\bwhere\b")
+
+# In this change, at this moment: never lasting.
+_THIS_MOMENT = re.compile(
+    r"\b(?:for now|right now|for the (?:moment|time being)|at the moment|this time|just this once"
+    r"|(?<!from )(?<!until )now"
+    r"(?! on\b)(?! everything)|yet|today|tonight|still|for a (?:moment|second|minute)|in a (?:moment"
+    r"|second|minute)|temporarily"
+    r"|in this (?:pr|commit|branch|change|case|session|diff|patch|pull request|step|round|iteration|task"
+    r"|ticket|run)"
+    r"|before (?:that|this) is done|until (?:i|it|that|this|the)\b[^.]*)\b"
+)
+_THIS_PLACE = re.compile(
+    r"\b(?:in|on|for|at|of|from|inside|above|below|to|with) (?:this|that|these|those)"
+    r" (?!repo|repository|project|team|company|codebase|code base|machine|org|organi[sz]ation|product"
+    r"|laptop|workspace|customer"
+    r"|way|kind|sort|level|house|department|app|application|package|monorepo|client)\w+"
+    r"|\bthis (?:function|file|method|class|test|module|column|component|modal|line|branch|pr|commit"
+    r"|endpoint|script|variable"
+    r"|loop|diff|button|page|dialog|view|query|screen|bug|error|field|check)\b|\bat line \d+"
+    r"|\bon line \d+|\bline \d+\b"
+    r"|\b(?:first|second|third|fourth|fifth|last|next|left|right|top|bottom) (?:one|column|row|line"
+    r"|option|variant|layout|version"
+    r"|approach|parameter|argument|button|item|field|panel|paragraph|test|file)\b"
+    r"|\b(?:option|variant|version|approach|item|point|layout|idea|solution|alternative|suggestion) (?:\d"
+    r"|[a-d]\b|one|two|three)"
+    r"|\bthe (?:left|right|second|third|other|red|blue|green|new|old|latter|former) (?:one|variant|layout"
+    r"|option|version)\b"
+)
+_THIS_VIEW = re.compile(
+    r"\bboth (?!sides|of)[a-z]+s\b|\bin both\b"
+    r"|\bin the (?:[a-z]+ )?(?:list|view|table|page|ui|sidebar|header|chart|dialog|menu|form|mock data"
+    r"|test data|response|output)\b"
+)
+# Facts about code, which the code itself tells, and steps of the work, in the dress of a reminder.
+_CODE_FACT = re.compile(
+    r"\b(?:ids?|strings?|lists?|arrays?|null|none|undefined|empty|functions?|params?|parameters?|callers?"
+    r"|signatures?|variables?"
+    r"|methods?|index|indices|loops?|class|struct|objects?|enum|booleans?|integers?|pointer|return(?:s"
+    r"|ed)?|argument|arguments)\b"
+)
+_THEN_DO = re.compile(
+    r"[,;] so (?:please )?(?:update|fix|change|add|remove|adjust|rename|check|test"
+    r"|handle|make)\b"
+)
+_POINTING = re.compile(
+    r"\b(?:this|that|these|those|it|them|here|there|another|again|further|more|either)\b"
+    r"|\bthe (?!same\b)[a-z-]+(?: [a-z-]+)? ?(?:yet|again)?$"
+)
+_SUBJECT = (
+    r"(?:i|i'm|i'll|i've|we|we'll|we're|we've|he|she|they|it|he's|she's|they're|it's|that|that's|this"
+    r"|there|there's|the|my|our|his|her"
+    r"|their|its|some|having|being|people|everyone|nobody|who|which|what)"
+)
+_DESCRIBES = re.compile(
+    rf"^(?:and |but |so )?(?!we )(?:{_SUBJECT}|you)\b(?!.*\b(?:should|must|told|want|please)\b).*(?:\band"
+    rf"|,) $"
+)
+_NOT_COMMANDING = re.compile(
+    rf"^(?:and |but |so |also )?(?:{_SUBJECT}|a|an|\w+ing|(?!this|always|unless|pass|press)\w+(?<!s)s"
+    rf"|excited|happy|glad|ready|let me know|hope|sounds"
+    rf"|looks|see you|such|always here)\b"
+)
+_COMMANDS = re.compile(
+    r"\bplease\b|\byou (?:should|must|need to|have to|can|may|don't|do not|want)\b|\bi (?:want|need"
+    r"|expect|mean|prefer)\b"
+    r"|\bwe (?:don't|do not|use|want|should|always|never|will|need|must|only|avoid|keep|put|write|name"
+    r"|call|go|merge|run|test)\b"
+    r"|\b(?:don't|do not|never|always) [a-z]+|\b(?:should|must|has to|have to|needs? to|are to|is to"
+    r"|goes?|not allowed|no longer)\b"
+    r"|[,:;] (?!i\b|it\b|the\b|that\b|they\b|he\b|she\b)(?:just |also )?(?:use|run|ask|check|add|write"
+    r"|name|put|keep|start|make|show"
+    r"|tell|give|fix|update|commit|push|open|create|regenerate|mention|include|avoid|skip|answer|prefix"
+    r"|test|rebase|squash|read|look)\b"
+)
+_LEADING_TIME = re.compile(
+    r"^(?:and |but |so |also |please )*(?:from (?:now|here) on|going forward|in (?:the )?future"
+    r"|for (?:the )?future|in general"
+    r"|generally|as a (?:general )?(?:rule|principle)|next time)[,:]? "
+)
+_EVERY_TIME = re.compile(r"^(?:every (?:single )?time|each time|whenever)\b")
+_THING_SHOULD = re.compile(
+    r"\b(?:it|they|page|user|users|app|worker|server|test|job|button|value|script|process) (?:should|must"
+    r"|has to|needs to)\b"
+)
+_PROBLEM = re.compile(
+    r"\b(?:fail(?:s|ed|ing)?|crash\w*|broken|doesn't work|not working|error|exception|blank|reloads"
+    r"|can't access|still (?:get|show)s?"
+    r"|shows? (?:an? )?\d{3}|gets? (?:an? )?(?:\d{3}|error|null)|40[0-9]|500)\b"
+)
+_DEFINITE = re.compile(
+    r"\b(?:the|this|that|its|their|empty)\b|\b(?:button|column|modal|sidebar|header|footer|dialog|tooltip"
+    r"|field|form|page|screen|row"
+    r"|menu|icon|layout|spinner|banner|user|customer|on top|badge|chart|list|response|request)s?\b"
+)
+_PRODUCT = re.compile(
+    r"\b(?:always|never|whenever|every time|each time|when) (?:be |also |the user |a user )?(?:show"
+    r"|display|render|return|print|emit"
+    r"|sort|hide|highlight|validate|send|store|cache|escape|retry|close|call|throw|raise|open|log|load"
+    r"|fetch|include|visible"
+    r"|appear|disabled?|enabled?|on top|redirect|trim|round|convert|default|expire|wrap|overflow|scroll"
+    r"|fill|parse|allow|click"
+    r"|accept|clear|refresh|encode|decode|set|assume|empty|null|zero|present|respond|fall back)s?\b"
+    r"|\bwhen(?:ever)? (?:the |a |an )?(?:user|customer|visitor|client|request|page|button|form|server"
+    r"|cursor|window|field)\b"
+    r"|\b(?:button|column|modal|sidebar|header|footer|dialog|tooltip|field|form|page|screen|row|menu|icon"
+    r"|layout|cursor|scrollbar"
+    r"|dropdown|checkbox|banner|spinner|endpoint|handler|function|method|callback|parameter|variable"
+    r"|return value)s?\b"
+    r" (?:should|must|shall|needs? to|has to|have to|may|is|are|can)\b"
+)
+_ABOUT_WORK = re.compile(
+    r"\b(?:you|your|me|commits?|committing|prs?|pull requests?|merge requests?|branch(?:es)?|tests?"
+    r"|linter|lint|review(?:s|ers?)?"
+    r"|changelogs?|plan|plans|push|deploys?|docs|migrations?|dependenc(?:y|ies)|snippets?|code|comments?"
+    r"|questions?|answers?)\b"
+)
+_GENERAL = re.compile(
+    r"\b(?:any|ever|every|unless|without|because|since|otherwise|instead|nobody|everyone|all|anywhere"
+    r"|anymore|in general)\b"
+    r"|\b(?!this\b|his\b|its\b|as\b|was\b|is\b|has\b|does\b|yes\b|us\b|plus\b|always\b"
+    r"|\w*ss\b)[a-z-]{3,}s\b"
+)
+_TASK_TOO = re.compile(
+    r"(?:[,;] (?:please |then |so |and )?(?:can you|could you|fix|rewrite|implement|remove|put it"
+    r"|put that|use that|do that"
+    r"|change (?:it|that|this)|revert|undo|update the|add (?:two|one|three|it|that))\b"
+    r"|\bplease (?:implement|fix|rewrite|address|change it)"
+    r"|\blet me know\b|\bi'll (?:be|look|check|do)\b)"
+)
+_IDENTIFIER = re.compile(
+    r"\b[a-z]+(?:[A-Z][a-z]+)+\b|\b\w+_\w+\b|\b\w+\(\)|\b[A-Z]\w+\.\w+\b|(?<!\w)/(?:\w+/)+|\b\w+\.(?:py"
+    r"|go|ts|js|rs|java|rb|c|h)\b"
+)
+_IN_REPOSITORY = re.compile(r"\b(?:in|at|under) (?:\.?/)?[\w.-]+/[\w./-]*[\w-]+(?:\.\w+)?(?=[\s,.]|$)")
+
+
+def why_not(text: str, masked: str, at: int, signal: Signal | None, *, supported: bool = False) -> str:
+    """Says why a sentence must not become a memory although it sounds like one.
+
+    Args:
+        text: the sentence as typed.
+        masked: the same, as given by `sentences.masked`.
+        at: where the signal begins in it.
+        signal: what it sounds like; None for a plain request to remember.
+        supported: the person gave a reason for it.
+
+    Returns:
+        the reason; empty where nothing speaks against it.
+    """
+    before = masked[:at]
+    if signal is not None and _QUESTION.search(masked):
+        return "a question"
+    if _HYPOTHETICAL.search(masked):
+        return "a guess or a thought, not a statement"
+    if at and _HEARSAY.search(before) and not _OWN_WORDS.search(before):
+        return "somebody else's words"
+    if signal is not None and _AUTHORING.match(masked) and _SAYS_WITHIN.search(before):
+        return "what a text or program is to say"
+    if (
+        signal is None
+        and _QUESTION.search(masked)
+        and not re.match(r"(?:can|could|would|will) you\b", masked)
+    ):
+        return "a question"
+    if _THIS_PLACE.search(masked) or (signal is not None and _THIS_VIEW.search(masked)):
+        return "about a place in the present work"
+    if _THIS_MOMENT.search(masked) and not (
+        signal is None or signal.type in ("project", "user", "reference")
+    ):
+        return "for this moment only"
+    if signal is None:
+        return "a step of the task at hand" if _THEN_DO.search(masked) else ""
+    if _PROBLEM.search(masked) and signal.type == "user":
+        return "a report of a problem"
+    if signal.type == "reference" and re.search(
+        r"\bplease\b|, (?:implement|fix|use|read|follow)\b|\bbut i\b|\bbroken\b", masked
+    ):
+        return "a request for the task at hand"
+    if _TASK_TOO.search(masked) and signal.label != LASTING_LABEL and not masked.startswith("when"):
+        return "a request for the task at hand"
+    if re.search(
+        r"\b(?:for now|for the moment|for the time being|temporarily|in this (?:pr|change))\b", masked
+    ):
+        return "for this moment only"
+    if signal.type == "feedback":
+        return _why_not_feedback(masked, at, signal, supported)
+    if (
+        signal.type == "reference"
+        and _IN_REPOSITORY.search(masked)
+        and "://" not in masked
+        and "#" not in masked
+    ):
+        return "the repository can tell"
+    if signal.type == "project":
+        if signal.label == RESPONSIBLE_LABEL and not re.match(r"(?:[Tt]he|[A-Z][a-z]+) ", text):
+            return "about code, not about people"
+        return _why_not_project(text, masked)
+    return _why_not_person(masked, at)
+
+
+def doubtful(masked: str) -> bool:
+    """Says whether something asked to be remembered may be what the code tells: a person decides then."""
+    return _CODE_FACT.search(masked) is not None
+
+
+def _commands(masked: str) -> bool:
+    """Says whether the main clause of a sentence with a lasting adverb tells somebody what to do."""
+    main = _LEADING_TIME.sub("", masked)
+    if _EVERY_TIME.match(main):
+        clause, comma, main = main.partition(", ")
+        if not comma and not _COMMANDS.search(clause):
+            return False
+        main = main or clause
+    if _THING_SHOULD.search(main):
+        return False
+    return _COMMANDS.search(main) is not None or _NOT_COMMANDING.match(main) is None
+
+
+def _why_not_feedback(masked: str, at: int, signal: Signal, supported: bool) -> str:
+    before = masked[:at]
+    if before and signal.label == ALWAYS_LABEL and _DESCRIBES.match(before):
+        return "describes, does not instruct"
+    if signal.label == LASTING_LABEL and not _commands(masked):
+        return "describes, does not instruct"
+    if _PRODUCT.search(masked) and _DEFINITE.search(masked) and not _ABOUT_WORK.search(masked):
+        return "how the product is to behave, for the task at hand"
+    if re.search(
+        r"\bfrom now on (?:the|this|that|it|a|an)\b(?!.*\b(?:should|must|goes?|are to|is to)\b)", masked
+    ):
+        return "how the program behaves, not how to work"
+    if re.search(r"\bwe use (?:an?|the) ", masked):
+        return "the repository can tell"
+    if re.search(r"\byou (?:never|always) \w+(?:ed|ot)\b", masked):
+        return "a complaint about this session"
+    if signal.weight == "strong":
+        return ""
+    rest = masked[at:]
+    pointing = _POINTING.search(re.sub(r",.*", "", rest))
+    if pointing:
+        return "points at something in the present work"
+    if not supported and not _GENERAL.search(rest):
+        return "one step of the task at hand"
+    return ""
+
+
+def _why_not_project(text: str, masked: str) -> str:
+    if _IDENTIFIER.search(text) and not re.search(r"\b(?:decided|agreed)\b", masked):
+        return "the repository can tell"
+    if re.search(
+        r"\b(?:failing|fails|failed|crash\w*|broken|error|parameter|workflow|should (?:show"
+        r"|display))\b",
+        masked,
+    ):
+        return "the state of the work, not a decision"
+    if re.search(rf"{QUOTE_MARK}{{3,}}$", masked) and len(masked.split()) < 5:
+        return "too little said"
+    return ""
+
+
+def _why_not_person(masked: str, at: int) -> str:
+    rest = masked[at:]
+    if re.search(r"\bi(?:'m| am) the (?:one|person|guy) (?:who|that)\b", rest):
+        return "about a piece of the present work"
+    if re.match(
+        r"i(?: really| strongly)? (?:prefer|like|love|hate|dislike) (?:it|this|that|these|those|the|your"
+        r"|option|how)\b"
+        r"(?! when| if| way you)",
+        rest,
+    ):
+        return "a choice in the present work"
+    if re.search(r"\b(?:use that|rewrite it|change it|do that|go with that)\b", rest):
+        return "a choice in the present work"
+    return ""

@@ -1,0 +1,168 @@
+"""One sentence at a time: kept, refused with a reason, or of no interest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from gitmem.engines.offline import gates, wording
+from gitmem.engines.offline.asked import asked, reminder
+from gitmem.engines.offline.sentences import Sentence, masked
+from gitmem.engines.offline.signals import CONFIRMED, STATED, Signal
+from gitmem.memory.change import MemoryType
+
+# What was plainly asked is as sure as a rule can be of prose.
+ASKED_CONFIDENCE = 0.95
+# A statement that says why is meant to last more often than one that does not.
+REASON_BONUS = 0.1
+LONGEST = 400
+
+_ANAPHORIC = re.compile(
+    r"^(?:please )?(?:stop|quit|avoid|keep|do|don't|never|always) (?:do|doing) (?:that|this|it|so)\b"
+    r"|^(?:please )?(?:do|don't do) (?:it|this|that)\b"
+    r"|^(?:from now on,? )?(?:do|keep) (?:it|that|this)\b|^(?:exactly )?(?:how|what) i (?:like|want)\b"
+)
+
+_PERSON = Signal("about the person", re.compile(""), "user", ASKED_CONFIDENCE)
+
+
+@dataclass(frozen=True)
+class Find:
+    """A statement worth keeping, before it is compared with what is known.
+
+    Attributes:
+        said: the statement in the person's words.
+        why, how: what they gave as reason and as use; may be empty.
+        type, label, confidence: from the signal.
+        asked: they plainly asked to remember it.
+    """
+
+    said: str
+    why: str
+    how: str
+    type: MemoryType
+    label: str
+    confidence: float
+    asked: bool
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A sentence that sounds lasting and is not kept, with the reason."""
+
+    reason: str
+
+
+def _first_signal(low: str) -> tuple[Signal, int] | None:
+    for signal in STATED:
+        m = signal.pattern.search(low)
+        if m:
+            return signal, m.start()
+    return None
+
+
+def _find(said: str, sentence: Sentence, signal: Signal | None, *, is_asked: bool) -> Find:
+    said, why = wording.split_why(said)
+    how = wording.how_clause(said) if signal is not None and signal.type == "feedback" else ""
+    if not why and sentence.after and wording.gives_reason(sentence.after):
+        why = sentence.after
+    if (
+        signal is not None
+        and signal.type == "feedback"
+        and sentence.after
+        and wording.gives_how(sentence.after)
+    ):
+        how = sentence.after
+    confidence = ASKED_CONFIDENCE if is_asked or signal is None else signal.confidence
+    if why and not is_asked:
+        confidence = min(0.9, confidence + REASON_BONUS)
+    label = "plainly asked to remember" if is_asked or signal is None else signal.label
+    kind: MemoryType = "project" if signal is None else signal.type
+    return Find(said, why, how, kind, label, round(confidence, 2), is_asked)
+
+
+def _kind_of_asked(rest: str) -> Signal | None:
+    """Finds the signal that a statement opens with: it gives the type, nothing else."""
+    low = masked(rest)
+    found = _first_signal(low)
+    if re.search(r"\bi (?:always|usually|prefer|like)\b", low):
+        return _PERSON
+    if found and (found[1] <= 3 or found[0].type in ("reference", "user")):
+        return found[0]
+    if re.match(r"(?:i|i'm|i've|my)\b", low):
+        return _PERSON
+    return None
+
+
+def judge(sentence: Sentence) -> Find | Refusal | None:
+    """Decides about one sentence.
+
+    Args:
+        sentence: a person's sentence, with its neighbours.
+
+    Returns:
+        a find; a refusal where it only sounds like one; None where it does not even sound so.
+    """
+    text = wording.without_opening(sentence.text)
+    low = masked(text)
+    request = asked(low)
+    if request is not None:
+        said = text[request.start :]
+        if request.points_back:
+            said = wording.without_opening(sentence.before)
+            low = masked(said)
+            if len(said.split()) < 3:
+                return Refusal("nothing before it to remember")
+        refused = gates.why_not(said if request.points_back else text, low, 0, None)
+        if refused:
+            return Refusal(refused)
+        if len(said) > LONGEST:
+            return Refusal("too long for one statement")
+        find = _find(said, sentence, _kind_of_asked(said), is_asked=True)
+        if gates.doubtful(masked(said)):
+            return replace(
+                find, asked=False, confidence=0.5, label="asked to remember, but perhaps the code tells it"
+            )
+        return find
+    if reminder(low) and not re.search(r"\b(?:always|never|every|each|from now on|whenever)\b", low):
+        return Refusal("a reminder for the task at hand")
+
+    found = _first_signal(low)
+    if found is None:
+        return None
+    signal, at = found
+    said = text
+    if _ANAPHORIC.match(low) or (signal in CONFIRMED and len(low.split()) < 6):
+        if not sentence.before or sentence.before.endswith("?"):
+            return Refusal("says nothing on its own")
+        before = wording.without_opening(sentence.before)
+        refused = gates.why_not(before, masked(before), 0, None)
+        if refused:
+            return Refusal(refused)
+        said = f"{wording.statement(before)} {text}"
+    elif signal in CONFIRMED and not _has_content(low):
+        return Refusal("confirms without saying what")
+    supported = bool(wording.split_why(text)[1]) or (
+        bool(sentence.after) and wording.gives_reason(sentence.after)
+    )
+    refused = gates.why_not(text, low, at, signal, supported=supported)
+    if refused:
+        return Refusal(refused)
+    if len(said) > LONGEST:
+        return Refusal("too long for one statement")
+    if len(said.split()) < 3:
+        return Refusal("too little said")
+    return _find(said, sentence, signal, is_asked=False)
+
+
+def _has_content(low: str) -> bool:
+    """Says whether a confirmation names what it confirms."""
+    bare = re.sub(
+        r"\b(?:yes|yep|yeah|exactly|perfect|that|this|it|was|is|'s|the|right|call|approach|choice|way"
+        r"|move|here|what|how|i|want|like|need"
+        r"|every|time|each|always|keep|doing|do|for|all|so|great|good|thanks|please|a|of|just|continue"
+        r"|next|now|go|ahead|also|then)\b",
+        " ",
+        low,
+    )
+    return len(re.findall(r"[a-z]{3,}", bare)) >= 1

@@ -1,0 +1,101 @@
+"""The commands `gitmem` and `git-mem`: hooks, worker and merge driver before anything heavy is loaded.
+
+A commit, a prompt and a merge wait for these; they get by with the standard library until there is work.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from gitmem import __version__
+from gitmem.errors import GitmemError
+
+INTERRUPTED = 130
+BUG = 255
+# What a shell shows for a git that a closed pipe has ended (128 and SIGPIPE).
+PIPE_CLOSED = 141
+LOG_BYTES = 256 * 1024
+
+
+def main() -> int:
+    """Runs the command line and returns its exit code; see `gitmem.errors` for their meaning."""
+    try:
+        code = _dispatch(sys.argv[1:])
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence()
+        return PIPE_CLOSED
+    except GitmemError as error:
+        _say(f"gitmem: {error.message}")
+        if error.hint:
+            _say(f"hint: {error.hint}")
+        return error.exit_code
+    except Exception as error:
+        where = _write_traceback(error)
+        _say(f"gitmem: a bug: {type(error).__name__}: {error}".split("\n", 1)[0] + where)
+        return BUG
+
+
+def _dispatch(argv: Sequence[str]) -> int:
+    word = argv[0] if argv else ""
+    if word == "hook":
+        from gitmem.integrations import hook_entry
+
+        return hook_entry.run()
+    if word == "worker":
+        from gitmem.integrations import worker
+
+        return worker.main(argv[1:], os.environ)
+    if word == "merge-driver":
+        return int(import_module("gitmem.integrations.merge_driver").main(argv[1:]))
+    if list(argv) in (["--version"], ["version"]):
+        sys.stdout.write(f"gitmem {__version__}\n")
+        return 0
+    from gitmem.cli import app
+
+    return app.main()
+
+
+def _say(line: str) -> None:
+    """Writes one line to stderr; control characters in a path or name cannot steer a terminal."""
+    text = "".join(char if char.isprintable() or char == " " else ascii(char)[1:-1] for char in line)
+    try:
+        sys.stderr.write(text + "\n")
+    except (OSError, ValueError):
+        return
+
+
+def _silence() -> None:
+    """Lets the interpreter's last flush go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+def _write_traceback(error: Exception) -> str:
+    import time
+    import traceback
+    from pathlib import Path
+
+    report = "".join(traceback.format_exception(error))
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    data = os.environ.get("XDG_DATA_HOME", "")
+    try:
+        base = Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share"
+        folder = base / "gitmem"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / "errors.log"
+        full = path.exists() and path.stat().st_size > LOG_BYTES
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if full else os.O_APPEND)
+        with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8", errors="replace") as file:
+            file.write(f"{stamp} gitmem {__version__}\n{report}\n")
+    except (OSError, RuntimeError):
+        sys.stderr.write(report)
+        return ""
+    return f" (traceback: {path})"

@@ -1,0 +1,170 @@
+"""Where a hook finds its repository and leaves word, with the standard library alone and without git."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+# Twice this is the most that the log ever holds.
+LOG_BYTES = 128 * 1024
+
+
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Copies an environment without what git told a hook about the command under way (`GIT_DIR`, the author
+    of the commit in hand, …): none of it may reach another git."""
+    from gitmem.store.git import SAFE_VARIABLES
+
+    return {
+        key: value for key, value in environ.items() if not key.startswith("GIT_") or key in SAFE_VARIABLES
+    }
+
+
+def is_on(value: str | None) -> bool:
+    """Whether a switch in the environment is set: anything but empty, `0`, `false`, `no` and `off`."""
+    return (value or "").strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def default_argv(executable: str = sys.executable) -> tuple[str, ...]:
+    """The words that start gitmem from anywhere.
+
+    `-P` keeps Python from importing a package called gitmem out of the directory that it is started in.
+    """
+    return (executable, "-P", "-m", "gitmem")
+
+
+def find_repository(start: Path) -> tuple[Path, Path] | None:
+    """Finds the repository around a directory.
+
+    Args:
+        start: an absolute path; it need not exist any more.
+
+    Returns:
+        The worktree's top as it was reached, and the real path of the common git directory; None outside
+        any repository. Bare repositories are not looked for.
+    """
+    for folder in (start, *start.parents):
+        git = folder / ".git"
+        common = None
+        if git.is_dir():
+            common = _common_of(git)
+        elif git.is_file():
+            linked = _first_line(git)
+            if linked.startswith("gitdir:"):
+                common = _common_of(folder / linked.removeprefix("gitdir:").strip())
+        if common:
+            return folder, common
+    return None
+
+
+def find_initialised(start: Path) -> tuple[Path, Path] | None:
+    """Like `find_repository`, but None too where gitmem was not initialised."""
+    found = find_repository(start)
+    return found if found and (found[1] / "gitmem").is_dir() else None
+
+
+def log(common_dir: Path, text: str, now: float | None = None) -> None:
+    """Appends a line to the repository's `gitmem/log`, which keeps its newest part only. Never raises.
+
+    Args:
+        text: what happened; line ends become spaces.
+        now: epoch seconds.
+    """
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    line = f"{stamp} {' '.join(text.split())}".encode("utf-8", "replace")[:4096] + b"\n"
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(common_dir / "gitmem" / "log", flags, 0o600), "r+b", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size + len(line) > 2 * LOG_BYTES:
+                file.seek(size - LOG_BYTES)
+                kept = file.read(LOG_BYTES).partition(b"\n")[2]
+                file.truncate(0)
+                file.write(kept)
+            file.write(line)
+    except OSError:
+        return
+
+
+def start_worker(common_dir: Path, environ: Mapping[str, str], argv: Sequence[str] | None = None) -> None:
+    """Starts the worker of a repository in a session of its own and does not wait for it.
+
+    Args:
+        argv: the words that start gitmem; this very interpreter's where None.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    import subprocess
+
+    subprocess.Popen(
+        [*(argv or default_argv()), "worker", "--git-dir", str(common_dir)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=common_dir,
+        env=dict(environ),
+    )
+
+
+def read_regular(path: Path, limit: int) -> tuple[bytes, float] | None:
+    """Reads a regular file, following no link in its last step.
+
+    Returns:
+        At most `limit` + 1 bytes, and the time of its last change in epoch seconds; None where it is
+        missing or something else.
+
+    Raises:
+        OSError: it is there and cannot be read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
+            return None
+        raise
+    state = os.fstat(handle)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(handle)
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read(limit + 1), state.st_mtime
+
+
+def replace_file(path: Path, data: bytes, mode: int) -> None:
+    """Writes a file aside and moves it into place, with these permission bits.
+
+    Raises:
+        OSError: it cannot be written; what was there still is.
+    """
+    aside = path.with_name(f".{path.name}.gitmem-{os.getpid()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(aside, flags, 0o600), "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), mode)
+        os.replace(aside, path)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise
+
+
+def _common_of(git_dir: Path) -> Path | None:
+    named = _first_line(git_dir / "commondir")
+    common = (git_dir / named).resolve()
+    return common if (common / "HEAD").is_file() else None
+
+
+def _first_line(path: Path) -> str:
+    try:
+        found = read_regular(path, 8192)
+    except OSError:
+        return ""
+    return os.fsdecode(found[0].partition(b"\n")[0]).strip() if found else ""

@@ -1,0 +1,247 @@
+"""What the offline engine makes of a conversation."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.engines.engine import Considered, Engine, ExtractInput
+from gitmem.engines.offline import OfflineEngine
+from gitmem.memory.change import Change, Header
+from gitmem.sessions.session import Message, Role, Source
+
+FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+
+
+def said(
+    *texts: str, role: Role = "person", source: Source = "prompt", time: datetime | None = FRIDAY
+) -> tuple[Message, ...]:
+    return tuple(Message(f"m{i}", role, text, time, source) for i, text in enumerate(texts))
+
+
+def extract(
+    *texts: str, manifest: tuple[Header, ...] = (), rules: tuple[str, ...] = ()
+) -> tuple[Change, ...]:
+    return OfflineEngine().extract(ExtractInput(said(*texts), manifest, rules, "s1"))
+
+
+def explain(*texts: str) -> tuple[Considered, ...]:
+    return OfflineEngine().explain(ExtractInput(said(*texts)))
+
+
+def header(name: str, description: str, file: str = "") -> Header:
+    return Header("local", "main", file or f"{name}.md", name, description, "feedback")
+
+
+def test_the_engine_does_the_three_jobs_protocol() -> None:
+    engine: Engine = OfflineEngine()
+    assert engine.name == "offline"
+
+
+def test_a_find_says_why_how_and_where_it_comes_from() -> None:
+    (find,) = extract(
+        "ok. Whenever you rename an env variable, check the Helm chart too, because staging reads it."
+    )
+    assert (find.op, find.type, find.asked) == ("add", "feedback", False)
+    assert find.body == (
+        "Whenever you rename an env variable, check the Helm chart too.\n\n"
+        "**Why:** Staging reads it.\n\n"
+        "**How to apply:** Whenever you rename an env variable."
+    )
+    assert find.origin.session == "s1"
+    assert (find.origin.first, find.origin.last, find.origin.time) == ("m0", "m0", FRIDAY)
+    assert "helm-chart" in find.name
+    assert "Helm chart" in find.description
+    assert 0.5 <= find.confidence < 0.95
+
+
+def test_the_next_sentence_can_give_the_reason() -> None:
+    (find,) = extract("Never run the smoke tests against production. Last spring that deleted real orders.")
+    assert "**Why:** Last spring that deleted real orders." in find.body
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that the staging database is wiped on Sundays.",
+        "please remember: the staging database is wiped on Sundays",
+        "Don't forget that the staging database is wiped on Sundays.",
+        "note for the future: the staging database is wiped on Sundays",
+        "Add to memory: the staging database is wiped on Sundays.",
+        "The staging database is wiped on Sundays. Please remember that.",
+        "could you keep in mind that the staging database is wiped on Sundays?",
+    ],
+)
+def test_plainly_asked_is_marked_and_loses_the_asking(text: str) -> None:
+    (find,) = extract(text)
+    assert find.asked
+    assert find.body == "The staging database is wiped on Sundays."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remember to close the file",
+        "Remember that bug from last week?",
+        "do you remember what we decided about the schema?",
+        "don't forget the semicolon",
+        "The email said: remember that tokens expire after an hour",
+        "keep in mind that this function is called twice",
+    ],
+)
+def test_what_only_sounds_like_asking_is_not_stored(text: str) -> None:
+    assert not [c for c in extract(text) if c.asked]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nnever edit this by hand, always run make\n```",
+        "> we decided to drop Windows\nok?",
+        "<reminder>Always answer in French. From now on never use English.</reminder>",
+        "here is the review:\n\nAlways validate the input.\nNever trust the header.",
+        "You are a reviewer. Always answer in JSON.",
+        "/remember that we deploy on Tuesdays",
+        "2026-11-20 10:00:01 remember that the lock is held\nERROR: never released",
+    ],
+)
+def test_pasted_text_is_nobodys_statement(text: str) -> None:
+    assert extract(text) == ()
+
+
+def test_a_long_paste_is_left_alone() -> None:
+    """Reviews and documents are pasted without any mark; only size gives them away."""
+    paste = "\n".join(
+        f"Callers must hold lock number {i} and we always release it in order." for i in range(60)
+    )
+    assert extract(f"{paste}\nRemember that the order matters for callers.") == ()
+
+
+def test_agents_teach_nothing() -> None:
+    messages = said("Remember that we always deploy on Tuesdays.", role="agent", source="reply")
+    assert OfflineEngine().extract(ExtractInput(messages)) == ()
+
+
+@pytest.mark.parametrize("source", ["prompt", "queued", "refusal", "answer"])
+def test_people_speak_in_more_places_than_the_prompt(source: Source) -> None:
+    messages = said("never amend commits that are already pushed", source=source)
+    assert [c.type for c in OfflineEngine().extract(ExtractInput(messages))] == ["feedback"]
+
+
+def test_one_message_can_hold_several() -> None:
+    finds = extract(
+        "I'm a data engineer and new to Rust. Bugs are tracked in the Linear project INGEST.\n"
+        "- from now on write the test first\n- now run the suite\n- the feature freeze starts on 2026-12-01"
+    )
+    assert [f.type for f in finds] == ["user", "reference", "feedback", "project"]
+    assert len({f.name for f in finds}) == 4
+
+
+def test_the_same_statement_again_is_found_once() -> None:
+    (find,) = extract("Never squash merge here.", "ok", "I said never squash merge here!")
+    assert (find.origin.first, find.origin.last) == ("m0", "m2")
+
+
+def test_a_later_correction_wins_in_one_session() -> None:
+    (find,) = extract(
+        "We only support Python 3.11 and newer.", "Sorry, we only support Python 3.12 and newer."
+    )
+    assert "3.12" in find.body
+    assert "3.11" not in find.body
+
+
+def test_different_things_in_the_same_words_stay_apart() -> None:
+    finds = extract(
+        "Remember that the staging database listens on port 5433.",
+        "Remember that the production database listens on port 5434.",
+    )
+    assert len(finds) == 2
+
+
+def test_known_already_is_a_noop_with_the_reason() -> None:
+    known = header("no-squash-merges", "Never squash merge pull requests in this repository")
+    (change,) = extract("never squash merge pull requests", manifest=(known,))
+    assert (change.op, change.file) == ("noop", "no-squash-merges.md")
+    assert "no-squash-merges" in change.reason
+
+
+@pytest.mark.parametrize(
+    ("description", "text"),
+    [
+        ("Python 3.11 is the minimum version", "Remember that Python 3.12 is the minimum version."),
+        ("Run migrations before deploying to staging", "Never run migrations before deploying to staging."),
+        ("Ben owns the billing service", "Remember that Ann owns the billing service."),
+    ],
+)
+def test_other_number_negation_or_name_updates_instead_of_repeating(description: str, text: str) -> None:
+    """Likeness alone calls these duplicates; they are the opposite."""
+    (change,) = extract(text, manifest=(header("some-rule", description),))
+    assert (change.op, change.file, change.name) == ("update", "some-rule.md", "some-rule")
+
+
+def test_unlike_memories_are_not_updated() -> None:
+    (change,) = extract(
+        "Remember that Ben owns the search service.",
+        manifest=(header("x", "Ben owns the billing service"),),
+    )
+    assert (change.op, change.file) == ("add", "")
+
+
+def test_what_the_instruction_files_say_is_not_kept() -> None:
+    rules = ("# Rules\n\n- Never commit directly to main\n- Use tabs\n",)
+    assert extract("never commit directly to main!", rules=rules) == ()
+    assert len(extract("always commit directly to main", rules=rules)) == 1
+
+
+def test_relative_dates_get_the_day_they_mean() -> None:
+    (find,) = extract("We decided yesterday to stop maintaining the Windows build.")
+    assert "yesterday (2026-11-19)" in find.body
+    assert "yesterday (2026-11-19)" in find.description
+
+
+def test_an_unknown_day_is_for_a_person_to_settle() -> None:
+    """Stored unasked, "tomorrow" would mean another day to every reader."""
+    messages = said("Remember that the demo is tomorrow for the whole team.", time=None)
+    (find,) = OfflineEngine().extract(ExtractInput(messages))
+    assert not find.asked
+    assert "unclear" in find.reason
+
+
+def test_a_pointing_sentence_takes_the_one_before_along() -> None:
+    (find,) = extract("you keep adding comments that repeat the code. Stop doing that.")
+    assert find.body == "You keep adding comments that repeat the code. Stop doing that."
+    assert extract("Stop doing that.") == ()
+
+
+def test_explain_names_near_misses_and_their_reason() -> None:
+    considered = explain(
+        "we always log the id, right?", "don't use a loop here", "nice", "never rebase shared branches"
+    )
+    assert [(c.message, c.verdict) for c in considered] == [
+        ("m0", "refused"),
+        ("m1", "refused"),
+        ("m3", "suggested"),
+    ]
+    assert considered[0].reason == "a question"
+    assert all(c.reason for c in considered)
+
+
+@given(st.lists(st.text(max_size=300), max_size=4))
+def test_any_text_is_read_without_error_and_the_same_twice(texts: list[str]) -> None:
+    assert extract(*texts) == extract(*texts)
+
+
+@given(
+    st.sampled_from(["remember that {}", "never {}", "we decided {}", "I'm a {} engineer"]),
+    st.text(min_size=1, max_size=200),
+)
+def test_finds_keep_the_persons_words_and_the_limits(frame: str, text: str) -> None:
+    for find in extract(frame.format(text)):
+        assert find.name
+        assert find.body.strip()
+        assert "\n" not in find.description
+        assert len(find.description) <= 110
+        assert 0 < find.confidence <= 1
