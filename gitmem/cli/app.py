@@ -106,7 +106,7 @@ def gitmem(
 
 
 def main() -> int:
-    """Runs the command line; usage errors exit 2, what is no usage error is for the entry point to report."""
+    """Runs the command line; usage errors exit 2, the entry point reports all others."""
     try:
         code = typer.main.get_command(app).main(prog_name="gitmem", standalone_mode=False)
         return code if isinstance(code, int) else 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.errors import RepositoryError
+from gitmem.store.git_errors import IDENTITY_HINT, explain
 from gitmem.store.repository import Signature
 
 # Variables of the caller that choose configuration files, transport and credentials. All others (GIT_DIR,
@@ -38,55 +39,6 @@ FIXED_VARIABLES = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
-
-_IDENTITY_HINT = (
-    'Tell git who you are: git config --global user.name "Your Name" and '
-    "git config --global user.email you@example.com"
-)
-
-# What git says (in the C locale) and what a person can do about it.
-_HINTS: tuple[tuple[str, str], ...] = (
-    (r"dubious ownership", "If you trust this folder: git config --global --add safe.directory {path}"),
-    (r"not a git repository", "Run it inside a repository, or make one here with: git init"),
-    (r"tell me who you are|empty ident name|auto-detection is disabled|no email was given", _IDENTITY_HINT),
-    (
-        r"No space left on device|Disk quota exceeded",
-        "Free some disk space and run it again; nothing was moved.",
-    ),
-    (r"Unable to create '(?P<lock>[^']+\.lock)': File exists", "If no other git is running, delete {lock}"),
-    (
-        r"Read-only file system|Permission denied|insufficient permission",
-        "Make it writable for you and run it again.",
-    ),
-    (r"exists; cannot create", "A branch with that name is in the way: rename it with git branch -m"),
-    (
-        r"must be run in a work tree|cannot use bare repository",
-        "Run it in a repository that has a work tree.",
-    ),
-)
-
-
-def explain(stderr: str, path: Path | None = None) -> tuple[str, str]:
-    """Finds git's own last word in its error output, and a hint for it.
-
-    Args:
-        stderr: what git wrote, in the C locale.
-        path: the folder git ran in, for hints that name it.
-
-    Returns:
-        (message, hint); the hint is empty where none is known.
-    """
-    lines = [line for line in map(_printable, stderr.splitlines()) if line]
-    words = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
-    message = re.sub(r"^(fatal|error): ", "", words[-1]) if words else "git failed without a word"
-    for pattern, hint in _HINTS:
-        if found := re.search(pattern, stderr):
-            return message, hint.format(path=path or ".", **found.groupdict())
-    return message, ""
-
-
-def _printable(line: str) -> str:
-    return "".join(c for c in line if c.isprintable()).strip()
 
 
 @dataclass(frozen=True)
@@ -230,7 +182,7 @@ def identity(
     words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{role.upper()}_IDENT"]
     found = _IDENT.fullmatch(git.run(words, cwd=cwd, git_dir=git_dir, env=dates).text)
     if not found:
-        raise RepositoryError("git does not say who you are", _IDENTITY_HINT)
+        raise RepositoryError("git does not say who you are", IDENTITY_HINT)
     hours, minutes = int(found["offset"][1:3]), int(found["offset"][3:])
     offset = (hours * 60 + minutes) * (-1 if found["offset"][0] == "-" else 1)
     return Signature(found["name"], found["email"], int(found["time"]) if now is None else now, offset)

@@ -18,7 +18,7 @@ from gitmem.store.git import GitCommand, Layout, Result, failure
 from gitmem.store.repository import Commit, Entry, MissingObject, ReflogEntry, RefMoved, Signature
 
 # How long git waits for a ref that another process holds, in milliseconds (git's own default is 100).
-LOCK_PATIENCE = 1000
+LOCK_PATIENCE = 500
 
 
 class ObjectReader:

@@ -18,6 +18,10 @@ _LATEST = 253402300799
 _LONGEST_HEADER = 32
 _WHO = re.compile(rb"(.*?) ?<([^<>\n]*)> ?(-?\d{1,20})? ?([+-]\d{4})?")
 _HEX = re.compile(r"[0-9a-f]+")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_TREE_ROWS = {
+    size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % (size // 2), re.DOTALL) for size in (40, 64)
+}
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
 
 
@@ -90,6 +94,8 @@ def encode_name(name: str) -> bytes:
     Raises:
         RepositoryError: git does not allow that name.
     """
+    if _PLAIN_NAME.fullmatch(name):
+        return name.encode()
     try:
         raw = name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -100,13 +106,19 @@ def encode_name(name: str) -> bytes:
 
 
 def encode_tree(entries: Mapping[str, Entry], hex_length: int) -> bytes:
-    """Writes one level of a tree in git's order: by bytes, a directory as if its name ended in a slash."""
+    """Writes one level of a tree in git's order: by bytes, a directory as if its name ended in a slash.
+
+    Raises:
+        RepositoryError: git does not allow a name.
+        MissingObject: an entry's object name is none.
+    """
     rows = []
     for name, entry in entries.items():
         raw = encode_name(name)
-        check_oid(entry.oid, hex_length)
-        rows.append((raw + b"/" if entry.mode == TREE else raw, b"%o %s\0" % (entry.mode, raw), entry.oid))
-    return b"".join(head + bytes.fromhex(oid) for _, head, oid in sorted(rows))
+        oid = bytes.fromhex(check_oid(entry.oid, hex_length))
+        rows.append((raw + b"/" if entry.mode == TREE else raw, b"%o %s\0%s" % (entry.mode, raw, oid)))
+    rows.sort()
+    return b"".join([row for _, row in rows])
 
 
 def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
@@ -116,21 +128,14 @@ def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
         MissingObject: it is damaged, or has one name twice (of which one would be lost unseen).
     """
     found: dict[str, Entry] = {}
-    size, at = hex_length // 2, 0
-    while at < len(data):
-        end = data.find(b"\0", at)
-        mode, space, raw = data[at:end].partition(b" ") if end > at else (b"", b"", b"")
-        name = raw.decode("utf-8", "surrogateescape")
-        at = end + 1 + size
-        if (
-            not space
-            or not raw
-            or at > len(data)
-            or name in found
-            or not re.fullmatch(rb"[0-7]{5,6}", mode)
-        ):
-            raise damaged(oid)
-        found[name] = Entry(int(mode, 8), data[end + 1 : at].hex())
+    row = _TREE_ROWS[hex_length]
+    at = count = 0
+    while match := row.match(data, at):
+        mode, name, raw = match.groups()
+        found[name.decode("utf-8", "surrogateescape")] = Entry(int(mode, 8), raw.hex())
+        at, count = match.end(), count + 1
+    if at != len(data) or count != len(found):
+        raise damaged(oid)
     return found
 
 

@@ -31,8 +31,8 @@ def open_repository(
         RepositoryError: there is none, or it may not be used.
     """
     where = _named(path, git) if bare else layout(git, path)
-    # Other formats that libgit2 cannot read make it refuse below. Its loose objects are read without it (see
-    # there), which does not follow to repositories that this one borrows objects from.
+    # Other formats that libgit2 cannot read make it refuse below. Its backend reads loose objects by
+    # itself, and not those of repositories that this one borrows from.
     borrows = (where.common_dir / "objects/info/alternates").exists()
     if prefer == "git" or borrows or where.object_format != "sha1":
         return GitRepository(git, where)

@@ -14,8 +14,9 @@ from pygit2.enums import ObjectType, ReferenceType
 
 from gitmem.errors import RepositoryError
 from gitmem.store import objects
-from gitmem.store.git import GitCommand, Layout, explain, identity
+from gitmem.store.git import GitCommand, Layout, identity
 from gitmem.store.git_backend import GitRepository, moved, reflog_message
+from gitmem.store.git_errors import explain
 from gitmem.store.repository import Commit, Entry, MissingObject, ReflogEntry, Signature
 
 _KINDS = {"commit": ObjectType.COMMIT, "tree": ObjectType.TREE, "blob": ObjectType.BLOB}
@@ -121,9 +122,11 @@ class Pygit2Repository:
 
     def add_tree(self, entries: Mapping[str, Entry]) -> str:
         data = objects.encode_tree(entries, self.hex_length)
+        known = self._known
         for entry in entries.values():
-            if (kind := objects.kind_of(entry.mode)) != "commit":
-                self._expect(entry.oid, kind)
+            kind = objects.kind_of(entry.mode)
+            if kind != "commit" and known.get(entry.oid) != kind:
+                self._read(entry.oid, kind)
         return self._write("tree", data)
 
     def add_commit(

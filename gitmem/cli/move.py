@@ -1,0 +1,46 @@
+"""`git mem move`: move a memory to another scope."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import AgentOption, DryRun, Quiet, ScopeOption, Yes, context
+from gitmem.integrations.editing import move as carry_out
+from gitmem.store.lookup import find
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(move)
+
+
+def move(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name or file of the memory.")],
+    to: Annotated[str, typer.Option("--to", help="project, local or user.")],
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
+) -> None:
+    """Moves a memory to another scope.
+
+    Where project memory is shared, a memory that goes there leaves this machine with the next sync: it is
+    named, and asked for.
+    """
+    run = context(ctx, quiet=quiet, yes=yes)
+    workspace = run.workspace
+    found = find(workspace, name, scope=scope, agent=agent)
+    where = f"{found.scope}/{found.agent}/{found.file}"
+    if dry_run:
+        run.out.data(run.out.safe(f"would move {where} to {to}"))
+        return
+    if to == "project" and workspace.sharing != "off":
+        run.out.ask(run.out.safe(f"{found.memory.name} will be shared with the next sync. Move it?"))
+    done = carry_out(workspace, run.edges, found, to)
+    commit = done.written.commit[:8] if done.written else ""
+    run.out.data(run.out.safe(f"{commit} moved {where} to {to}"))
+    run.out.say(run.out.safe(f"undo: git mem move {found.memory.name} --to {found.scope}"))

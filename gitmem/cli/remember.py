@@ -1,0 +1,55 @@
+"""`git mem remember`: store one memory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import Json, Quiet, ScopeOption, context
+from gitmem.integrations.editing import Wanted
+from gitmem.integrations.editing import remember as carry_out
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(remember)
+
+
+def remember(
+    ctx: typer.Context,
+    text: Annotated[str, typer.Argument(help="The fact, in markdown.")],
+    type: Annotated[str, typer.Option("--type", help="user, feedback, project or reference.")] = "feedback",
+    name: Annotated[str, typer.Option("--name", help="The same name again updates that memory.")] = "",
+    description: Annotated[
+        str, typer.Option("--description", help="One line that would find it again.")
+    ] = "",
+    why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
+    how: Annotated[str, typer.Option("--how", help="When and how it applies.")] = "",
+    agent: Annotated[str, typer.Option("--agent", help="main, or a subagent's name.")] = "main",
+    scope: ScopeOption = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Stores one memory: file, index line and commit in one step."""
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    wanted = Wanted(text, type, name, description, why, how, agent, scope or "")
+    done = carry_out(run.workspace, run.edges, wanted)
+    commit = done.written.commit if done.written else None
+    if run.out.as_json:
+        run.out.json(
+            {
+                "scope": done.scope.name,
+                "agent": done.agent,
+                "file": done.memory.path,
+                "name": done.memory.name,
+                "commit": commit,
+            }
+        )
+        return
+    where = f"{done.scope.name}/{done.agent}/{done.memory.path}"
+    if commit is None:
+        run.out.data(run.out.safe(f"{where} says so already"))
+        return
+    run.out.data(run.out.safe(f"{commit[:8]} {where}: {done.memory.description}"))
+    run.out.say("undo: git mem undo")

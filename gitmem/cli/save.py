@@ -1,0 +1,93 @@
+"""`git mem save`: commit what agents and people edited."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gitmem.cli.context import Context, DryRun, Json, Quiet, context
+from gitmem.integrations.saving import look_all, save_all
+from gitmem.memory.trailers import parse
+from gitmem.store.live import Saved
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(save)
+
+
+def save(
+    ctx: typer.Context,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Files that vanished are deletions, however many.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Commits what agents and people edited, and lays out what is new.
+
+    The agent's own hooks run this too. Files that vanished all at once are held and laid out again.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    workspace = run.workspace
+    saved = look_all(workspace, run.edges) if dry_run else save_all(workspace, run.edges, delete=delete)
+    if run.out.as_json:
+        run.out.json([as_value(one) for one in saved])
+        return
+    wrote = [line for one in saved for line in _lines(one, dry_run)]
+    for line in wrote:
+        run.out.data(run.out.safe(line))
+    report(run, saved)
+    if not wrote:
+        run.out.say("nothing to save")
+    elif not dry_run:
+        run.out.say("undo: git mem undo")
+
+
+def report(run: Context, saved: tuple[Saved, ...]) -> None:
+    """Says what was not taken in, and why."""
+    for one in saved:
+        where = f"{one.live.scope.name}/{one.live.agent}"
+        for file, why in one.plan.held.items():
+            run.out.warn(run.out.safe(f"held: {where}/{file}: {why}; to delete it: git mem save --delete"))
+        for refusal in one.plan.refusals:
+            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
+        for file, why in one.problems.items():
+            run.out.warn(run.out.safe(f"left alone: {where}/{file}: {why}"))
+        for path, text in one.plan.buried:
+            run.out.warn(run.out.safe(f"forgotten before, left out: {path}: {text.splitlines()[0]}"))
+
+
+def as_value(saved: Saved) -> dict[str, Any]:
+    """The JSON form of one directory's save."""
+    repo = saved.live.scope.repo
+    return {
+        "scope": saved.live.scope.name,
+        "agent": saved.live.agent,
+        "directory": str(saved.live.path),
+        "commits": [
+            {
+                "commit": made.commit,
+                "subject": made.subject,
+                "writer": parse(repo.commit(made.commit).message).writer,
+            }
+            for made in saved.written
+        ],
+        "changes": sorted(saved.plan.edits),
+        "laid_out": list(saved.laid_out),
+        "held": dict(saved.plan.held),
+        "refused": [{"path": r.path, "reason": r.reason} for r in saved.plan.refusals],
+        "problems": dict(saved.problems),
+    }
+
+
+def _lines(saved: Saved, dry_run: bool) -> list[str]:
+    where = f"{saved.live.scope.name}/{saved.live.agent}"
+    if dry_run:
+        return [f"{where}: {path}" for path in sorted(saved.plan.edits)]
+    lines = [f"{made.commit[:8]} {where}: {made.subject}" for made in saved.written]
+    if saved.laid_out and not saved.written:
+        lines.append(f"{where}: laid out {', '.join(saved.laid_out)}")
+    return lines

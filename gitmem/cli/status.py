@@ -1,0 +1,67 @@
+"""`git mem status`: where memory stands and what waits."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import Context, Json, context
+from gitmem.integrations.standing import Standing, standing
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(status)
+
+
+def status(
+    ctx: typer.Context,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show refs, heads and folders.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Shows where memory stands: what is stored, what is not saved yet, and what waits for you."""
+    run = context(ctx, as_json=as_json)
+    found = standing(run.workspace, run.edges)
+    if run.out.as_json:
+        run.out.json(found.as_value())
+        return
+    _show(run, found, verbose)
+
+
+def _show(run: Context, found: Standing, verbose: bool) -> None:
+    out = run.out
+    out.data(
+        f"{out.paint(found.project, 'bold')}  engine {found.engine}, extract {found.extract}, "
+        f"sharing {found.sharing}"
+    )
+    for scope in found.scopes:
+        counts = ", ".join(f"{agent} {number}" for agent, number in sorted(scope.memories.items()))
+        head = f"  {scope.ref} {scope.head[:8] or '(none yet)'}" if verbose else ""
+        out.data(out.safe(f"  {scope.name:8} {counts or 'nothing yet'}{head}"))
+        for path, why in scope.unreadable.items() if verbose else ():
+            out.data(out.safe(f"           {path}: {why}"))
+        if scope.unreadable and not verbose:
+            out.data(f"           {len(scope.unreadable)} files read with difficulty (status -v)")
+    for saved in found.live:
+        where = f"{saved.live.scope.name}/{saved.live.agent}"
+        if verbose:
+            mode = " (read-only: tracked by the code branch)" if saved.live.tracked else ""
+            out.data(out.safe(f"  {where} is laid out in {saved.live.path}{mode}"))
+        if pinned := found.pinned.get(str(saved.live.path)):
+            out.data(out.safe(f"  {where} shows {pinned} (back: git mem checkout -)"))
+        for path in sorted(saved.plan.edits):
+            out.data(out.safe(f"  not saved: {saved.live.scope.name}/{path}"))
+        for file, why in saved.plan.held.items():
+            out.data(out.safe(f"  held: {where}/{file}: {why}"))
+        for refusal in saved.plan.refusals:
+            out.data(out.safe(f"  not stored: {refusal.path} {refusal.reason}"))
+        for file, why in saved.problems.items():
+            out.data(out.safe(f"  left alone: {where}/{file}: {why}"))
+    missing = [hook for hook, state in found.hooks.items() if state != "ours"]
+    if missing:
+        out.data(f"  hooks not installed: {', '.join(missing)} (git mem init)")
+    if found.spooled or found.failed:
+        out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed")
+    if found.waiting:
+        out.data(out.paint(f"  {found.waiting} waiting for you: git mem review", "yellow"))

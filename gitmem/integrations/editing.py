@@ -1,0 +1,296 @@
+"""What a person changes by command: remember, forget, move. File, index line and commit in one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from gitmem.errors import CheckFailed, UsageError
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.saving import code_head
+from gitmem.memory import index, tombstone
+from gitmem.memory.change import TYPES
+from gitmem.memory.dates import annotate
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.limits import DESCRIPTION_CHARS, MEMORY_BYTES
+from gitmem.memory.memory import Memory, create, parse
+from gitmem.memory.names import agent_name, file_name, slugify
+from gitmem.memory.trailers import Op, Provenance, one_line
+from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.live import save
+from gitmem.store.live_plan import Request, agent_files
+from gitmem.store.lookup import Found
+from gitmem.store.salt import salt
+from gitmem.store.screen import screen
+from gitmem.store.trees import Edits
+from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
+
+BURIED_WORDS = 3
+"""Claims with fewer words are said of many things: a tombstone for one would take others with it."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `remember` was told.
+
+    Attributes:
+        text: the fact.
+        name, description, why, how: empty where not given.
+        scope: empty takes the scope for its type.
+    """
+
+    text: str
+    type: str = "feedback"
+    name: str = ""
+    description: str = ""
+    why: str = ""
+    how: str = ""
+    agent: str = MAIN
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What an edit did."""
+
+    scope: Scope
+    agent: str
+    memory: Memory
+    written: Written | None
+
+
+def scope_for(workspace: Workspace, type: str) -> ScopeName:
+    """The scope of a new memory, by its type and whether memory is shared (design.md section 2)."""
+    if workspace.sharing == "off" or type == "feedback":
+        return "local"
+    return "user" if type == "user" else "project"
+
+
+def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
+    """Stores one memory; the same name again updates it.
+
+    Raises:
+        UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
+        CheckFailed: it holds a secret.
+    """
+    if wanted.type not in TYPES:
+        raise UsageError(f"There is no type {wanted.type!r}", f"Types are: {', '.join(TYPES)}.")
+    if not wanted.text.strip():
+        raise UsageError("There is nothing to remember", "Give the text: git mem remember TEXT")
+    scope = workspace.scope(wanted.scope or scope_for(workspace, wanted.type))
+    _may_enter(scope, wanted.type)
+    agent = agent_name(wanted.agent)
+    said = datetime.fromtimestamp(edges.now, UTC).astimezone()
+    body = "\n\n".join(
+        [
+            annotate(wanted.text.strip(), said),
+            *([f"**Why:** {annotate(wanted.why.strip(), said)}"] if wanted.why.strip() else []),
+            *([f"**How to apply:** {annotate(wanted.how.strip(), said)}"] if wanted.how.strip() else []),
+        ]
+    )
+    name = wanted.name.strip() or slugify(_first_words(wanted.text))
+    description = one_line(wanted.description) or _first_sentence(wanted.text)
+    sync_live(workspace, edges, scope, agent)
+    made: list[Memory] = []
+
+    def plan(tip: Tip) -> Write:
+        known = agent_files(scope.repo, agent, tip)
+        old = _named(known, name)
+        memory = _updated(old, name, description, wanted.type, body) if old else None
+        if memory is None:
+            file = _free_file(known, name)
+            memory = create(name, description, wanted.type, body, file)
+        if len(memory.render()) > MEMORY_BYTES:
+            raise UsageError(f"{name} would be larger than {MEMORY_BYTES:,} bytes", "Split it.")
+        edits = _with_index(agent, known, memory.path, memory)
+        _lift(edits, agent, known, memory)
+        _refuse_secrets(edits, agent, known, allowed_fingerprints(workspace))
+        made[:] = [memory]
+        op: Op = "update" if old else "add"
+        return Write(
+            edits, f"{'Update' if old else 'Remember'} {name}: {description}", _human(workspace, op)
+        )
+
+    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
+    sync_live(workspace, edges, scope, agent, lay_out=True)
+    return Edited(scope, agent, made[0], written)
+
+
+def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
+    """Deletes a memory and buries its claims, so that no merge or extraction brings them back."""
+    scope = workspace.scope(found.scope)
+    sync_live(workspace, edges, scope, found.agent)
+    secret = salt(workspace, scope)
+    today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
+    memory = parse(found.file, found.memory.render())
+
+    def plan(tip: Tip) -> Write | None:
+        known = agent_files(scope.repo, found.agent, tip)
+        if found.file not in known:
+            return None
+        current = parse(found.file, known[found.file])
+        edits = _with_index(found.agent, known, found.file, None)
+        stones = [tombstone.bury(key, secret, today, "forgot") for key in buried_keys(current)]
+        at = f"{found.agent}/{tombstone.FILE}"
+        edits[at] = encode(tombstone.with_stones(decode(known.get(tombstone.FILE, b"")), stones))
+        return Write(edits, f"Forget {current.name}", _human(workspace, "delete"))
+
+    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
+    sync_live(workspace, edges, scope, found.agent, lay_out=True)
+    return Edited(scope, found.agent, memory, written)
+
+
+def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
+    """Moves a memory to another scope: it is added there before it is taken out here.
+
+    Raises:
+        UsageError: it is there already, or its type may not go there.
+    """
+    target = workspace.scope(to)
+    if target.name == found.scope:
+        raise UsageError(f"{found.memory.name} is in {to} already")
+    _may_enter(target, found.memory.type)
+    sync_live(workspace, edges, target, found.agent)
+
+    def add(tip: Tip) -> Write:
+        known = agent_files(target.repo, found.agent, tip)
+        taken = known.get(found.file)
+        if taken is not None and taken != found.memory.render():
+            raise UsageError(
+                f"{to} holds another {found.file} already", "Rename one of them, or forget it."
+            )
+        edits = _with_index(found.agent, known, found.file, found.memory)
+        _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace))
+        return Write(edits, f"Move {found.memory.name} here from {found.scope}", _human(workspace, "add"))
+
+    who = author(workspace, edges)
+    written = commit(target.repo, target.ref, add, who)
+    source = workspace.scope(found.scope)
+    sync_live(workspace, edges, source, found.agent)
+
+    def take(tip: Tip) -> Write | None:
+        known = agent_files(source.repo, found.agent, tip)
+        if known.get(found.file) != found.memory.render():
+            return None
+        edits = _with_index(found.agent, known, found.file, None)
+        return Write(edits, f"Move {found.memory.name} to {to}", _human(workspace, "delete"))
+
+    commit(source.repo, source.ref, take, who)
+    for scope in (target, source):
+        sync_live(workspace, edges, scope, found.agent, lay_out=True)
+    return Edited(target, found.agent, found.memory, written)
+
+
+def sync_live(
+    workspace: Workspace, edges: Edges, scope: Scope, agent: str, *, lay_out: bool = False
+) -> None:
+    """Saves an agent's live directory of a scope, where there is one.
+
+    Args:
+        lay_out: make the folder where the agent is used but has none yet.
+    """
+    live = workspace.live_directory(scope.name, agent)
+    if live is None:
+        return
+    used = (agent != MAIN and scope.name != "user") or workspace.around.config.is_dir()
+    if live.path.is_dir() or (lay_out and used):
+        allow = allowed_fingerprints(workspace)
+        save(Request(live, edges.now, author(workspace, edges), allow=allow))
+
+
+def buried_keys(memory: Memory) -> list[str]:
+    """Normal forms that a tombstone for this memory covers: its claims, but for headings and short ones."""
+    claims = [claim for claim in memory.claims if not claim.key.startswith("#")]
+    return [claim.key for claim in claims if len(claim.key.split()) >= BURIED_WORDS] or [
+        claim.key for claim in claims
+    ]
+
+
+def _human(workspace: Workspace, op: Op) -> Provenance:
+    return Provenance(op=op, writer="human", code_commit=code_head(workspace))
+
+
+def _may_enter(scope: Scope, type: str) -> None:
+    if scope.name == "project" and type == "user":
+        raise UsageError(
+            "A memory of type user never goes to the project scope", "Use --scope user or --scope local."
+        )
+
+
+def _named(known: dict[str, bytes], name: str) -> Memory | None:
+    for file in sorted(known):
+        if file.endswith(".md") and file != index.INDEX and "/" not in file:
+            memory = parse(file, known[file])
+            if memory.name == name or file == f"{name}.md":
+                return memory
+    return None
+
+
+def _updated(old: Memory, name: str, description: str, type: str, body: str) -> Memory:
+    if old.front is None:
+        return create(name, description, type, body, old.path)
+    front = old.front.with_value("description", description).with_value("type", type)
+    return replace(old, front=front, body="\n" + body + "\n")
+
+
+def _free_file(known: dict[str, bytes], name: str) -> str:
+    file = file_name(name)
+    number = 2
+    while file in known:
+        file = file_name(f"{slugify(name)}-{number}")
+        number += 1
+    return file
+
+
+def _with_index(
+    agent: str, known: dict[str, bytes], file: str, memory: Memory | None
+) -> dict[str, bytes | None]:
+    """Edits that write (or delete) one memory together with its index line."""
+    text = decode(known.get(index.INDEX, b""))
+    if memory is None:
+        text = index.without_entry(text, file)
+    else:
+        text = index.with_entry(text, file, index.entry(memory.name, file, memory.description))
+    return {
+        f"{agent}/{file}": memory.render() if memory else None,
+        f"{agent}/{index.INDEX}": encode(text),
+    }
+
+
+def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], memory: Memory) -> None:
+    """A person who states a thing again lifts the tombstone on it."""
+    text = decode(known.get(tombstone.FILE, b""))
+    lifted = tombstone.without_keys(text, [claim.key for claim in memory.claims])
+    if lifted != text:
+        edits[f"{agent}/{tombstone.FILE}"] = encode(lifted) if lifted else None
+
+
+def _refuse_secrets(edits: Edits, agent: str, known: dict[str, bytes], allow: frozenset[str]) -> None:
+    files = {
+        path: data for path, data in edits.items() if data is not None and not path.endswith(tombstone.FILE)
+    }
+    base = {f"{agent}/{file}": data for file, data in known.items()}
+    refusals = screen(base, files, allow).refusals
+    if refusals:
+        first = refusals[0]
+        raise CheckFailed(
+            f"Not stored: {first.path} {first.reason}: {first.claim_text_redacted}".rstrip(": "),
+            "Leave the secret out and name where it is kept. If it is none: "
+            f"git config --global --add gitmem.allow {' '.join(first.fingerprints)}"
+            if first.fingerprints
+            else "",
+        )
+
+
+def _first_words(text: str) -> str:
+    return " ".join(_first_sentence(text).split()[:7])
+
+
+def _first_sentence(text: str) -> str:
+    line = one_line(text.strip().splitlines()[0])
+    for end in (". ", "; ", " because "):
+        head = line.partition(end)[0]
+        if len(head) >= 12:
+            line = head
+    line = line.rstrip(".")
+    return line if len(line) <= DESCRIPTION_CHARS else line[: DESCRIPTION_CHARS - 1].rsplit(" ", 1)[0] + "…"
