@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -86,3 +90,45 @@ def repo(tmp_path: Path, git: Git) -> Path:
     git("-C", path, "add", "README")
     git("-C", path, "commit", "-q", "-m", "first")
     return path
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command gave back."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its output as JSON."""
+        return json.loads(self.out)
+
+
+Gitmem = Callable[..., Ran]
+
+
+@pytest.fixture
+def gitmem(repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Gitmem:
+    """`gitmem("list", "--json")` runs a command in this process, in the test's repository.
+
+    Keyword arguments: `cwd` for another folder, `ok=False` to allow any exit code.
+    """
+    clock = {"now": 1_795_000_000}
+
+    def run(*words: object, cwd: Path | None = None, ok: bool = True) -> Ran:
+        from gitmem.entry import main
+
+        clock["now"] += 60
+        monkeypatch.setenv("GITMEM_NOW", str(clock["now"]))
+        monkeypatch.setattr(sys, "argv", ["gitmem", *map(str, words)])
+        monkeypatch.chdir(cwd or repo)
+        capsys.readouterr()
+        code = main()
+        captured = capsys.readouterr()
+        if ok and code:
+            raise AssertionError(f"gitmem {words} exited {code}: {captured.err}\n{captured.out}")
+        return Ran(code, captured.out, captured.err)
+
+    return run

@@ -120,7 +120,7 @@ def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
     """Deletes a memory and buries its claims, so that no merge or extraction brings them back."""
     scope = workspace.scope(found.scope)
     sync_live(workspace, edges, scope, found.agent)
-    secret = salt(workspace, scope)
+    secret = salt(workspace)
     today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
     memory = parse(found.file, found.memory.render())
 

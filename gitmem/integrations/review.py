@@ -1,0 +1,197 @@
+"""One queue of what waits for a person: dreams, suggestions, disputes, snapshots, what was held back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gitmem.dream import review as dreams
+from gitmem.errors import UsageError
+from gitmem.integrations.disputes import Dispute, disputes, settle
+from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.refresh import pending_snapshots, settle_snapshot
+from gitmem.integrations.saving import look_all, save_all
+from gitmem.integrations.suggestions import accept_suggestion, reject_suggestion
+from gitmem.store.parked import Suggestion, parked
+from gitmem.store.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that waits.
+
+    Attributes:
+        id: what to call it: `d-…` dream, `s-…` suggestion, `x-…` dispute, `n-…` snapshot; empty for what
+            was held back, which is settled where it stands.
+        kind: `dream`, `suggestion`, `dispute`, `snapshot`, `held`, `refused`.
+        title: one line.
+        lines: the whole of it, for `review show`.
+        value: what `review` says of it in JSON.
+    """
+
+    id: str
+    kind: str
+    title: str
+    lines: tuple[str, ...]
+    value: dict[str, Any]
+
+
+def queue(workspace: Workspace, edges: Edges) -> tuple[Item, ...]:
+    """Everything that waits, in the order a person would take it."""
+    found = [_dream(one) for one in dreams.open_dreams(workspace)]
+    found += [_dispute(one) for one in disputes(workspace)]
+    found += [_snapshot(one) for one in pending_snapshots(workspace)]
+    found += [_suggestion(one) for one in parked(workspace)]
+    return (*found, *_held(workspace, edges))
+
+
+def waiting(workspace: Workspace, edges: Edges) -> int:
+    """How many things wait."""
+    return len(queue(workspace, edges))
+
+
+def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
+    """The item of an id, or of the beginning of one.
+
+    Raises:
+        UsageError: none or several begin so.
+    """
+    items = [item for item in queue(workspace, edges) if item.id]
+    matches = [item for item in items if item.id == id] or [i for i in items if i.id.startswith(id)]
+    if len(matches) == 1:
+        return matches[0]
+    listed = ", ".join(item.id for item in (matches or items)) or "nothing"
+    what = "several items begin" if matches else "nothing waits that begins"
+    raise UsageError(f"In review {what} with {id!r}", f"Waiting: {listed}.")
+
+
+def accept(
+    workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], how: str = "merge"
+) -> str:
+    """Accepts an item, or some of its changes.
+
+    Args:
+        numbers: which changes of a dream, or which claim of a dispute; empty for all.
+        how: for a snapshot, `merge` or `replace`.
+
+    Returns:
+        What was done, in one line.
+    """
+    item = find_item(workspace, edges, id)
+    if item.kind == "suggestion":
+        _no_numbers(item, numbers)
+        written = accept_suggestion(workspace, edges, _known(parked(workspace), item.id))
+        return f"stored {item.title}" if written else f"known already: {item.title}"
+    if item.kind == "dispute":
+        dispute = _known(disputes(workspace), item.id)
+        keep = numbers or tuple(range(1, len(dispute.claims) + 1))
+        settle(workspace, edges, dispute, keep)
+        return f"settled {item.id}: kept {', '.join(map(str, keep))} of {len(dispute.claims)}"
+    if item.kind == "snapshot":
+        _no_numbers(item, numbers)
+        return settle_snapshot(workspace, edges, _known(pending_snapshots(workspace), item.id), how)
+    save_all(workspace, edges)
+    done = dreams.accept(workspace, item.id, numbers or None, author(workspace, edges), edges.now)
+    save_all(workspace, edges)
+    return done
+
+
+def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], why: str) -> str:
+    """Rejects an item, or some of its changes; it is remembered and does not come back.
+
+    Returns:
+        What was done, in one line.
+    """
+    item = find_item(workspace, edges, id)
+    if item.kind == "suggestion":
+        _no_numbers(item, numbers)
+        reject_suggestion(workspace, edges, _known(parked(workspace), item.id), why)
+        return f"rejected {item.title}"
+    if item.kind == "dispute":
+        dispute = _known(disputes(workspace), item.id)
+        if not numbers:
+            raise UsageError(f"Say which claim of {item.id} is wrong", f"git mem review show {item.id}")
+        keep = tuple(n for n in range(1, len(dispute.claims) + 1) if n not in numbers)
+        settle(workspace, edges, dispute, keep)
+        return f"settled {item.id}: dropped {', '.join(map(str, numbers))}"
+    if item.kind == "snapshot":
+        _no_numbers(item, numbers)
+        return settle_snapshot(workspace, edges, _known(pending_snapshots(workspace), item.id), "keep")
+    return dreams.reject(workspace, item.id, numbers or None, why, author(workspace, edges), edges.now)
+
+
+def _known(items: Any, id: str) -> Any:
+    return next(one for one in items if one.id == id)
+
+
+def _no_numbers(item: Item, numbers: tuple[int, ...]) -> None:
+    if numbers:
+        raise UsageError(f"{item.id} is one thing and has no numbers")
+
+
+def _suggestion(one: Suggestion) -> Item:
+    change = one.change
+    lines = [
+        f"{change.type} memory {change.name} for {one.scope}/{change.agent}",
+        f"description: {change.description}",
+        "",
+        *change.body.splitlines(),
+        "",
+        f"why: {change.reason} (confidence {change.confidence:.2f})",
+        f"said in session {change.origin.session or 'unknown'}, message {change.origin.first or 'unknown'}",
+    ]
+    value = {
+        "scope": one.scope,
+        "agent": change.agent,
+        "op": change.op,
+        "name": change.name,
+        "type": change.type,
+        "description": change.description,
+        "body": change.body,
+        "reason": change.reason,
+        "confidence": change.confidence,
+        "session": change.origin.session,
+    }
+    return Item(one.id, "suggestion", f"{change.type}: {change.description}", tuple(lines), value)
+
+
+def _dispute(one: Dispute) -> Item:
+    numbered = [f"{number}. {claim}" for number, claim in enumerate(one.claims, start=1)]
+    title = f"{one.scope}/{one.path}: {len(one.claims)} versions of one claim"
+    value = {"scope": one.scope, "path": one.path, "claims": list(one.claims)}
+    return Item(one.id, "dispute", title, (title, *numbered), value)
+
+
+def _dream(one: dreams.Dream) -> Item:
+    title = f"{one.scope}: {len(one.changes)} changes proposed"
+    lines = tuple(dreams.show(one))
+    value = {
+        "scope": one.scope,
+        "ref": one.ref,
+        "changes": [
+            {"n": c.n, "commit": c.commit, "subject": c.subject, "reason": c.reason} for c in one.changes
+        ],
+    }
+    return Item(one.id, "dream", title, lines, value)
+
+
+def _snapshot(one: Any) -> Item:
+    title = f"{one.agent}: team knowledge of {one.updated_at} is newer than what was taken in"
+    lines = (title, f"accept merges it, accept --how replace takes it whole, reject keeps yours: {one.id}")
+    return Item(one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at})
+
+
+def _held(workspace: Workspace, edges: Edges) -> list[Item]:
+    found = []
+    for saved in look_all(workspace, edges):
+        where = f"{saved.live.scope.name}/{saved.live.agent}"
+        for file, why in saved.plan.held.items():
+            found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))
+        for refusal in saved.plan.refusals:
+            text = f"{where}: {refusal.path} {refusal.reason}"
+            found.append(_plain("refused", text, saved.live.path))
+    return found
+
+
+def _plain(kind: str, title: str, path: Any) -> Item:
+    return Item("", kind, title, (title,), {"path": str(path)})

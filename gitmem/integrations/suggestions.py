@@ -1,0 +1,73 @@
+"""Deciding on a suggestion: what an extraction found and did not dare to store unasked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitmem.extract.carry import carry, claim_keys
+from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.editing import sync_live
+from gitmem.memory import tombstone
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.trailers import Provenance
+from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.parked import Suggestion, unpark
+from gitmem.store.salt import salt
+from gitmem.store.trees import list_files, read_paths
+from gitmem.store.workspace import Workspace
+
+
+def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Written | None:
+    """Stores what was suggested, with the messages it stems from, and takes it off the queue."""
+    scope = workspace.scope(one.scope)
+    change = one.change
+    sync_live(workspace, edges, scope, change.agent)
+
+    def plan(tip: Tip) -> Write | None:
+        folder = f"{change.agent}/"
+        files = list_files(scope.repo, tip.tree, change.agent)
+        names = [path.removeprefix(folder) for path in files]
+
+        def read(name: str) -> bytes | None:
+            return read_paths(scope.repo, tip.tree, {folder + name}).get(folder + name)
+
+        carried = carry(change, names, read)
+        if carried is None:
+            return None
+        origin = change.origin
+        provenance = Provenance(
+            op=carried.op,
+            writer="extract",
+            session=origin.session,
+            messages=(origin.first, origin.last) if origin.first else None,
+            engine="offline",
+            reviewed=one.id,
+        )
+        edits = {folder + name: data for name, data in carried.edits.items()}
+        return Write(edits, change.description or change.name, provenance)
+
+    who = author(workspace, edges)
+    written = commit(scope.repo, scope.ref, plan, who)
+    unpark(workspace, [one.id], who, f"Accept {one.id}")
+    sync_live(workspace, edges, scope, change.agent, lay_out=True)
+    return written
+
+
+def reject_suggestion(workspace: Workspace, edges: Edges, one: Suggestion, why: str) -> Written | None:
+    """Takes a suggestion off the queue, and buries it so that no extraction proposes it again."""
+    scope = workspace.scope(one.scope)
+    today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
+    secret = salt(workspace)
+    stones = [tombstone.bury(key, secret, today, "rejected") for key in claim_keys(one.change)]
+    at = f"{one.change.agent}/{tombstone.FILE}"
+
+    def plan(tip: Tip) -> Write:
+        known = decode(read_paths(scope.repo, tip.tree, {at}).get(at, b""))
+        provenance = Provenance(op="update", writer="human", reviewed=one.id)
+        edits = {at: encode(tombstone.with_stones(known, stones))}
+        return Write(edits, f"Reject the suggestion {one.change.name}", provenance, why)
+
+    who = author(workspace, edges)
+    written = commit(scope.repo, scope.ref, plan, who)
+    unpark(workspace, [one.id], who, f"Reject {one.id}")
+    return written

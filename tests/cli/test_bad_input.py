@@ -1,0 +1,192 @@
+"""Whatever is wrong, a person gets one clear message with what to do, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
+
+
+@pytest.fixture
+def folder(gitmem, repo: Path) -> Path:
+    """A live directory of the project scope with two memories, saved."""
+    path = repo / ".claude/agent-memory/reviewer"
+    path.mkdir(parents=True)
+    gitmem("init", "-y")
+    for name in ("one", "two"):
+        (path / f"{name}.md").write_text(MEMORY.format(name))
+    gitmem("save")
+    return path
+
+
+def test_not_a_repository(gitmem, tmp_path: Path) -> None:
+    ran = gitmem("status", cwd=tmp_path, ok=False)
+    assert ran.code == 3 and "not a git repository" in ran.err and "hint:" in ran.err
+
+
+def test_a_bare_repository(gitmem, git, tmp_path: Path) -> None:
+    git("init", "-q", "--bare", tmp_path / "bare.git")
+    ran = gitmem("init", "-y", cwd=tmp_path / "bare.git", ok=False)
+    assert ran.code == 3 and "no work tree" in ran.err
+
+
+def test_a_repository_without_init(gitmem) -> None:
+    ran = gitmem("remember", "x", ok=False)
+    assert ran.code == 3 and "git mem init" in ran.err
+
+
+def test_no_identity(gitmem, home: Path) -> None:
+    (home / ".gitconfig").write_text("")
+    ran = gitmem("init", "-y", ok=False)
+    assert ran.code == 3 and "user.email" in ran.err
+
+
+def test_a_detached_head_and_an_unborn_branch(gitmem, git, repo: Path, tmp_path: Path) -> None:
+    git("-C", repo, "checkout", "-q", "--detach")
+    gitmem("init", "-y")
+    gitmem("remember", "It works detached as well.")
+    git("init", "-q", tmp_path / "empty")
+    gitmem("init", "-y", cwd=tmp_path / "empty")
+    gitmem("remember", "It works before the first commit.", cwd=tmp_path / "empty")
+    assert "before the first commit" in gitmem("list", cwd=tmp_path / "empty").out
+
+
+def test_odd_files_are_named_and_left_alone(gitmem, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of the system")
+    (folder / "link.md").symlink_to(tmp_path / "secret")
+    (folder / "big.md").write_bytes(b"x" * 10_000_000)
+    (folder / "latin.md").write_bytes(b"---\nname: latin\ntype: project\n---\ncaf\xe9\n")
+    (folder / "yaml.md").write_text("---\nname: yaml\ndescription: a: b: c\ntype: project\n---\n\nFact.\n")
+    ran = gitmem("save")
+    assert "link.md: is a symbolic link" in ran.err and "big.md: is larger than 102,400 bytes" in ran.err
+    listed = {entry["name"]: entry["description"] for entry in gitmem("list", "--json").json}
+    assert listed["yaml"] == "a: b: c" and "latin" in listed
+    assert "link" not in listed and "big" not in listed
+    odd = gitmem("status", "--json").json["scopes"][0]["unreadable"]
+    assert "not UTF-8 at byte" in odd["reviewer/latin.md"] and "not valid YAML" in odd["reviewer/yaml.md"]
+    assert (folder / "latin.md").read_bytes().endswith(b"caf\xe9\n")
+
+
+def test_the_index_as_a_folder(gitmem, folder: Path) -> None:
+    (folder / "MEMORY.md").unlink()
+    (folder / "MEMORY.md").mkdir()
+    (folder / "three.md").write_text(MEMORY.format("three"))
+    ran = gitmem("save")
+    assert "MEMORY.md: is a folder" in ran.err
+    assert {"one", "two", "three"} == {entry["name"] for entry in gitmem("list", "--json").json}
+
+
+def test_names_that_lead_elsewhere(gitmem, git, repo: Path, folder: Path, tmp_path: Path) -> None:
+    """A hostile ref may name `..`: git itself would refuse to check it out, and so does gitmem."""
+    blob = git("-C", repo, "hash-object", "-w", "--stdin", input=MEMORY.format("evil"))
+    tip = git("-C", repo, "rev-parse", "refs/gitmem/project")
+    inner = git("-C", repo, "ls-tree", f"{tip}:reviewer")
+    bad = git("-C", repo, "mktree", input=f"{inner}\n100644 blob {blob}\tCON.md\n")
+    rest = git("-C", repo, "ls-tree", f"{tip}").replace(
+        git("-C", repo, "rev-parse", f"{tip}:reviewer"), bad
+    )
+    tree = git("-C", repo, "mktree", input=rest + "\n")
+    commit = git("-C", repo, "commit-tree", tree, "-p", tip, "-m", "evil")
+    git("-C", repo, "update-ref", "refs/gitmem/project", commit)
+    gitmem("save")
+    assert not (folder / "CON.md").exists()
+    assert (folder / "one.md").exists()
+
+
+def test_agents_that_differ_in_case_only(gitmem, git, repo: Path) -> None:
+    for name in ("Reviewer", "reviewer"):
+        (repo / ".claude/agent-memory" / name).mkdir(parents=True)
+        (repo / ".claude/agent-memory" / name / "x.md").write_text(MEMORY.format(name))
+    gitmem("init", "-y")
+    names = git("-C", repo, "ls-tree", "--name-only", "refs/gitmem/project").split()
+    assert names == [".gitmem", "^reviewer", "reviewer"]
+    assert len({name.lower() for name in names}) == 3
+
+
+def test_git_clean_and_a_missing_folder_lose_nothing(gitmem, git, repo: Path, folder: Path) -> None:
+    git("-C", repo, "clean", "-q", "-fdx")
+    assert not folder.exists()
+    ran = gitmem("save")
+    assert "held" in ran.err
+    assert (folder / "one.md").read_text() == MEMORY.format("one")
+
+
+def test_a_code_switch_that_removes_tracked_memory(gitmem, git, repo: Path) -> None:
+    git("-C", repo, "checkout", "-q", "-b", "with-memory")
+    folder = repo / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True)
+    (folder / "one.md").write_text(MEMORY.format("one"))
+    git("-C", repo, "add", "-f", ".claude")
+    git("-C", repo, "commit", "-qm", "memory in code")
+    ran = gitmem("init", "-y")
+    assert "git rm -r --cached" in ran.err
+    git("-C", repo, "checkout", "-q", "main")
+    gitmem("save")
+    assert {"one"} == {entry["name"] for entry in gitmem("list", "--json").json}
+    git("-C", repo, "checkout", "-q", "with-memory")
+    gitmem("save")
+    assert {"one"} == {entry["name"] for entry in gitmem("list", "--json").json}
+
+
+def test_a_hook_under_a_foreign_git_dir(
+    gitmem, git, repo: Path, folder: Path, tmp_path, monkeypatch
+) -> None:
+    git("init", "-q", tmp_path / "foreign")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "foreign/.git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    (folder / "three.md").write_text(MEMORY.format("three"))
+    gitmem("save")
+    monkeypatch.delenv("GIT_DIR")
+    monkeypatch.delenv("GIT_INDEX_FILE")
+    assert "reviewer/three.md" in git("-C", repo, "ls-tree", "-r", "--name-only", "refs/gitmem/project")
+    assert git("-C", tmp_path / "foreign", "for-each-ref") == ""
+
+
+def test_a_session_cut_in_mid_line(gitmem, repo: Path, tmp_path: Path) -> None:
+    source = Path(__file__).parent.parent / "fixtures/sessions"
+    whole = next(path for path in sorted(source.rglob("*.jsonl")) if "plain" in path.name)
+    cut = tmp_path / "cut.jsonl"
+    data = whole.read_bytes()
+    cut.write_bytes(b'{"type":"from-the-future"}\nnot json\n' + data[: len(data) - 40])
+    gitmem("init", "-y")
+    assert gitmem("extract", "--session", cut, "-n").code == 0
+
+
+def test_a_missing_session_is_named(gitmem, repo: Path, tmp_path: Path) -> None:
+    gitmem("init", "-y")
+    ran = gitmem("extract", "--session", tmp_path / "no.jsonl", ok=False)
+    assert ran.code in (2, 3) and "no.jsonl" in ran.err
+
+
+def test_a_read_only_folder_and_a_full_disk_say_so_and_lose_nothing(
+    gitmem, folder: Path, monkeypatch
+) -> None:
+    import gitmem.store.replace as module
+
+    (folder / "three.md").write_text(MEMORY.format("three"))
+    original = os.open
+
+    def full(path, flags, *rest, **more):
+        if str(path).endswith(".tmp"):
+            raise OSError(28, "No space left on device")
+        return original(path, flags, *rest, **more)
+
+    monkeypatch.setattr(module.os, "open", full)
+    ran = gitmem("save", ok=False)
+    assert ran.code == 3 and "No space left" in ran.err and "Free some disk space" in ran.err
+    monkeypatch.undo()
+    assert (folder / "three.md").exists()
+
+
+def test_the_persons_commit_is_never_blocked(gitmem, git, repo: Path, folder: Path) -> None:
+    """Even with gitmem's state gone or in the way, `git commit` goes through."""
+    shutil.rmtree(repo / ".git/gitmem")
+    (repo / ".git/gitmem").write_text("in the way")
+    (repo / "new").write_text("x")
+    git("-C", repo, "add", "new")
+    git("-C", repo, "commit", "-qm", "still works")
+    assert git("-C", repo, "log", "-1", "--format=%s") == "still works"

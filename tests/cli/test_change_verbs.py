@@ -1,0 +1,142 @@
+"""remember, forget, move and save: file, index line and commit in one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def started(gitmem, home: Path) -> None:
+    (home / ".claude").mkdir()
+    gitmem("init", "-y")
+
+
+def tip(git, home: Path, gitmem) -> str:
+    project = gitmem("status", "--json").json["project"]
+    return f"--git-dir={home}/.local/share/gitmem/private.git", f"refs/heads/local/{project}"
+
+
+def test_remember_writes_file_index_and_commit(gitmem, git, home: Path) -> None:
+    ran = gitmem(
+        "remember",
+        "Never mock the database.",
+        "--why",
+        "It hid a bug.",
+        "--how",
+        "In every test.",
+        "--json",
+    ).json
+    assert (ran["scope"], ran["file"]) == ("local", "never-mock-the-database.md")
+    where, ref = tip(git, home, gitmem)
+    text = git(where, "show", f"{ref}:main/{ran['file']}")
+    assert text == (
+        "---\nname: never-mock-the-database\ndescription: Never mock the database\nmetadata:\n"
+        "  type: feedback\n---\n\nNever mock the database.\n\n**Why:** It hid a bug.\n\n"
+        "**How to apply:** In every test."
+    )
+    assert "(never-mock-the-database.md)" in git(where, "show", f"{ref}:main/MEMORY.md")
+    message = git(where, "log", "-1", "--format=%B", ref)
+    assert "Gitmem-Op: add\nGitmem-Writer: human" in message
+    (live,) = (home / ".claude/projects").glob("*/memory")
+    assert (live / ran["file"]).read_text() == text + "\n"
+
+
+def test_the_same_name_again_updates_that_memory(gitmem, git, home: Path) -> None:
+    gitmem("remember", "Python 3.11 is the minimum.", "--name", "python", "--type", "project")
+    gitmem("remember", "Python 3.12 is the minimum.", "--name", "python", "--type", "project")
+    where, ref = tip(git, home, gitmem)
+    assert git(where, "ls-tree", "--name-only", f"{ref}:main").split() == ["MEMORY.md", "python.md"]
+    assert "3.12" in git(where, "show", f"{ref}:main/python.md")
+    assert git(where, "show", f"{ref}:main/MEMORY.md").count("python.md") == 1
+    assert (
+        "says so already"
+        in gitmem("remember", "Python 3.12 is the minimum.", "--name", "python", "--type", "project").out
+    )
+
+
+def test_relative_dates_are_annotated(gitmem, git, home: Path) -> None:
+    ran = gitmem("remember", "The freeze began yesterday.", "--type", "project", "--json").json
+    where, ref = tip(git, home, gitmem)
+    assert "yesterday (2026-11-" in git(where, "show", f"{ref}:main/{ran['file']}")
+
+
+def test_remember_refuses_a_secret_and_writes_no_object(gitmem, git, home: Path) -> None:
+    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    ran = gitmem("remember", f"The deploy token is {key}", ok=False)
+    assert ran.code == 1 and key not in ran.err + ran.out
+    assert "Leave the secret out" in ran.err
+    assert not list((home / ".claude/projects").glob("*/memory/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("remember", ""), "nothing to remember"),
+        (("remember", "x", "--type", "odd"), "no type 'odd'"),
+        (("remember", "x", "--scope", "odd"), "no scope 'odd'"),
+        (("remember", "x", "--scope", "project", "--type", "user"), "never goes to the project"),
+        (("forget", "nothing"), "no memory named 'nothing'"),
+    ],
+)
+def test_wrong_words_exit_2_and_say_what_is_right(gitmem, words: tuple[str, ...], said: str) -> None:
+    ran = gitmem(*words, ok=False)
+    assert ran.code == 2 and said in ran.err and "Traceback" not in ran.err
+
+
+def test_forget_takes_file_and_index_line_and_leaves_a_tombstone(gitmem, git, home: Path) -> None:
+    gitmem("remember", "Never mock the database here.", "--name", "mocks")
+    gitmem("forget", "mocks")
+    where, ref = tip(git, home, gitmem)
+    assert git(where, "ls-tree", "--name-only", f"{ref}:main").split() == [".tombstones", "MEMORY.md"]
+    stones = git(where, "show", f"{ref}:main/.tombstones")
+    assert "forgot" in stones and "mock" not in stones
+    assert not list((home / ".claude/projects").glob("*/memory/mocks.md"))
+
+
+def test_a_person_who_says_it_again_lifts_the_tombstone(gitmem, git, home: Path) -> None:
+    gitmem("remember", "Never mock the database here.", "--name", "mocks")
+    gitmem("forget", "mocks")
+    gitmem("remember", "Never mock the database here.", "--name", "mocks")
+    where, ref = tip(git, home, gitmem)
+    assert "mocks.md" in git(where, "ls-tree", "--name-only", f"{ref}:main").split()
+    assert "mocks" in gitmem("list").out
+
+
+def test_what_was_forgotten_does_not_come_back_from_a_live_directory(gitmem, home: Path) -> None:
+    gitmem("remember", "Never mock the database here.", "--name", "mocks")
+    (live,) = (home / ".claude/projects").glob("*/memory")
+    text = (live / "mocks.md").read_text()
+    gitmem("forget", "mocks")
+    (live / "mocks.md").write_text(text)
+    ran = gitmem("save")
+    assert "mocks" not in gitmem("list").out
+    assert "forgotten before" in ran.err
+
+
+def test_move_takes_a_memory_to_another_scope(gitmem, git, repo: Path) -> None:
+    gitmem("remember", "Deploy from the release branch.", "--name", "deploy", "--type", "project")
+    gitmem("move", "deploy", "--to", "project")
+    assert "Deploy from the release branch." in git(
+        "-C", repo, "show", "refs/gitmem/project:main/deploy.md"
+    )
+    listed = [entry["scope"] for entry in gitmem("list", "--json").json]
+    assert listed == ["project"]
+
+
+def test_a_user_memory_never_moves_to_the_project(gitmem) -> None:
+    gitmem("remember", "Ann is a data engineer.", "--name", "ann", "--type", "user")
+    assert gitmem("move", "ann", "--to", "project", ok=False).code == 2
+
+
+def test_save_commits_what_an_agent_wrote_and_says_how_to_undo(gitmem, repo: Path) -> None:
+    folder = repo / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True)
+    (folder / "x.md").write_text("---\nname: x\ndescription: d\ntype: project\n---\n\nFact.\n")
+    assert "reviewer/x.md" in gitmem("save", "-n").out
+    ran = gitmem("save")
+    assert "Add x" in ran.out and "undo: git mem undo" in ran.err
+    assert gitmem("save").err == "nothing to save\n"
+    gitmem("undo")
+    assert not (folder / "x.md").exists()

@@ -1,0 +1,167 @@
+"""init and uninstall: what is written, what is adopted, and that leaving takes only gitmem's own."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
+
+
+def everything(top: Path) -> dict[str, bytes]:
+    """All files below a folder, git's objects and gitmem's own state aside."""
+    skip = {"objects", "gitmem", "logs"}
+    return {
+        path.relative_to(top).as_posix(): path.read_bytes()
+        for path in sorted(top.rglob("*"))
+        if path.is_file() and not skip & set(path.relative_to(top).parts)
+    }
+
+
+def auto_memory(home: Path, repo: Path) -> Path:
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(repo.resolve()))
+    folder = home / ".claude/projects" / slug / "memory"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_init_says_what_it_touches_and_does_nothing_on_a_dry_run(gitmem, repo: Path, home: Path) -> None:
+    before = everything(repo)
+    ran = gitmem("init", "-n")
+    assert "private.git" in ran.out and "post-commit" in ran.out and "settings.local.json" in ran.out
+    assert everything(repo) == before
+    assert not (home / ".local/share/gitmem").exists()
+
+
+def test_init_needs_an_answer(gitmem, repo: Path) -> None:
+    ran = gitmem("init", ok=False)
+    assert ran.code == 1 and "-y" in ran.err
+    assert not (repo / ".git/gitmem").exists()
+
+
+def test_init_adopts_every_memory_directory_and_changes_none(gitmem, git, repo: Path, home: Path) -> None:
+    folders = {
+        "project": repo / ".claude/agent-memory/reviewer",
+        "local": repo / ".claude/agent-memory-local/Reviewer",
+        "user": home / ".claude/agent-memory/helper",
+        "auto": auto_memory(home, repo),
+    }
+    for name, folder in folders.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.md").write_text(MEMORY.format(name))
+        (folder / "MEMORY.md").write_text(f"# Notes\n- [{name}]({name}.md) - x\n")
+    before = {name: everything(folder) for name, folder in folders.items()}
+    ran = gitmem("init", "-y", "--json").json
+    assert len(ran["adopted"]) == 4
+    assert {name: everything(folder) for name, folder in folders.items()} == before
+    private = home / ".local/share/gitmem/private.git"
+    assert (private.stat().st_mode & 0o777) == 0o700
+    local = f"refs/heads/local/{ran['project']}"
+    assert git("--git-dir", private, "show", f"{local}:main/auto.md") == MEMORY.format("auto").strip()
+    assert git("--git-dir", private, "show", f"{local}:^reviewer/local.md")
+    assert git("--git-dir", private, "show", "refs/heads/user:helper/user.md")
+    assert git("-C", repo, "show", "refs/gitmem/project:reviewer/project.md")
+    assert git("-C", repo, "status", "--porcelain") == ""
+
+
+def test_init_twice_changes_nothing(gitmem, git, repo: Path, home: Path) -> None:
+    (repo / ".claude/agent-memory/reviewer").mkdir(parents=True)
+    (repo / ".claude/agent-memory/reviewer/a.md").write_text(MEMORY.format("a"))
+    gitmem("init", "-y")
+    before, refs = everything(repo), git("-C", repo, "for-each-ref")
+    ran = gitmem("init", "-y")
+    assert "nothing changed" in ran.out
+    assert everything(repo) == before and git("-C", repo, "for-each-ref") == refs
+
+
+def test_init_works_from_a_subdirectory_and_a_worktree(gitmem, git, repo: Path, tmp_path: Path) -> None:
+    (repo / "deep/er").mkdir(parents=True)
+    gitmem("init", "-y", cwd=repo / "deep/er")
+    gitmem("remember", "Ports start at 4000.", "--scope", "project", "--agent", "ops", "--type", "project")
+    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
+    gitmem("init", "-y", cwd=tmp_path / "other")
+    assert "4000" in "".join(
+        path.read_text() for path in (tmp_path / "other/.claude/agent-memory/ops").glob("*.md")
+    )
+
+
+def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> None:
+    hook = repo / ".git/hooks/post-commit"
+    hook.write_text("#!/bin/sh\necho mine\n")
+    hook.chmod(0o755)
+    (repo / ".claude").mkdir()
+    (repo / ".claude/settings.local.json").write_text(json.dumps({"model": "x"}))
+    before = everything(repo)
+    gitmem("init", "-y")
+    gitmem("remember", "Ports start at 4000.", "--scope", "project", "--agent", "ops", "--type", "project")
+    assert everything(repo) != before
+    ran = gitmem("uninstall", "-y")
+    after = everything(repo)
+    live = {path for path in after if path.startswith(".claude/agent-memory/")}
+    assert live and {p: d for p, d in after.items() if p not in live and "refs/gitmem" not in p} == before
+    assert "update-ref -d refs/gitmem/project" in ran.err
+    assert not (repo / ".git/gitmem").exists()
+    assert git("-C", repo, "config", "--get-regexp", "^gitmem", check=False) == ""
+
+
+def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) -> None:
+    from gitmem.integrations.edges import real_edges, workspace_at
+    from gitmem.memory.names import archive_path
+    from gitmem.memory.trailers import Provenance
+    from gitmem.store.commits import Write, commit
+    from gitmem.store.repository import Signature
+
+    gitmem("init", "-y")
+    workspace = workspace_at(real_edges(repo))
+    scope = workspace.scope("project")
+    path = f"ops/{archive_path('old.md')}"
+    edits = {path: MEMORY.format("old").encode()}
+    commit(
+        scope.repo,
+        scope.ref,
+        lambda tip: Write(edits, "Page out", Provenance(op="page", writer="human")),
+        Signature("Ann", "ann@example.com", 0),
+    )
+    gitmem("uninstall", "-y")
+    assert (repo / ".claude/agent-memory/ops/old.md").read_text() == MEMORY.format("old")
+
+
+def test_a_foreign_hooks_path_is_left_alone_and_one_line_is_offered(gitmem, git, repo: Path) -> None:
+    git("-C", repo, "config", "core.hooksPath", ".husky")
+    (repo / ".husky").mkdir()
+    ran = gitmem("init", "-y")
+    assert list((repo / ".husky").iterdir()) == []
+    assert "gitmem/hooks" in ran.err
+
+
+def test_another_engine_is_written_to_the_persons_own_configuration(gitmem, git, home: Path) -> None:
+    gitmem("init", "-y", "--engine", "anthropic")
+    assert "anthropic" in (home / ".gitconfig").read_text()
+    assert gitmem("status", "--json").json["engine"] == "anthropic"
+
+
+def test_a_repositorys_own_configuration_cannot_choose_the_engine(gitmem, git, repo: Path) -> None:
+    gitmem("init", "-y")
+    git("-C", repo, "config", "gitmem.engine", "anthropic")
+    assert gitmem("status", "--json").json["engine"] == "offline"
+
+
+@pytest.mark.parametrize("data", ["memory/recommendarr", "memory/compose-envkit-architect"])
+def test_real_folders_come_back_byte_for_byte(gitmem, git, repo: Path, home: Path, data: str) -> None:
+    source = Path(os.environ.get("GITMEM_TEST_DATA", "")) / data
+    if not os.environ.get("GITMEM_TEST_DATA") or not source.is_dir():
+        pytest.skip("GITMEM_TEST_DATA names no folder with real memory folders")
+    folder = auto_memory(home, repo)
+    for path in source.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    project = gitmem("init", "-y", "--json").json["project"]
+    private = home / ".local/share/gitmem/private.git"
+    from gitmem.store.git import GitCommand
+
+    command = GitCommand(dict(os.environ))
+    for path in source.iterdir():
+        name = f"refs/heads/local/{project}:main/{path.name}"
+        assert command.run(["cat-file", "blob", name], git_dir=private).stdout == path.read_bytes()
