@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
-from gitmem.integrations.saving import code_head
+from gitmem.integrations.saving import code_head, request_for
 from gitmem.memory import index, tombstone
 from gitmem.memory.change import TYPES
 from gitmem.memory.dates import annotate
@@ -18,7 +18,7 @@ from gitmem.memory.names import agent_name, file_name, slugify
 from gitmem.memory.trailers import Op, Provenance, one_line
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.live import save
-from gitmem.store.live_plan import Request, agent_files
+from gitmem.store.live_plan import agent_files
 from gitmem.store.lookup import Found
 from gitmem.store.salt import salt
 from gitmem.store.screen import screen
@@ -120,7 +120,7 @@ def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
     """Deletes a memory and buries its claims, so that no merge or extraction brings them back."""
     scope = workspace.scope(found.scope)
     sync_live(workspace, edges, scope, found.agent)
-    secret = salt(workspace)
+    secret = salt(workspace, scope)
     today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
     memory = parse(found.file, found.memory.render())
 
@@ -194,8 +194,7 @@ def sync_live(
         return
     used = (agent != MAIN and scope.name != "user") or workspace.around.config.is_dir()
     if live.path.is_dir() or (lay_out and used):
-        allow = allowed_fingerprints(workspace)
-        save(Request(live, edges.now, author(workspace, edges), allow=allow))
+        save(request_for(workspace, live, edges))
 
 
 def buried_keys(memory: Memory) -> list[str]:

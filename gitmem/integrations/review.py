@@ -1,4 +1,4 @@
-"""One queue of what waits for a person: dreams, suggestions, disputes, snapshots, what was held back."""
+"""One queue of what waits for a person: dreams, suggestions, disputes, snapshots, what is held."""
 
 from __future__ import annotations
 

@@ -46,11 +46,9 @@ def save_all(
     Returns:
         One result for each directory; a directory that had nothing to do has neither commits nor files.
     """
-    who = author(workspace, edges)
-    allow = allowed_fingerprints(workspace)
     done = []
     for live in directories(workspace, everywhere=everywhere, fresh=fresh):
-        request = _request(workspace, live, edges, who, allow, delete)
+        request = request_for(workspace, live, edges, delete=delete)
         peek = look(request)
         if not peek.plan.edits and not _differs(peek) and _known(live):
             done.append(peek)
@@ -62,11 +60,8 @@ def save_all(
 
 def look_all(workspace: Workspace, edges: Edges) -> tuple[Saved, ...]:
     """What `save_all` would do in the present work tree, without writing."""
-    who = Signature("", "", int(edges.now))
-    allow = allowed_fingerprints(workspace)
-    return tuple(
-        look(_request(workspace, live, edges, who, allow, False)) for live in directories(workspace)
-    )
+    nobody = Signature("", "", int(edges.now))
+    return tuple(look(request_for(workspace, live, edges, who=nobody)) for live in directories(workspace))
 
 
 def directories(
@@ -80,8 +75,11 @@ def directories(
         for live in workspace.live_directories(top):
             found.setdefault(live.path, live)
         for live in _remembered(workspace, top):
-            known = _known(live)
-            if live.path not in found and (known or (fresh and _agent_is_used(workspace, live))):
+            record = read_record(live.scope.state, live.key)
+            if live.path in found or (record and record.code_head):
+                # What the code branch tracked goes and comes with it: laid out, it would block a checkout.
+                continue
+            if record or (fresh and _agent_is_used(workspace, live)):
                 found[live.path] = live
     return tuple(found.values())
 
@@ -94,21 +92,28 @@ def historic_times(live: LiveDirectory) -> dict[str, float]:
     return {name: float(time) for name, time in author_times(live.scope.repo, tip, live.agent).items()}
 
 
-def _request(
+def request_for(
     workspace: Workspace,
     live: LiveDirectory,
     edges: Edges,
-    who: Signature,
-    allow: frozenset[str],
-    delete: bool,
+    *,
+    delete: bool = False,
+    adopt: bool = False,
+    who: Signature | None = None,
 ) -> Request:
+    """What is to be saved of one directory, with all that the core must not look up itself.
+
+    Args:
+        who: named in the commit; the person where None, which needs an identity.
+    """
     head, files = _code_state(workspace, live) if live.tracked else ("", {})
     return Request(
         live,
         edges.now,
-        who,
-        allow=allow,
+        who or author(workspace, edges),
+        allow=allowed_fingerprints(workspace),
         delete=delete,
+        adopt=adopt,
         code_head=head,
         code_files=files,
         times=historic_times(live),

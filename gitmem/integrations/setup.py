@@ -13,17 +13,16 @@ from gitmem.integrations.claude_hooks import (
     plan_claude_hooks,
     plan_claude_removal,
 )
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, plan_removal, read_setup
 from gitmem.integrations.place import default_argv
-from gitmem.integrations.saving import save_all
+from gitmem.integrations.saving import request_for, save_all
 from gitmem.memory.merge import kind
 from gitmem.memory.names import archive_path
 from gitmem.store.git import config_set
 from gitmem.store.live import Saved, save
-from gitmem.store.live_plan import Request
 from gitmem.store.record import read_record
-from gitmem.store.repository import TREE, Signature
+from gitmem.store.repository import TREE
 from gitmem.store.scan import scan
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import (
@@ -135,16 +134,14 @@ def plan_init(workspace: Workspace, engine: str = "") -> InitPlan:
 
 def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDone:
     """Does what was planned; doing it twice changes nothing."""
-    who = author(workspace, edges)
+    author(workspace, edges)  # without an identity nothing must be half done
     if not workspace.settings.get("projectId"):
         workspace = store_project_id(workspace)
     for folder in (workspace.state / "spool", workspace.private_state):
         folder.mkdir(parents=True, exist_ok=True)
     _ = workspace.private
     started = _start_from_remote(workspace)
-    adopted = tuple(
-        save(_adoption(live, edges, who, allowed_fingerprints(workspace))) for live, _ in plan.adopt
-    )
+    adopted = tuple(save(request_for(workspace, live, edges, adopt=True)) for live, _ in plan.adopt)
     _exclude(workspace, plan.exclude)
     if plan.engine:
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
@@ -227,10 +224,6 @@ def carry_out_uninstall(workspace: Workspace, plan: UninstallPlan) -> None:
         check=False,
     )
     shutil.rmtree(plan.state, ignore_errors=True)
-
-
-def _adoption(live: LiveDirectory, edges: Edges, who: Signature, allow: frozenset[str]) -> Request:
-    return Request(live, edges.now, who, allow=allow, adopt=True)
 
 
 def _start_from_remote(workspace: Workspace) -> list[str]:

@@ -57,7 +57,7 @@ def reject_suggestion(workspace: Workspace, edges: Edges, one: Suggestion, why: 
     """Takes a suggestion off the queue, and buries it so that no extraction proposes it again."""
     scope = workspace.scope(one.scope)
     today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
-    secret = salt(workspace)
+    secret = salt(workspace, scope)
     stones = [tombstone.bury(key, secret, today, "rejected") for key in claim_keys(one.change)]
     at = f"{one.change.agent}/{tombstone.FILE}"
 
