@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from gitmem.cli.context import Json, Quiet, context
-from gitmem.errors import UsageError
 from gitmem.integrations.review import accept as carry_out_accept
 from gitmem.integrations.review import find_item, queue
 from gitmem.integrations.review import reject as carry_out_reject
@@ -61,12 +60,12 @@ def accept(
     ctx: typer.Context,
     id: Id,
     numbers: Numbers = None,
-    how: Annotated[str, typer.Option("--how", help="For a snapshot: merge or replace.")] = "merge",
+    how: Annotated[
+        Literal["merge", "replace"], typer.Option("--how", help="How a snapshot is taken in.")
+    ] = "merge",
     quiet: Quiet = False,
 ) -> None:
     """Accepts an item, or some of its changes; of a dispute, the claims that stand."""
-    if how not in ("merge", "replace"):
-        raise UsageError(f"There is no way {how!r} to take a snapshot in", "Use merge or replace.")
     run = context(ctx, quiet=quiet)
     run.out.data(run.out.safe(carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), how)))
     run.out.say("undo: git mem undo")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, Protocol
 
 from gitmem.memory.change import Change, Header
+from gitmem.memory.trailers import Fate
 from gitmem.sessions.session import Message
 
 
@@ -44,6 +46,53 @@ class Considered:
     reason: str
 
 
+@dataclass(frozen=True)
+class ConsolidateInput:
+    """What an engine may know when it consolidates the memories of one scope.
+
+    Attributes:
+        files: the scope's tree: path from the root to content, tombstones of rejected proposals included.
+        said: claim (`<file>#<12 hex>`) to when it was first said, for claims of which that is known.
+        agents: folder names of those whose memories to consolidate; empty for all.
+    """
+
+    files: Mapping[str, bytes]
+    said: Mapping[str, datetime] = field(default_factory=dict)
+    agents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DreamChange:
+    """One proposal of a dream; it starts from what the proposals before it left.
+
+    Attributes:
+        kind: what is done, in one word: `merge`, `date`, `link`, ….
+        edits: path from the root to new content, None to delete; never an index.
+        fates: what becomes of every claim that goes.
+        reason: why, for the person who reviews it.
+        subject: what is done, in the imperative, one line.
+    """
+
+    kind: str
+    edits: Mapping[str, bytes | None]
+    fates: tuple[Fate, ...]
+    reason: str
+    subject: str
+
+
+@dataclass(frozen=True)
+class Consolidation:
+    """What an engine made of a scope.
+
+    Attributes:
+        changes: proposals, in the order in which they apply.
+        notes: what it saw and leaves for a person, one line each.
+    """
+
+    changes: tuple[DreamChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class Engine(Protocol):
     """Whoever thinks. Engines keep no state between calls and write nothing."""
 
@@ -79,6 +128,20 @@ class Engine(Protocol):
 
         Returns:
             indices into `headers`, best first; empty where nothing fits.
+
+        Raises:
+            EngineError: the engine could not do its work.
+        """
+        ...
+
+    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+        """Proposes what to merge, annotate and repair; the flow checks every claim's account.
+
+        Args:
+            given: all memories of one scope.
+
+        Returns:
+            proposals and notes; nothing where nothing can be proved.
 
         Raises:
             EngineError: the engine could not do its work.

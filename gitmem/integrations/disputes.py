@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gitmem.errors import UsageError
 from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.editing import sync_live
+from gitmem.integrations.saving import sync_live
 from gitmem.memory.claim import Claim, with_dispute
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import kind
@@ -74,7 +74,7 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
         raise UsageError(f"{dispute.id} has no claim {wrong[0]}", f"It has 1 to {len(dispute.claims)}.")
     scope = workspace.scope(dispute.scope)
     agent = dispute.path.split("/", 1)[0]
-    sync_live(workspace, edges, scope, agent)
+    sync_live(workspace, edges, scope.name, agent)
 
     def plan(tip: Tip) -> Write | None:
         data = read_paths(scope.repo, tip.tree, {dispute.path}).get(dispute.path)
@@ -94,5 +94,5 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
         return Write({dispute.path: settled.render()}, f"Settle a dispute in {memory.name}", provenance)
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
-    sync_live(workspace, edges, scope, agent, lay_out=True)
+    sync_live(workspace, edges, scope.name, agent, lay_out=True)
     return written

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
-from gitmem.integrations.saving import code_head, request_for
+from gitmem.integrations.saving import code_head, sync_live
 from gitmem.memory import index, tombstone
 from gitmem.memory.change import TYPES
 from gitmem.memory.dates import annotate
@@ -17,7 +17,6 @@ from gitmem.memory.memory import Memory, create, parse
 from gitmem.memory.names import agent_name, file_name, slugify
 from gitmem.memory.trailers import Op, Provenance, one_line
 from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.live import save
 from gitmem.store.live_plan import agent_files
 from gitmem.store.lookup import Found
 from gitmem.store.salt import salt
@@ -90,7 +89,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     )
     name = wanted.name.strip() or slugify(_first_words(wanted.text))
     description = one_line(wanted.description) or _first_sentence(wanted.text)
-    sync_live(workspace, edges, scope, agent)
+    sync_live(workspace, edges, scope.name, agent)
     made: list[Memory] = []
 
     def plan(tip: Tip) -> Write:
@@ -112,14 +111,14 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
         )
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
-    sync_live(workspace, edges, scope, agent, lay_out=True)
+    sync_live(workspace, edges, scope.name, agent, lay_out=True)
     return Edited(scope, agent, made[0], written)
 
 
 def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
     """Deletes a memory and buries its claims, so that no merge or extraction brings them back."""
     scope = workspace.scope(found.scope)
-    sync_live(workspace, edges, scope, found.agent)
+    sync_live(workspace, edges, scope.name, found.agent)
     secret = salt(workspace, scope)
     today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
     memory = parse(found.file, found.memory.render())
@@ -136,7 +135,7 @@ def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
         return Write(edits, f"Forget {current.name}", _human(workspace, "delete"))
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
-    sync_live(workspace, edges, scope, found.agent, lay_out=True)
+    sync_live(workspace, edges, scope.name, found.agent, lay_out=True)
     return Edited(scope, found.agent, memory, written)
 
 
@@ -150,7 +149,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
     if target.name == found.scope:
         raise UsageError(f"{found.memory.name} is in {to} already")
     _may_enter(target, found.memory.type)
-    sync_live(workspace, edges, target, found.agent)
+    sync_live(workspace, edges, target.name, found.agent)
 
     def add(tip: Tip) -> Write:
         known = agent_files(target.repo, found.agent, tip)
@@ -166,7 +165,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
     who = author(workspace, edges)
     written = commit(target.repo, target.ref, add, who)
     source = workspace.scope(found.scope)
-    sync_live(workspace, edges, source, found.agent)
+    sync_live(workspace, edges, source.name, found.agent)
 
     def take(tip: Tip) -> Write | None:
         known = agent_files(source.repo, found.agent, tip)
@@ -177,24 +176,8 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
 
     commit(source.repo, source.ref, take, who)
     for scope in (target, source):
-        sync_live(workspace, edges, scope, found.agent, lay_out=True)
+        sync_live(workspace, edges, scope.name, found.agent, lay_out=True)
     return Edited(target, found.agent, found.memory, written)
-
-
-def sync_live(
-    workspace: Workspace, edges: Edges, scope: Scope, agent: str, *, lay_out: bool = False
-) -> None:
-    """Saves an agent's live directory of a scope, where there is one.
-
-    Args:
-        lay_out: make the folder where the agent is used but has none yet.
-    """
-    live = workspace.live_directory(scope.name, agent)
-    if live is None:
-        return
-    used = (agent != MAIN and scope.name != "user") or workspace.around.config.is_dir()
-    if live.path.is_dir() or (lay_out and used):
-        save(request_for(workspace, live, edges))
 
 
 def buried_keys(memory: Memory) -> list[str]:

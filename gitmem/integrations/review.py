@@ -8,10 +8,12 @@ from typing import Any
 from gitmem.dream import review as dreams
 from gitmem.errors import UsageError
 from gitmem.integrations.disputes import Dispute, disputes, settle
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.refresh import pending_snapshots, settle_snapshot
 from gitmem.integrations.saving import look_all, save_all
 from gitmem.integrations.suggestions import accept_suggestion, reject_suggestion
+from gitmem.share.snapshots import How
+from gitmem.store.live import Saved
 from gitmem.store.parked import Suggestion, parked
 from gitmem.store.workspace import Workspace
 
@@ -36,18 +38,22 @@ class Item:
     value: dict[str, Any]
 
 
-def queue(workspace: Workspace, edges: Edges) -> tuple[Item, ...]:
-    """Everything that waits, in the order a person would take it."""
+def queue(workspace: Workspace, edges: Edges, live: tuple[Saved, ...] | None = None) -> tuple[Item, ...]:
+    """Everything that waits, in the order a person would take it.
+
+    Args:
+        live: a look at the live directories, where one was taken already.
+    """
     found = [_dream(one) for one in dreams.open_dreams(workspace)]
     found += [_dispute(one) for one in disputes(workspace)]
     found += [_snapshot(one) for one in pending_snapshots(workspace)]
     found += [_suggestion(one) for one in parked(workspace)]
-    return (*found, *_held(workspace, edges))
+    return (*found, *_held(look_all(workspace, edges) if live is None else live))
 
 
-def waiting(workspace: Workspace, edges: Edges) -> int:
-    """How many things wait."""
-    return len(queue(workspace, edges))
+def waiting(workspace: Workspace, edges: Edges, live: tuple[Saved, ...] | None = None) -> int:
+    """How many things wait; arguments as for `queue`."""
+    return len(queue(workspace, edges, live))
 
 
 def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
@@ -66,7 +72,7 @@ def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
 
 
 def accept(
-    workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], how: str = "merge"
+    workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], how: How = "merge"
 ) -> str:
     """Accepts an item, or some of its changes.
 
@@ -91,9 +97,11 @@ def accept(
         _no_numbers(item, numbers)
         return settle_snapshot(workspace, edges, _known(pending_snapshots(workspace), item.id), how)
     save_all(workspace, edges)
-    done = dreams.accept(workspace, item.id, numbers or None, author(workspace, edges), edges.now)
-    save_all(workspace, edges)
-    return done
+    allow = allowed_fingerprints(workspace)
+    who = author(workspace, edges)
+    landed = dreams.accept(workspace, item.id, numbers or None, who, edges.now, allow)
+    save_all(workspace, edges, everywhere=True)
+    return _landed("accepted", landed)
 
 
 def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], why: str) -> str:
@@ -117,7 +125,15 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
     if item.kind == "snapshot":
         _no_numbers(item, numbers)
         return settle_snapshot(workspace, edges, _known(pending_snapshots(workspace), item.id), "keep")
-    return dreams.reject(workspace, item.id, numbers or None, why, author(workspace, edges), edges.now)
+    who = author(workspace, edges)
+    return _landed("rejected", dreams.reject(workspace, item.id, numbers or None, why, who, edges.now))
+
+
+def _landed(verb: str, landed: dreams.Landed) -> str:
+    changes = ", ".join(map(str, landed.numbers))
+    commit = f"{landed.written.commit[:8]} " if landed.written else ""
+    left = "" if landed.closed else "; the others still wait"
+    return f"{commit}{verb} {changes} of {landed.dream.id}{left}"
 
 
 def _known(items: Any, id: str) -> Any:
@@ -181,9 +197,9 @@ def _snapshot(one: Any) -> Item:
     return Item(one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at})
 
 
-def _held(workspace: Workspace, edges: Edges) -> list[Item]:
+def _held(live: tuple[Saved, ...]) -> list[Item]:
     found = []
-    for saved in look_all(workspace, edges):
+    for saved in live:
         where = f"{saved.live.scope.name}/{saved.live.agent}"
         for file, why in saved.plan.held.items():
             found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))

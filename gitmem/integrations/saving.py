@@ -18,7 +18,7 @@ from gitmem.store.live_plan import Request
 from gitmem.store.record import read_record
 from gitmem.store.repository import TREE, Signature
 from gitmem.store.trees import list_files
-from gitmem.store.workspace import MAIN, LiveDirectory, Workspace
+from gitmem.store.workspace import MAIN, LiveDirectory, ScopeName, Workspace
 
 WRITING_TOOLS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 
@@ -56,6 +56,23 @@ def save_all(
         provenance = _provenance(workspace, edges, peek, sessions) if peek.plan.edits else Provenance()
         done.append(save(replace(request, provenance=provenance)))
     return tuple(done)
+
+
+def sync_live(
+    workspace: Workspace, edges: Edges, scope: ScopeName, agent: str, *, lay_out: bool = False
+) -> None:
+    """Saves one agent's live directories of a scope, in every work tree that has one.
+
+    Args:
+        agent: folder name in the tree.
+        lay_out: make the folder of the present work tree where the agent is used but has none yet.
+    """
+    here = workspace.live_directory(scope, agent)
+    shown = [workspace.live_directory(scope, agent, tree.path) for tree in workspace.worktrees]
+    for live in {one.path: one for one in [here, *shown] if one is not None}.values():
+        wanted = lay_out and live == here and _agent_is_used(workspace, live)
+        if live.path.is_dir() or wanted:
+            save(request_for(workspace, live, edges))
 
 
 def look_all(workspace: Workspace, edges: Edges) -> tuple[Saved, ...]:

@@ -13,7 +13,7 @@ from gitmem.integrations.worker import read_state
 from gitmem.memory.memory import parse, problems
 from gitmem.memory.merge import kind
 from gitmem.store.live import Saved
-from gitmem.store.locks import ProcessIdentity, is_alive
+from gitmem.store.locks import is_alive
 from gitmem.store.record import read_record
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace
@@ -116,8 +116,8 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         hooks={one.hook: one.standing for one in states},
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
         failed=len(list((spool / "failed").glob("*"))) if (spool / "failed").is_dir() else 0,
-        worker=bool(state and is_alive(ProcessIdentity(state.pid, state.start))),
-        waiting=waiting(workspace, edges),
+        worker=bool(state and is_alive(state.process)),
+        waiting=waiting(workspace, edges, live),
     )
 
 

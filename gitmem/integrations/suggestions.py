@@ -4,52 +4,37 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gitmem.extract.carry import carry, claim_keys
+from gitmem.extract.carry import claim_keys
+from gitmem.extract.commit import store_change
+from gitmem.extract.plan import Placed
 from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.editing import sync_live
+from gitmem.integrations.saving import sync_live
 from gitmem.memory import tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.parked import Suggestion, unpark
 from gitmem.store.salt import salt
-from gitmem.store.trees import list_files, read_paths
+from gitmem.store.trees import read_paths
 from gitmem.store.workspace import Workspace
 
 
 def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Written | None:
     """Stores what was suggested, with the messages it stems from, and takes it off the queue."""
     scope = workspace.scope(one.scope)
-    change = one.change
-    sync_live(workspace, edges, scope, change.agent)
-
-    def plan(tip: Tip) -> Write | None:
-        folder = f"{change.agent}/"
-        files = list_files(scope.repo, tip.tree, change.agent)
-        names = [path.removeprefix(folder) for path in files]
-
-        def read(name: str) -> bytes | None:
-            return read_paths(scope.repo, tip.tree, {folder + name}).get(folder + name)
-
-        carried = carry(change, names, read)
-        if carried is None:
-            return None
-        origin = change.origin
-        provenance = Provenance(
-            op=carried.op,
-            writer="extract",
-            session=origin.session,
-            messages=(origin.first, origin.last) if origin.first else None,
-            engine="offline",
-            reviewed=one.id,
-        )
-        edits = {folder + name: data for name, data in carried.edits.items()}
-        return Write(edits, change.description or change.name, provenance)
-
+    origin = one.change.origin
+    provenance = Provenance(
+        writer="extract",
+        session=origin.session,
+        messages=(origin.first, origin.last) if origin.first else None,
+        engine="offline",
+        reviewed=one.id,
+    )
     who = author(workspace, edges)
-    written = commit(scope.repo, scope.ref, plan, who)
+    sync_live(workspace, edges, scope.name, one.change.agent)
+    written = store_change(scope, Placed(scope.name, one.change), who, provenance, lift=True)
     unpark(workspace, [one.id], who, f"Accept {one.id}")
-    sync_live(workspace, edges, scope, change.agent, lay_out=True)
+    sync_live(workspace, edges, scope.name, one.change.agent, lay_out=True)
     return written
 
 

@@ -28,7 +28,8 @@ _BLANK = " \t\r\n"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")  # the parser's own idea of a line
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _MARKER = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
-_DISPUTE = re.compile(r"[ \t]*\*\(disputed ([0-9a-f]{8})\)\*[ \t]*$")
+_MARK = re.compile(r"\*\(disputed ([0-9a-f]{8})\)\*")
+_MARK_LENGTH = len("*(disputed 01234567)*")
 _TAGGED = re.compile(r"^ {0,3}\*\*(?:Why|How(?: to apply)?)\b[^*\n]{0,40}\*\*", re.IGNORECASE)
 
 
@@ -86,21 +87,51 @@ def claim_id(key: str, ordinal: int = 0) -> str:
 
 def dispute_of(text: str) -> str:
     """The digits of a dispute mark at the end of a claim, or empty."""
-    match = _DISPUTE.search(text)
-    return match.group(1) if match else ""
+    return _cut_mark(text)[1]
 
 
 def with_dispute(text: str, mark: str) -> str:
-    """The claim with this dispute mark, in place of any it had; an empty mark takes it off."""
-    bare = _DISPUTE.sub("", text).rstrip(_BLANK)
-    if not mark or not bare:
+    """The claim with this dispute mark, in place of any it had; an empty mark takes it off.
+
+    A text that is nothing but a mark stays as it is.
+    """
+    bare = _cut_mark(text)[0]
+    if not bare:
+        return text
+    if not mark:
         return bare
     marked = f"{bare} *(disputed {mark})*"
-    whole, before = parse_body(marked).claims, parse_body(bare).claims
-    if [c.key for c in whole] == [c.key for c in before]:
+    outline = _outline(bare)
+    if outline and outline[-1][0] == "inline" and outline == _outline(marked):
         return marked
     # On the last line of a fence, a table or an underlined heading the mark would change the block.
     return f"{bare}\n\n*(disputed {mark})*"
+
+
+def _cut_mark(text: str) -> tuple[str, str]:
+    """A text without the marks at its end, and the digits of the last one; without any, the text itself."""
+    digits = ""
+    while True:
+        end = text.rstrip(_BLANK)
+        match = _MARK.fullmatch(end, max(0, len(end) - _MARK_LENGTH))
+        if match is None:
+            return text, digits
+        text, digits = end[:-_MARK_LENGTH].rstrip(_BLANK), digits or match.group(1)
+
+
+def _outline(text: str) -> list[tuple[str, list[int] | None]]:
+    """Blocks of a text and the lines they cover; a table shows as one."""
+    outline: list[tuple[str, list[int] | None]] = []
+    table = False
+    for token in _parser().parse(text):
+        if token.type == "table_open":
+            table = True
+        elif token.type == "table_close":
+            table = False
+            outline.append(("table", None))
+        elif not table and token.nesting >= 0:
+            outline.append((token.type, token.map))
+    return outline
 
 
 @lru_cache(maxsize=1)
@@ -145,7 +176,7 @@ def _joined_marks(claims: list[Claim]) -> tuple[Claim, ...]:
     """A dispute mark in a paragraph of its own belongs to the block before it."""
     joined: list[Claim] = []
     for claim in claims:
-        if joined and not claim.key and dispute_of(claim.text):
+        if joined and not claim.key and claim.dispute:
             last = joined[-1]
             joined[-1] = replace(last, text=last.text + claim.lead + claim.text)
         else:
@@ -187,7 +218,7 @@ def normal_form(text: str, item: bool) -> str:
     NFC; the list marker and a dispute mark are dropped; white space is collapsed outside fences, where
     lines are kept as they are, less the indentation of a list item.
     """
-    text = _DISPUTE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = _cut_mark(text)[0].replace("\r\n", "\n").replace("\r", "\n")
     indent = 0
     marker = _MARKER.match(text) if item else None
     if marker:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 Value = str | tuple[str, ...]
 
 MAX_LINES = 200
 """A block is looked for in this many lines; clients read 30 (design.md section 4)."""
 
+MAX_YAML = 16_384
+"""Characters that YAML is asked about at once: its parser takes a second for ten times that."""
+
 NESTED = "metadata"
 
-_KEY = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*\r?\n?$")
-_CHILD = re.compile(r"^[ \t]+([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*\r?\n?$")
+_KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
+_WORDS = frozenset("null true false yes no on off y n".split())
 _ODD = ("[", "{", "'", '"', "|", ">", "&", "*", "!", "%", "@", "`", "- ", "? ")
 
 
@@ -37,7 +41,7 @@ class Field:
     nested: bool
     raw: str
 
-    @property
+    @cached_property
     def value(self) -> Value:
         """A string, or a tuple of strings for a list; nested structures as their raw text."""
         return _value(self.raw)
@@ -146,8 +150,11 @@ def yaml_problem(block: Frontmatter) -> str:
     """Why the block is not plain YAML: a syntax error, an anchor, an alias or a tag; empty if it is."""
     import yaml
 
+    text = "".join(f.raw for f in block.fields)
+    if len(text) > MAX_YAML:
+        return f"frontmatter is longer than {MAX_YAML:,} characters"
     try:
-        for event in yaml.parse("".join(f.raw for f in block.fields), Loader=yaml.SafeLoader):
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 return "anchors and aliases are not read"
             if getattr(event, "tag", None):
@@ -161,26 +168,32 @@ def yaml_problem(block: Frontmatter) -> str:
 
 def _looks_like_fields(lines: list[str]) -> bool:
     first = next((line for line in lines if line.strip() and not line.startswith("#")), None)
-    return first is None or bool(_KEY.match(first))
+    return first is None or _cut(first) is not None
 
 
 def _fields(lines: list[str]) -> tuple[Field, ...]:
     fields: list[Field] = []
     nested = False
     for line in lines:
-        top = _KEY.match(line)
-        child = _CHILD.match(line) if nested else None
+        top = _cut(line)
+        child = _cut(line.lstrip(" \t")) if nested and not top else None
         if top:
-            nested = top.group(1) == NESTED and not top.group(2)
-            fields.append(Field("" if nested else top.group(1), False, line))
+            nested = top == (NESTED, "")
+            fields.append(Field("" if nested else top[0], False, line))
         elif child and _depth(line) <= _section_depth(fields, line):
-            fields.append(Field(child.group(1), True, line))
+            fields.append(Field(child[0], True, line))
         elif fields and line.strip() and not (line.startswith("#")):
             last = fields[-1]
             fields[-1] = replace(last, raw=last.raw + line)
         else:
             fields.append(Field("", nested, line))
     return tuple(fields)
+
+
+def _cut(line: str) -> tuple[str, str] | None:
+    """Key and value of a line that begins with a key; the value without the spaces around it."""
+    match = _KEY.fullmatch(line.rstrip(" \t\r\n"))
+    return (match.group(1), match.group(2) or "") if match else None
 
 
 def _section_depth(fields: list[Field], line: str) -> int:
@@ -199,8 +212,8 @@ def _depth(line: str) -> int:
 
 def _value(raw: str) -> Value:
     first, _, rest = raw.partition("\n")
-    match = _KEY.match(first.strip(" \t") + "\n")
-    plain = (match.group(2) or "") if match else first.strip()
+    cut = _cut(first.lstrip(" \t"))
+    plain = cut[1] if cut else first.strip()
     if not rest.strip() and (not plain or (_PLAIN.match(plain) and not plain.startswith(_ODD))):
         return plain
     loaded = _load(raw)
@@ -216,6 +229,8 @@ def _load(raw: str) -> Value | None:
     """Reads one field with YAML, all scalars as strings; None where YAML refuses it."""
     import yaml
 
+    if len(raw) > MAX_YAML:
+        return None
     lines = raw.split("\n")
     depth = _depth(lines[0])
     dedented = "\n".join(line[min(depth, _depth(line)) :] for line in lines)
@@ -238,25 +253,38 @@ def _load(raw: str) -> Value | None:
 
 def _scalar(value: str) -> str:
     value = " ".join(value.split())
-    reserved = value.lower() in ("", "null", "~", "true", "false", "yes", "no", "on", "off")
-    if _PLAIN.match(value) and not value.endswith(":") and not reserved and not _number_like(value):
-        return value
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if value else ""
+    return value if not value or _reads_as_itself(value) else _quoted(value)
 
 
 def _item(value: str) -> str:
-    shown = _scalar(value)
-    return f'"{shown}"' if shown == value and any(c in value for c in ",[]{}") else shown or '""'
+    value = " ".join(value.split())
+    return value if _reads_as_itself(value) and not set(value) & set(",[]{}") else _quoted(value)
 
 
-def _number_like(value: str) -> bool:
-    return bool(re.fullmatch(r"[-+.\d][\d_.,:eExXoO+-]*[a-fA-F\d]*", value))
+def _reads_as_itself(value: str) -> bool:
+    """Whether any YAML reader takes a plain scalar for this very text: no number, date, word or sign."""
+    return (
+        value[:1].isalpha()
+        and value.lower() not in _WORDS
+        and value.isprintable()
+        and not value.endswith(":")
+        and bool(_PLAIN.match(value))
+    )
+
+
+def _quoted(value: str) -> str:
+    shown = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else _escaped(ord(c)) for c in shown) + '"'
+
+
+def _escaped(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _nest(field: Field, nested: bool) -> Field:
     if field.nested == nested:
         return field
     depth = _depth(field.raw)
-    lines = field.raw.splitlines(keepends=True)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", field.raw)
     shifted = ["  " + line if nested else line[min(depth, _depth(line)) :] for line in lines]
     return Field(field.key, nested, "".join(shifted))

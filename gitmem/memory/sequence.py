@@ -6,9 +6,10 @@ the base, and ties are broken by the units themselves, so swapping the sides cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 ALIKE = 0.4
 """Share of common words from which an added unit counts as the edit of a deleted one beside it."""
@@ -65,12 +66,12 @@ def merge_keys(lists: Sequence[Sequence[str]], words: Callable[[str], frozenset[
                 runs.setdefault(place[key], []).append(key)
         for where, run in runs.items():
             added.setdefault(where, []).append(run)
-    ordered: list[str] = []
+    ordered: dict[str, None] = {}
     for where in sorted({*added, *((number, -1) for number in slot.values())}):
         if where[1] == -1:
-            ordered.append(skeleton[where[0] - 1])
+            ordered[skeleton[where[0] - 1]] = None
         for run in sorted(added.get(where, [])):
-            ordered += [key for key in run if key not in ordered]
+            ordered.update(dict.fromkeys(run))
     return Order(tuple(key for key in ordered if key in alive), edits)
 
 
@@ -85,20 +86,63 @@ def pair_edits(
     here = frozenset(side)
     before = frozenset(base)
     pairs: dict[str, str] = {}
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, base, side, autojunk=False).get_opcodes():
-        if tag != "replace":
-            continue
+    for i1, i2, j1, j2 in _gaps(base, side):
         gone = [key for key in base[i1:i2] if key not in here]
         new = [key for key in side[j1:j2] if key not in before]
         if len(gone) == len(new):
             pairs.update(zip(gone, new, strict=True))
+        elif gone and new:
+            pairs |= _pair_by_words(gone, new, words)
+    return pairs
+
+
+def _gaps(base: Sequence[str], side: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Ranges of base and side between the units of their longest common subsequence.
+
+    Keys are distinct, so it is the longest rising run of positions: n log n, where a general difference
+    is quadratic.
+    """
+    at = {key: number for number, key in enumerate(base)}
+    ends: list[int] = []  # the least base position that a rising run of each length ends with
+    tails: list[int] = []  # where in `side` that end stands
+    before: dict[int, int] = {}
+    for number, key in enumerate(side):
+        position = at.get(key)
+        if position is None:
             continue
-        for old in gone:
-            scored = [(_alike(words(old), words(key)), key) for key in new]
-            best = max(scored, default=(0.0, ""), key=lambda pair: (pair[0], pair[1]))
-            if best[0] >= ALIKE:
-                pairs[old] = best[1]
-                new.remove(best[1])
+        length = bisect_left(ends, position)
+        before[number] = tails[length - 1] if length else -1
+        ends[length : length + 1] = [position]
+        tails[length : length + 1] = [number]
+    run: list[int] = []
+    number = tails[-1] if tails else -1
+    while number >= 0:
+        run.append(number)
+        number = before[number]
+    i = j = 0
+    for number in [*reversed(run), len(side)]:
+        stop = at[side[number]] if number < len(side) else len(base)
+        yield i, stop, j, number
+        i, j = stop + 1, number + 1
+
+
+def _pair_by_words(
+    gone: Sequence[str], new: Sequence[str], words: Callable[[str], frozenset[str]]
+) -> dict[str, str]:
+    said = {key: words(key) for key in new}
+    holders: dict[str, list[str]] = {}
+    for key, saying in said.items():
+        for word in saying:
+            holders.setdefault(word, []).append(key)
+    pairs: dict[str, str] = {}
+    for old in gone:
+        lost = words(old)
+        shared = Counter(key for word in lost for key in holders.get(word, ()) if key in said)
+        scored = [(2 * count / (len(lost) + len(said[key])), key) for key, count in shared.items()]
+        score, best = max(scored, default=(0.0, ""))
+        if score >= ALIKE:
+            pairs[old] = best
+            del said[best]
     return pairs
 
 
@@ -116,7 +160,3 @@ def _reordered(base: Sequence[str], side: Sequence[str]) -> list[str]:
     order = iter([key for key in side if key in known])
     kept = frozenset(side)
     return [next(order) if key in kept else key for key in base]
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,6 +59,15 @@ def matches(tombstones: Iterable[Tombstone], key: str, kind: Kind | None = None)
         if digest == stone.digest:
             return True
     return False
+
+
+def finder(stones: Iterable[Tombstone], kind: Kind) -> Callable[[str], bool]:
+    """Whether a normal form is buried as this kind, for asking about many: one hash a salt and question."""
+    digests: dict[str, set[str]] = {}
+    for stone in stones:
+        if stone.kind == kind:
+            digests.setdefault(stone.salt, set()).add(stone.digest)
+    return lambda key: any(_digest(salt, key) in known for salt, known in digests.items())
 
 
 def with_stones(text: str, stones: Iterable[Tombstone]) -> str:

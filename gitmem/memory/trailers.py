@@ -50,6 +50,7 @@ class Provenance:
         messages: uuids of the first and last message, or None.
         claims: account of a dream, in the order given.
         reviewed: id of the reviewed item (`Gitmem-Reviewed`), for changes a person accepted.
+        undoes: commit that this one takes back (`Gitmem-Undoes`).
     """
 
     op: str = ""
@@ -60,6 +61,7 @@ class Provenance:
     code_commit: str = ""
     engine: str = ""
     reviewed: str = ""
+    undoes: str = ""
     claims: tuple[Fate, ...] = field(default=())
 
 
@@ -97,6 +99,7 @@ def format_message(subject: str, provenance: Provenance, body: str = "") -> str:
         ("Code-Commit", provenance.code_commit),
         ("Engine", provenance.engine),
         ("Reviewed", provenance.reviewed),
+        ("Undoes", provenance.undoes),
     ):
         if value:
             lines.append(f"Gitmem-{key}: {one_line(value)}")
@@ -131,6 +134,7 @@ def parse(message: str) -> Provenance:
         code_commit=found.get("code-commit", ""),
         engine=found.get("engine", ""),
         reviewed=found.get("reviewed", ""),
+        undoes=found.get("undoes", ""),
         claims=tuple(claims),
     )
 

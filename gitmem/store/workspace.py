@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,12 +34,18 @@ class Scope:
 
     Attributes:
         state: folder for records and locks of this ref's repository; can be deleted at no loss of memory.
+        opener: opens the repository, which is made where it is missing; a look at the scope makes none.
     """
 
     name: ScopeName
-    repo: Repository = field(repr=False)
     ref: str
     state: Path
+    opener: Callable[[], Repository] = field(repr=False, compare=False)
+
+    @property
+    def repo(self) -> Repository:
+        """The repository that holds the ref."""
+        return self.opener()
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,11 @@ class Workspace:
             raise RepositoryError(f"{self.layout.common_dir} has no gitmem memory yet", "Run: git mem init")
         return known
 
+    def with_project_id(self, chosen: str) -> Workspace:
+        """The same, knowing the project's name; nothing is written."""
+        known = Settings({**self.settings.values, "projectid": chosen})
+        return Workspace(self.around, self.layout, known, self.auto_memory)
+
     @property
     def sharing(self) -> str:
         """`off`, `review` or `direct`."""
@@ -151,12 +162,12 @@ class Workspace:
         """
         if name == "project":
             ref = PRIVATE_REF if self.sharing == "off" else SHARED_REF
-            return Scope("project", self.code, ref, self.state)
+            return Scope("project", ref, self.state, lambda: self.code)
         if name == "local":
             ref = f"refs/heads/local/{self.project_id}"
-            return Scope("local", self.private, ref, self.private_state)
+            return Scope("local", ref, self.private_state, lambda: self.private)
         if name == "user":
-            return Scope("user", self.private, "refs/heads/user", self.private_state)
+            return Scope("user", "refs/heads/user", self.private_state, lambda: self.private)
         raise UsageError(f"There is no scope {name!r}", f"Scopes are: {', '.join(SCOPES)}.")
 
     @property
@@ -294,8 +305,7 @@ def store_project_id(workspace: Workspace) -> Workspace:
     """Fixes the project id in the code repository's configuration; returns the workspace that knows it."""
     chosen = make_project_id(workspace)
     config_set(workspace.git, None, "gitmem.projectId", chosen, git_dir=workspace.layout.common_dir)
-    known = Settings({**workspace.settings.values, "projectid": chosen})
-    return Workspace(workspace.around, workspace.layout, known, workspace.auto_memory)
+    return workspace.with_project_id(chosen)
 
 
 def normalise_url(url: str) -> str:

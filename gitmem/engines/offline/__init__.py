@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitmem.engines.engine import Considered, ExtractInput
+from gitmem.engines.engine import Considered, ConsolidateInput, Consolidation, ExtractInput
 from gitmem.memory.change import Change, Header
 
 
@@ -30,3 +30,9 @@ class OfflineEngine:
         from gitmem.engines.offline.select import select
 
         return select(query, headers, limit)
+
+    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+        """Proposes what can be proved; see `gitmem.engines.offline.consolidate.consolidate`."""
+        from gitmem.engines.offline.consolidate import consolidate
+
+        return consolidate(given)

@@ -1,0 +1,132 @@
+"""`git mem checkout`: lay a past state out in the live directories, and come back."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import AgentOption, Context, DryRun, Json, ScopeOption, context
+from gitmem.cli.words import day, sound
+from gitmem.errors import CheckFailed, UsageError
+from gitmem.integrations.saving import save_all
+from gitmem.store.history import resolve_all
+from gitmem.store.lookup import chosen_agent, chosen_scopes
+from gitmem.store.record import read_record
+from gitmem.store.travel import lay_out, unpin, unsaved
+from gitmem.store.workspace import LiveDirectory, Workspace
+
+BACK = "-"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(checkout)
+
+
+def checkout(
+    ctx: typer.Context,
+    revision: Annotated[
+        str,
+        typer.Argument(metavar="REV|DATE|TAG|-", help="The state to lay out; - comes back to the present."),
+    ],
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Lays a past state out in the live directories, so that agents work from what was known then.
+
+    What is edited there is saved as a change of that past state and merged onto the present one: nothing
+    that came since is lost. `git mem checkout -` comes back. Folders that the code branch tracks are left
+    alone.
+    """
+    run = context(ctx, as_json=as_json)
+    workspace = run.workspace
+    lives = _lives(workspace, scope, agent)
+    if revision == BACK:
+        _back(run, workspace, lives, dry_run)
+        return
+    used = {live.scope.ref for live in lives}
+    scopes = tuple(each for each in chosen_scopes(workspace, scope) if each.ref in used)
+    commits = resolve_all(workspace, scopes, revision, run.edges.now) if lives else {}
+    chosen = [live for live in lives if live.scope.ref in commits]
+    free = [live for live in chosen if not live.tracked]
+    if not free:
+        raise CheckFailed(
+            "There is no live directory to lay it out in", f"To look at it: git mem list --at {revision}"
+        )
+    if not dry_run:
+        save_all(workspace, run.edges)
+        for live in free:
+            if refused := unsaved(live):
+                raise CheckFailed(
+                    f"{live.path / refused[0]} holds something that is not saved",
+                    "See what and why: git mem status; settle it, then run this again.",
+                )
+    done: list[dict[str, object]] = []
+    for live in free:
+        commit = commits[live.scope.ref]
+        files: tuple[str, ...] = ()
+        if not dry_run:
+            files = lay_out(live, commit, f"{revision} ({commit[:12]})", run.edges.now).files
+        done.append(_value(live, commit, files))
+    if run.out.as_json:
+        run.out.json(done)
+        return
+    for live in free:
+        then = live.scope.repo.commit(commits[live.scope.ref])
+        verb = "would lay out" if dry_run else "laid out"
+        told = f"{verb} {then.oid[:12]} of {day(then.committer.time)} in {live.path}"
+        run.out.data(run.out.safe(told))
+    for live in chosen:
+        if live.tracked:
+            run.out.say(run.out.safe(f"left alone: {live.path} (the code branch tracks it)"))
+    if not dry_run:
+        run.out.say(f"undo: git mem checkout {BACK}")
+
+
+def _lives(workspace: Workspace, scope: str | None, agent: str | None) -> list[LiveDirectory]:
+    wanted = {each.name for each in chosen_scopes(workspace, scope)}
+    folder = chosen_agent(agent)
+    return [
+        live
+        for live in workspace.live_directories()
+        if live.scope.name in wanted and folder in (None, live.agent)
+    ]
+
+
+def _pinned(live: LiveDirectory) -> str:
+    record = read_record(live.scope.state, live.key)
+    return record.pinned if record else ""
+
+
+def _back(run: Context, workspace: Workspace, lives: list[LiveDirectory], dry_run: bool) -> None:
+    pinned = [live for live in lives if _pinned(live)]
+    words = {_pinned(live).rpartition(" (")[0] for live in pinned}
+    if not pinned:
+        raise UsageError("No past state is laid out here", "Lay one out: git mem checkout REV|DATE|TAG")
+    if not dry_run:
+        save_all(workspace, run.edges)
+        for live in pinned:
+            unpin(live)
+        save_all(workspace, run.edges)
+    if run.out.as_json:
+        run.out.json([_value(live, live.scope.repo.ref(live.scope.ref) or "", ()) for live in pinned])
+        return
+    for live in pinned:
+        verb = "would lay out" if dry_run else "laid out"
+        run.out.data(run.out.safe(f"{verb} the present state in {live.path}"))
+    if not dry_run:
+        run.out.say(run.out.safe(f"undo: git mem checkout {shlex.quote(min(words))}"))
+
+
+def _value(live: LiveDirectory, commit: str, files: tuple[str, ...]) -> dict[str, object]:
+    return {
+        "scope": live.scope.name,
+        "agent": sound(live.agent),
+        "folder": sound(str(live.path)),
+        "commit": commit,
+        "files": [sound(file) for file in files],
+    }

@@ -1,0 +1,160 @@
+"""`git mem diff`: what changed, claim by claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
+from gitmem.cli.words import sound
+from gitmem.errors import UsageError
+from gitmem.integrations.saving import look_all
+from gitmem.memory.merge import kind
+from gitmem.store.history import ClaimChange, claim_diff, resolve_all
+from gitmem.store.lookup import chosen_agent, chosen_scopes, find
+from gitmem.store.trees import changed_files, read_paths
+from gitmem.store.workspace import Scope, Workspace
+
+COLOURS = {"+": "green", "-": "red", "~": "yellow"}
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """What changed in one file; `state` is `added`, `deleted` or `changed`."""
+
+    scope: str
+    path: str
+    state: str
+    changes: tuple[ClaimChange, ...]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(diff)
+
+
+def diff(
+    ctx: typer.Context,
+    first: Annotated[
+        str | None,
+        typer.Argument(metavar="[A]", help="Revision, date or tag; with --at a name.", show_default=False),
+    ] = None,
+    second: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="Revision, date or tag.", show_default=False)
+    ] = None,
+    at: At = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
+    as_json: Json = False,
+) -> None:
+    """Shows what changed, claim by claim: + is new, - is gone, ~ is marked otherwise.
+
+    Without arguments: what a save would commit now. `diff A`: since then. `diff A B`: between the two.
+    `diff NAME --at A`: one memory since then. The index is left out: it follows the memories.
+    """
+    run = context(ctx, as_json=as_json)
+    workspace = run.workspace
+    if at is not None:
+        if first is None or second is not None:
+            raise UsageError("With --at, diff takes the name of one memory", "Or: git mem diff A B")
+        found = _one(run, workspace, first, at, scope, agent)
+    elif first is None:
+        found = _unsaved(run, workspace, scope, agent)
+    else:
+        found = _between(run, workspace, first, second, scope, agent)
+    diffs = sorted((each for each in found if each.changes or each.state != "changed"), key=_order)
+    if run.out.as_json:
+        run.out.json([as_value(each) for each in diffs])
+        return
+    for each in diffs:
+        _print(run, each)
+    if not diffs:
+        run.out.say("nothing to save" if first is None else "no memory changed")
+
+
+def as_value(found: FileDiff) -> dict[str, object]:
+    """One file for `--json`."""
+    return {
+        "scope": found.scope,
+        "path": sound(found.path),
+        "state": found.state,
+        "changes": [{"sign": change.sign, "text": sound(change.text)} for change in found.changes],
+    }
+
+
+def _unsaved(
+    run: Context, workspace: Workspace, scope: str | None, agent: str | None
+) -> Iterator[FileDiff]:
+    wanted = {each.name for each in chosen_scopes(workspace, scope)}
+    folder = chosen_agent(agent)
+    for saved in look_all(workspace, run.edges):
+        where = saved.live.scope
+        if where.name not in wanted or folder not in (None, saved.live.agent):
+            continue
+        tip = where.repo.ref(where.ref)
+        tree = where.repo.commit(tip).tree if tip else None
+        before = read_paths(where.repo, tree, set(saved.plan.edits)) if tree else {}
+        for path, data in saved.plan.edits.items():
+            yield from _file(where, path, before.get(path), data)
+
+
+def _between(
+    run: Context, workspace: Workspace, one: str, other: str | None, scope: str | None, agent: str | None
+) -> Iterator[FileDiff]:
+    scopes = chosen_scopes(workspace, scope)
+    olds = resolve_all(workspace, scopes, one, run.edges.now)
+    news = resolve_all(workspace, scopes, other or "@", run.edges.now)
+    folder = chosen_agent(agent)
+    for where in scopes:
+        if where.ref in olds and where.ref in news:
+            trees = [where.repo.commit(side[where.ref]).tree for side in (olds, news)]
+            paths = {
+                path
+                for path in changed_files(where.repo, *trees)
+                if folder is None or path.startswith(f"{folder}/")
+            }
+            before, after = (read_paths(where.repo, tree, paths) for tree in trees)
+            for path in paths:
+                yield from _file(where, path, before.get(path), after.get(path))
+
+
+def _one(
+    run: Context, workspace: Workspace, name: str, at: str, scope: str | None, agent: str | None
+) -> Iterable[FileDiff]:
+    try:
+        here = find(workspace, name, scope, agent)
+    except UsageError:
+        # Deleted since: it is looked for where it was.
+        here = find(workspace, name, scope, agent, at, run.edges.now)
+    where = workspace.scope(here.scope)
+    then = resolve_all(workspace, (where,), at, run.edges.now)[where.ref]
+    tip = where.repo.ref(where.ref) or then
+    sides = [
+        read_paths(where.repo, where.repo.commit(commit).tree, {here.path}).get(here.path)
+        for commit in (then, tip)
+    ]
+    return _file(where, here.path, *sides)
+
+
+def _file(scope: Scope, path: str, before: bytes | None, after: bytes | None) -> Iterator[FileDiff]:
+    if kind(path) in ("memory", "log") and before != after:
+        state = "added" if before is None else "deleted" if after is None else "changed"
+        yield FileDiff(scope.name, path, state, claim_diff(path, before, after))
+
+
+def _order(found: FileDiff) -> tuple[str, str]:
+    return found.scope, found.path
+
+
+def _print(run: Context, found: FileDiff) -> None:
+    out = run.out
+    note = "" if found.state == "changed" else f" ({found.state})"
+    out.data(out.paint(out.safe(f"{found.scope}/{found.path}{note}"), "bold"))
+    for change in found.changes:
+        first, *more = out.safe(change.text).split("\n")
+        out.data(out.paint(f"{change.sign} {first}", COLOURS[change.sign]))
+        for line in more:
+            out.data(out.paint(f"  {line}".rstrip(), COLOURS[change.sign]))

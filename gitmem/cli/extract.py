@@ -1,0 +1,144 @@
+"""`git mem extract`: extraction by hand, from one recorded session or from all of this repository's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gitmem.cli.context import Context, DryRun, Json, Quiet, context
+from gitmem.engines.engine import Considered
+from gitmem.errors import UsageError
+from gitmem.guard.secrets import find_secrets, redact
+from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
+from gitmem.integrations.jobs import engine_of, session_files
+
+WHOLE = 160
+"""Characters shown of a sentence."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(extract)
+
+
+def extract(
+    ctx: typer.Context,
+    session: Annotated[
+        Path | None,
+        typer.Option(
+            "--session",
+            metavar="FILE",
+            help="A transcript, wherever it is; else all of this repository's.",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Extracts memories from recorded sessions, as a commit does. Twice adds nothing."""
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    workspace, edges = run.workspace, run.edges
+    if session is not None:
+        path = edges.cwd / session.expanduser()
+        if not path.is_file():
+            raise UsageError(f"There is no transcript {path}", "Name a session's .jsonl file.")
+        paths = [path]
+    else:
+        paths = session_files(workspace, edges)
+    engine = engine_of(workspace)
+    if dry_run:
+        outcomes = foresee(workspace, edges, engine, paths)
+    else:
+        outcomes = extract_sessions(workspace, edges, engine, paths, by_hand=True)
+    explain = getattr(engine, "explain", None)
+    looked = [explain(one.plan.given) if explain else () for one in outcomes]
+    if run.out.as_json:
+        sessions = [as_value(one, seen) for one, seen in zip(outcomes, looked, strict=True)]
+        run.out.json({"dry_run": dry_run, "sessions": sessions})
+        return
+    for one, seen in zip(outcomes, looked, strict=True):
+        _show(run, one, seen, dry_run)
+    if not any(one.plan.stored or one.parked for one in outcomes):
+        run.out.say("nothing new to extract")
+    elif not dry_run:
+        if any(made for one in outcomes for made in one.commits):
+            run.out.say("undo: git mem undo")
+        if any(one.parked for one in outcomes):
+            run.out.say("decide: git mem review")
+
+
+def as_value(one: Outcome, looked: tuple[Considered, ...]) -> dict[str, Any]:
+    """The JSON form of one session."""
+    return {
+        "session": one.plan.given.session,
+        "path": str(one.path),
+        "stored": [
+            {
+                "scope": placed.scope,
+                "agent": placed.agent,
+                "file": path.removeprefix(f"{placed.agent}/"),
+                "op": placed.change.op,
+                "type": placed.change.type,
+                "name": placed.change.name,
+                "description": placed.change.description,
+                "reason": placed.change.reason,
+                "commit": made.commit if made else None,
+            }
+            for placed, made, path in one.stored
+        ],
+        "suggested": [
+            {
+                "id": waiting.id,
+                "scope": waiting.scope,
+                "op": waiting.change.op,
+                "type": waiting.change.type,
+                "name": waiting.change.name,
+                "description": waiting.change.description,
+                "reason": waiting.change.reason,
+                "confidence": waiting.change.confidence,
+            }
+            for waiting in one.parked
+        ],
+        "refused": [
+            {"text": refused.text, "reason": refused.reason, "message": refused.message}
+            for refused in one.plan.refused
+        ],
+        "known": [{"name": change.name, "reason": change.reason} for change in one.plan.known],
+        "considered": [
+            {
+                "message": seen.message,
+                "verdict": seen.verdict,
+                "sentence": _said(seen.sentence),
+                "reason": seen.reason,
+            }
+            for seen in looked
+        ],
+        "left_to_the_agent": list(one.plan.covered),
+    }
+
+
+def _show(run: Context, one: Outcome, looked: tuple[Considered, ...], dry_run: bool) -> None:
+    out = run.out
+    for placed, made, path in one.stored:
+        change = placed.change
+        word = "would store" if dry_run else made.commit[:8] if made else "there already"
+        out.data(out.safe(f"{word} {placed.scope}/{path} ({change.type}): {change.description}"))
+    for waiting in one.parked:
+        word = "would suggest" if dry_run else "suggested"
+        out.data(
+            out.safe(f"{word} {waiting.id} ({waiting.change.type}): {waiting.change.description}"),
+        )
+    for refused in one.plan.refused:
+        out.data(out.safe(f"refused: {refused.text}: {refused.reason}"))
+    if dry_run:
+        for seen in looked:
+            if seen.verdict in ("refused", "known"):
+                out.data(out.safe(f"left out: {_said(seen.sentence)}: {seen.reason}"))
+
+
+def _said(sentence: str) -> str:
+    text = " ".join(redact(sentence, find_secrets(sentence)).split())
+    return text if len(text) <= WHOLE else text[: WHOLE - 1] + "…"

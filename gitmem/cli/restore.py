@@ -1,0 +1,176 @@
+"""`git mem restore`: bring memories back as they were, as a new commit or into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context
+from gitmem.cli.words import sound
+from gitmem.errors import UsageError
+from gitmem.integrations.edges import author
+from gitmem.integrations.saving import code_head, save_all
+from gitmem.memory.merge import kind
+from gitmem.memory.names import archive_path
+from gitmem.store.commits import read_tip
+from gitmem.store.history import is_root, resolve_all
+from gitmem.store.lookup import chosen_agent, chosen_scopes, find
+from gitmem.store.travel import Restored, plan_restore, restore_as_of, write_out
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Scope, Workspace
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(restore)
+
+
+def restore(
+    ctx: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The memory to bring back.", show_default=False)
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All memories of the scopes and agents that apply.")
+    ] = False,
+    at: At = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", metavar="DIR", help="Only write files, into a new folder.", show_default=False
+        ),
+    ] = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Brings memories back as they were at --at, as a new commit; nothing is rewritten.
+
+    One memory comes back by its name, also one that was forgotten. With --all the whole state comes back:
+    memories that came since go, and what was forgotten stays away. What is edited but not saved yet is
+    saved first. With --to nothing is committed: the files are written into a folder of their own.
+    """
+    run = context(ctx, as_json=as_json)
+    if (name is None) == (not everything):
+        raise UsageError("Say what to restore: one NAME, or --all")
+    if at is None:
+        raise UsageError("Say as of when, with --at REV|DATE|TAG", "See what there was: git mem log")
+    workspace = run.workspace
+    past, wanted, what = _choose(run, workspace, name, at, scope, agent)
+    folder = chosen_agent(agent) or ""
+    if to is not None:
+        _write_out(run, past, wanted, folder, run.edges.cwd / to.expanduser(), dry_run)
+        return
+    if not dry_run:
+        save_all(workspace, run.edges)
+    plans = [(where, then, _plan(where, then, wanted, folder)) for where, then in past]
+    done: list[dict[str, object]] = []
+    for where, then, plan in plans:
+        commit = ""
+        if plan.edits and not dry_run:
+            subject = f"Restore {what} as of {at}"
+            written = restore_as_of(
+                where, then, author(workspace, run.edges), subject, wanted, folder, code_head(workspace)
+            )
+            commit = written.commit if written else ""
+        done.append(
+            {
+                "scope": where.name,
+                "as_of": then,
+                "commit": commit,
+                "paths": sorted(map(sound, plan.edits)),
+                "forgotten": [sound(path) for path in plan.forgotten],
+            }
+        )
+    if not dry_run and any(one["commit"] for one in done):
+        save_all(workspace, run.edges)
+    if run.out.as_json:
+        run.out.json(done)
+        return
+    _report(run, plans, done, what, dry_run)
+
+
+def _choose(
+    run: Context, workspace: Workspace, name: str | None, at: str, scope: str | None, agent: str | None
+) -> tuple[list[tuple[Scope, str]], Callable[[str], bool] | None, str]:
+    """The scopes with the commit to go back to, which paths count, and what to call it."""
+    if name is not None:
+        found = find(workspace, name, scope, agent, at, run.edges.now)
+        file = PurePosixPath(found.file).name
+        paths = {f"{found.agent}/{file}", f"{found.agent}/{archive_path(file)}"}
+        return [(workspace.scope(found.scope), found.commit)], paths.__contains__, found.memory.name
+    scopes = chosen_scopes(workspace, scope)
+    commits = resolve_all(workspace, scopes, at, run.edges.now)
+    past = [
+        (where, commits[where.ref])
+        for where in scopes
+        if where.ref in commits and not is_root(where.repo.commit(commits[where.ref]))
+    ]
+    if not past:
+        raise UsageError(f"Nothing was stored as of {at}", "See what there was: git mem log")
+    return past, None, "everything" if not agent else f"all of {agent}"
+
+
+def _plan(scope: Scope, then: str, wanted: Callable[[str], bool] | None, agent: str) -> Restored:
+    return plan_restore(scope.repo, read_tip(scope.repo, scope.ref), then, wanted, agent)
+
+
+def _write_out(
+    run: Context,
+    past: list[tuple[Scope, str]],
+    wanted: Callable[[str], bool] | None,
+    agent: str,
+    folder: Path,
+    dry_run: bool,
+) -> None:
+    files: dict[str, bytes] = {}
+    for where, then in past:
+        for path, data in read_files(where.repo, where.repo.commit(then).tree, agent).items():
+            if kind(path) not in ("memory", "index", "log") or "/" not in path:
+                continue
+            if wanted is None:
+                files[f"{where.name}/{path}"] = data
+            elif wanted(path):
+                files[PurePosixPath(path).name] = data
+    if not dry_run:
+        write_out(folder, files)
+    if run.out.as_json:
+        run.out.json({"folder": sound(str(folder)), "files": sorted(map(sound, files))})
+        return
+    done = "would write" if dry_run else "wrote"
+    run.out.data(run.out.safe(f"{done} {len(files)} {_files(len(files))} to {folder}"))
+    if not dry_run:
+        run.out.say(run.out.safe(f"undo: delete {folder}"))
+
+
+def _report(
+    run: Context,
+    plans: list[tuple[Scope, str, Restored]],
+    done: list[dict[str, object]],
+    what: str,
+    dry_run: bool,
+) -> None:
+    out = run.out
+    undo = []
+    for (where, then, plan), one in zip(plans, done, strict=True):
+        memories = sum(kind(path) == "memory" for path in plan.edits)
+        if plan.edits:
+            verb = "would restore" if dry_run else "restored"
+            changed = f"{memories} {_files(memories)} changed"
+            out.data(out.safe(f"{verb} {what} in {where.name} as of {then[:12]}: {changed}"))
+        for path in plan.forgotten:
+            out.say(out.safe(f"stays forgotten: {where.name}/{path} (bring it back by its name)"))
+        if one["commit"]:
+            undo.append(f"git mem undo {str(one['commit'])[:12]}")
+    if not any(plan.edits for _, _, plan in plans):
+        out.say("nothing to restore: it is as it was then")
+    elif not dry_run:
+        out.say(f"undo: {' && '.join(undo)}")
+
+
+def _files(count: int) -> str:
+    return "file" if count == 1 else "files"

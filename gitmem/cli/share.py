@@ -1,0 +1,86 @@
+"""`git mem share`: turn sharing of project memory on or off."""
+
+from __future__ import annotations
+
+from typing import Annotated, get_args
+
+import typer
+
+from gitmem.cli.context import DryRun, Quiet, Yes, context
+from gitmem.errors import UsageError
+from gitmem.integrations import sharing
+from gitmem.share.turning import Mode
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(share)
+
+
+def share(
+    ctx: typer.Context,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            "--mode",
+            help="review: others decide first; direct: straight to the branch.",
+            show_default=False,
+        ),
+    ] = None,
+    remote: Annotated[str, typer.Option("--remote", help="A configured remote.", show_default=False)] = "",
+    off: Annotated[bool, typer.Option("--off", help="Stop sharing.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turns sharing of project memory on or off.
+
+    Names every memory that will leave with the next sync and asks. Nothing is sent by this command.
+    """
+    run = context(ctx, quiet=quiet, yes=yes)
+    out, workspace = run.out, run.workspace
+    if off:
+        if mode or remote:
+            raise UsageError("--off takes neither --mode nor --remote")
+        _off(ctx, dry_run, quiet)
+        return
+    chosen = _mode(mode)
+    if dry_run:
+        plan = sharing.plan_share(workspace, chosen, remote)
+    else:
+        plan = sharing.share(workspace, run.edges, chosen, remote)
+    for memory in plan.leaves:
+        (out.data if dry_run else out.say)(out.safe(f"  leaves with the next sync: {memory}"))
+    name = out.safe(plan.remote.name)
+    if dry_run:
+        out.data(f"would share project memory with {name} ({plan.mode})")
+        return
+    if plan.before == "off":
+        out.ask(f"Share {len(plan.leaves)} memories with everyone who can read {name}?")
+    sharing.carry_out_share(workspace, run.edges, plan)
+    out.data(f"project memory is shared with {name} ({plan.mode}); git mem sync sends it")
+    undo = "--off" if plan.before == "off" else f"--mode {plan.before}"
+    out.say(f"undo: git mem share {undo}")
+
+
+def _mode(word: str | None) -> Mode | None:
+    if word is None:
+        return None
+    for known in get_args(Mode):
+        if word == known:
+            return known  # type: ignore[no-any-return]
+    raise UsageError(f"There is no mode {word!r}", "Modes are: review, direct.")
+
+
+def _off(ctx: typer.Context, dry_run: bool, quiet: bool) -> None:
+    run = context(ctx, quiet=quiet)
+    workspace = run.workspace
+    before = workspace.sharing
+    if dry_run:
+        run.out.data("nothing is shared here" if before == "off" else "would stop sharing project memory")
+        return
+    if not sharing.unshare(workspace):
+        run.out.data("nothing was shared here")
+        return
+    run.out.data("project memory is no longer shared; what was pushed stays at the remote")
+    run.out.say(f"undo: git mem share --mode {before}")

@@ -1,0 +1,83 @@
+"""`git mem show`: one memory, as it is or as it was."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
+from gitmem.cli.words import age, iso, sound
+from gitmem.guard.text import one_line
+from gitmem.store.lookup import Found, ages, find
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(show)
+
+
+def show(
+    ctx: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Its name, file, or the beginning of one; or scope/agent/name."
+        ),
+    ],
+    at: At = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
+    as_json: Json = False,
+) -> None:
+    """Prints a memory: its file, byte for byte; on a terminal, control characters are written out.
+
+    It is read from the ref: what was edited but not saved yet is in `git mem diff`.
+    """
+    run = context(ctx, as_json=as_json)
+    workspace = run.workspace
+    found = find(workspace, name, scope, agent, at, run.edges.now)
+    taught = ages(workspace, [found]).get((found.scope, found.path), 0)
+    if run.out.as_json:
+        run.out.json(as_value(found, taught))
+        return
+    run.out.say(
+        run.out.safe(
+            one_line(f"{found.address}, {found.memory.type}, taught {_ago(taught, run.edges.now)}", 300)
+            + (f", as of {found.commit[:12]}" if at else "")
+        )
+    )
+    _print(run, found.memory.render())
+
+
+def as_value(found: Found, taught: int) -> dict[str, object]:
+    """A memory for `--json`: its parts, and `content`, the whole file as text."""
+    memory = found.memory
+    return {
+        "name": sound(memory.name),
+        "type": memory.type,
+        "scope": found.scope,
+        "agent": sound(found.agent),
+        "file": sound(found.file),
+        "description": sound(memory.description),
+        "taught": iso(taught) if taught else None,
+        "archived": found.archived,
+        "commit": found.commit,
+        "blob": found.blob,
+        "content": memory.render().decode("utf-8", "replace"),
+    }
+
+
+def _ago(taught: int, now: float) -> str:
+    words = age(taught, now)
+    return f"{words} ago" if words[:1].isdigit() else words
+
+
+def _print(run: Context, data: bytes) -> None:
+    if sys.stdout.isatty():
+        run.out.data(run.out.safe(data.decode("utf-8", "backslashreplace")).removesuffix("\n"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

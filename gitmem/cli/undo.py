@@ -1,0 +1,106 @@
+"""`git mem undo`: take a change back, as a new commit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import Context, DryRun, Json, ScopeOption, context
+from gitmem.cli.words import day, sound
+from gitmem.errors import CheckFailed, UsageError
+from gitmem.guard.text import one_line
+from gitmem.integrations.edges import author
+from gitmem.integrations.saving import code_head, save_all
+from gitmem.store.commits import read_tip
+from gitmem.store.history import revision
+from gitmem.store.lookup import chosen_scopes
+from gitmem.store.travel import Undoing, newest_undoable, plan_undo, take_back
+from gitmem.store.workspace import Workspace
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(undo)
+
+
+def undo(
+    ctx: typer.Context,
+    commit: Annotated[
+        str | None,
+        typer.Argument(metavar="[COMMIT]", help="A commit from git mem log.", show_default=False),
+    ] = None,
+    scope: ScopeOption = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Takes the newest change back, as a new commit; run again, it goes one further back.
+
+    What was learned since stays: the change is taken out by a merge. An undo can itself be undone by naming
+    its commit. What `init` adopted, what was purged, and merges with other clones are left alone.
+    """
+    run = context(ctx, as_json=as_json)
+    workspace = run.workspace
+    # Chosen before live edits are saved: they are newer than what the person has in mind.
+    found = _named(workspace, commit, scope) if commit else _newest(run, workspace, scope)
+    made = ""
+    if not dry_run:
+        save_all(workspace, run.edges)
+        who = author(workspace, run.edges)
+        written = take_back(found.scope, found.target, who, code_head(workspace))
+        if written is None:
+            raise _nothing_left(found)
+        made = written.commit
+        save_all(workspace, run.edges)
+    if run.out.as_json:
+        run.out.json(
+            {
+                "scope": found.scope.name,
+                "undid": found.target.oid,
+                "subject": sound(found.target.subject),
+                "commit": made,
+                "paths": sorted(map(sound, found.edits)),
+            }
+        )
+        return
+    target = found.target
+    done = "would undo" if dry_run else "undid"
+    told = one_line(f"{target.subject} ({found.scope.name}, {day(target.author.time)})", 160)
+    run.out.data(f"{done} {target.oid[:12]} {told}")
+    for path, _ in found.buried:
+        run.out.say(run.out.safe(f"stays forgotten: {found.scope.name}/{path}"))
+    if made:
+        run.out.say(f"undo: git mem undo {made[:12]}")
+
+
+def _named(workspace: Workspace, commit: str, scope: str | None) -> Undoing:
+    for where in chosen_scopes(workspace, scope):
+        oid = revision(where, commit)
+        if oid is None:
+            continue
+        tip = read_tip(where.repo, where.ref)
+        if not where.repo.is_ancestor(oid, tip.commit):
+            raise UsageError(f"{commit} is not on {where.ref}", "See what is: git mem log")
+        found = plan_undo(where, tip, where.repo.commit(oid))
+        if not found.edits:
+            raise _nothing_left(found)
+        return found
+    raise UsageError(f"{commit!r} is no commit of the memory", "See them: git mem log")
+
+
+def _newest(run: Context, workspace: Workspace, scope: str | None) -> Undoing:
+    me = author(workspace, run.edges)
+    found = []
+    for where in chosen_scopes(workspace, scope):
+        # Shared memory holds what teammates taught: that is not undone by the way.
+        shared = where.name == "project" and workspace.sharing != "off"
+        newest = newest_undoable(where, (lambda who: who.email == me.email) if shared else None)
+        if newest is not None:
+            found.append(newest)
+    if not found:
+        raise CheckFailed("There is nothing to undo", "To undo a certain change: git mem undo COMMIT")
+    return max(found, key=lambda each: each.target.committer.time)
+
+
+def _nothing_left(found: Undoing) -> CheckFailed:
+    return CheckFailed(f"Nothing of {found.target.oid[:12]} is left to undo: later changes took its place")

@@ -1,0 +1,169 @@
+"""Whether it is time to dream: gates, the cheapest first, so that the answer mostly costs one stat."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem.dream.branch import dreams_of
+from gitmem.dream.lock import FILE, STALE_SECONDS, holder, last_dream, lock_folder, prior_of
+from gitmem.memory.trailers import parse
+from gitmem.store.workspace import Scope
+
+# Numbers of design.md section 8.
+DAY = 86_400.0
+SESSIONS = 5
+SCAN_SECONDS = 600.0
+
+CountSessions = Callable[[float], int]
+"""How many sessions were written to after a time (epoch seconds), the present one not counted."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A gate that holds.
+
+    Attributes:
+        name: `enabled`, `day`, `sessions`, `open`, `accepted`, `client` or `lock`.
+        reason: why, for a person.
+        until: when it may open, seconds since the epoch; None where that depends on more than time.
+    """
+
+    name: str
+    reason: str
+    until: float | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the gates are asked with.
+
+    Attributes:
+        enabled: the setting `gitmem.dream`.
+        now: seconds since the epoch.
+        count: counts sessions; called at most every ten minutes.
+        folders: live directories of the scope, where a client may hold a lock of its own.
+        force: pass all gates but the locks.
+    """
+
+    scope: Scope
+    enabled: bool
+    now: float
+    count: CountSessions
+    folders: tuple[Path, ...] = ()
+    force: bool = False
+
+
+def first_gate(asked: Asked) -> Gate | None:
+    """The first gate that holds, or None where it is time to dream."""
+    if not asked.force:
+        gate = _enabled(asked) or _day(asked) or _sessions(asked) or _project(asked)
+        if gate:
+            return gate
+    return _client(asked) or _lock(asked)
+
+
+def _enabled(asked: Asked) -> Gate | None:
+    if asked.enabled:
+        return None
+    return Gate("enabled", "dreams are switched off: gitmem.dream is false")
+
+
+def _day(asked: Asked) -> Gate | None:
+    last = last_dream(asked.scope)
+    if _within_day(last, asked.now):
+        last = prior_of(asked.scope)
+    if not _within_day(last, asked.now):
+        return None
+    return Gate("day", "the last dream was less than 24 hours ago", last + DAY)
+
+
+def _within_day(time: float, now: float) -> bool:
+    # A time in the future is a clock that was set back, and must not hold for longer.
+    return 0 <= now - time < DAY
+
+
+def _sessions(asked: Asked) -> Gate | None:
+    last = prior_of(asked.scope)
+    path = lock_folder(asked.scope) / "sessions.json"
+    scanned, since, number = _noted(path)
+    if since != last or not scanned <= asked.now < scanned + SCAN_SECONDS:
+        scanned, number = asked.now, asked.count(last)
+        _note(path, scanned, last, number)
+    if number >= SESSIONS:
+        return None
+    reason = f"{number} of {SESSIONS} sessions since the last dream"
+    return Gate("sessions", reason, scanned + SCAN_SECONDS)
+
+
+def _project(asked: Asked) -> Gate | None:
+    """A team reviews one dream at a time, and rests a day after each."""
+    if asked.scope.name != "project":
+        return None
+    waiting = dreams_of(asked.scope)
+    if waiting:
+        return Gate("open", f"dream {waiting[0].id} waits for review")
+    accepted = accepted_at(asked.scope, asked.now - DAY)
+    if accepted:
+        return Gate("accepted", "a dream was accepted less than 24 hours ago", accepted + DAY)
+    return None
+
+
+def accepted_at(scope: Scope, since: float) -> float:
+    """When a dream was last accepted, by the trailers of the memory ref; 0 for not since then."""
+    tip = scope.repo.ref(scope.ref)
+    if tip is None:
+        return 0.0
+    for commit in scope.repo.history(tip):
+        if commit.committer.time <= since:
+            break
+        provenance = parse(commit.message)
+        if provenance.writer == "dream" and provenance.reviewed:
+            return float(commit.committer.time)
+    return 0.0
+
+
+def _client(asked: Asked) -> Gate | None:
+    """A client that consolidates a live directory itself is not disturbed, and its lock never written."""
+    young = [time for time in _times(asked.folders) if 0 <= asked.now - time < STALE_SECONDS]
+    if not young:
+        return None
+    reason = "the agent's own client consolidates this memory, or did within the hour"
+    return Gate("client", reason, max(young) + STALE_SECONDS)
+
+
+def _lock(asked: Asked) -> Gate | None:
+    process = holder(asked.scope, asked.now)
+    return Gate("lock", f"process {process.pid} is dreaming") if process else None
+
+
+def _times(folders: Iterable[Path]) -> list[float]:
+    found = []
+    for folder in folders:
+        try:
+            found.append((folder / FILE).lstat().st_mtime)
+        except OSError:
+            continue
+    return found
+
+
+def _noted(path: Path) -> tuple[float, float, int]:
+    try:
+        fields = json.loads(path.read_bytes())
+        return float(fields["scanned"]), float(fields["since"]), int(fields["sessions"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return 0.0, -1.0, 0
+
+
+def _note(path: Path, scanned: float, since: float, number: int) -> None:
+    # Best effort: without the note the sessions are counted again.
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f"{path.name}.{os.getpid()}")
+        aside.write_text(json.dumps({"scanned": scanned, "since": since, "sessions": number}))
+        os.replace(aside, path)
+    except OSError:
+        return

@@ -1,0 +1,129 @@
+"""From a change to the files it makes: a new memory, or new claims joined to one, and the index line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Literal
+
+from gitmem.memory import index
+from gitmem.memory.change import Change
+from gitmem.memory.claim import Claim, parse_body
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.memory import Memory, create, description_claim, parse
+from gitmem.memory.names import file_name
+
+Read = Callable[[str], bytes | None]
+"""Content of a file of the agent's folder, None where there is none."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A change carried out on one state of an agent's folder.
+
+    Attributes:
+        op: what it came to: an update of a memory that is gone is an add.
+        file: where the memory stands, relative to the agent's folder.
+        edits: path relative to the agent's folder to new content, None to delete.
+    """
+
+    op: Literal["add", "update", "delete"]
+    file: str
+    edits: Mapping[str, bytes | None]
+
+
+def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
+    """Carries a change out, without writing anything.
+
+    Args:
+        change: an update's body holds what is new; it is joined to what is there, description kept.
+        names: files of the agent's folder, archive included.
+        read: reads one of them.
+
+    Returns:
+        The edits; None where nothing is left to do.
+    """
+    known = change.file in names
+    if change.op == "noop" or (change.op == "delete" and not known):
+        return None
+    listed = decode(read(index.INDEX) or b"")
+    if change.op == "delete":
+        shown = encode(index.reconcile(listed, {}, [change.file]))
+        edits: dict[str, bytes | None] = {change.file: None}
+        return Carried("delete", change.file, edits | _index(read, shown))
+    if change.op == "update" and known:
+        memory = parse(change.file, read(change.file) or b"")
+        missing = _missing(change, memory)
+        if not missing:
+            return None
+        joined = _joined(memory, missing)
+        if joined is not None:
+            return _updated(change, joined, names, read, listed)
+    return _added(change, names, read, listed)
+
+
+def claim_keys(change: Change) -> tuple[str, ...]:
+    """Normal forms of the claims of a change's body, then of its description."""
+    described = description_claim(change.description)
+    claims = parse_body(change.body).claims
+    return (*(claim.key for claim in claims), *([described.key] if described else []))
+
+
+def _added(change: Change, names: Collection[str], read: Read, listed: str) -> Carried:
+    name, file = _free(change.name, names)
+    memory = create(name, change.description, change.type, change.body, file)
+    entry = index.entry(name, file, change.description)
+    shown = encode(index.reconcile(listed, {file: entry}, ()))
+    return Carried("add", file, {file: memory.render(), **_index(read, shown)})
+
+
+def _updated(change: Change, joined: Memory, names: Collection[str], read: Read, listed: str) -> Carried:
+    file = PurePosixPath(change.file).name
+    edits: dict[str, bytes | None] = {}
+    if file == change.file or file in names:
+        file = change.file
+    else:
+        # What was paged out and is spoken of again belongs where the agent sees it.
+        edits[change.file] = None
+    edits[file] = joined.render()
+    if "/" not in file:
+        entry = index.entry(joined.name, file, joined.description)
+        edits |= _index(read, encode(index.reconcile(listed, {file: entry}, ())))
+    return Carried("update", file, edits)
+
+
+def _missing(change: Change, memory: Memory) -> tuple[Claim, ...]:
+    there = {claim.key for claim in memory.claims}
+    return tuple(claim for claim in parse_body(change.body).claims if claim.key not in there)
+
+
+def _joined(memory: Memory, claims: tuple[Claim, ...]) -> Memory | None:
+    """The memory with more claims at its end; None where they would not be claims of their own there."""
+    newline = "\r\n" if "\r\n" in memory.body else "\n"
+    body = memory.body.rstrip("\r\n")
+    for claim in claims:
+        text = newline.join(claim.text.splitlines())
+        body += (newline * 2 if body.strip() else newline) + text
+    joined = replace(memory, body=body + newline)
+    before = [claim.key for claim in memory.parsed.claims]
+    # An open fence or HTML block at the end would swallow them.
+    whole = [claim.key for claim in joined.parsed.claims] == [*before, *(claim.key for claim in claims)]
+    return joined if whole and len(joined.render()) <= MEMORY_BYTES else None
+
+
+def _free(name: str, names: Collection[str]) -> tuple[str, str]:
+    """A name and its file that no other memory has, also where case is ignored, and in the archive."""
+    taken = {PurePosixPath(known).name.casefold() for known in names}
+    file, number = file_name(name), 2
+    stem = file.removesuffix(".md")
+    chosen = name
+    while file.casefold() in taken:
+        chosen = f"{stem}-{number}"
+        file, number = f"{chosen}.md", number + 1
+    return chosen, file
+
+
+def _index(read: Read, shown: bytes) -> dict[str, bytes | None]:
+    return {} if read(index.INDEX) == shown else {index.INDEX: shown}

@@ -1,0 +1,103 @@
+"""What is known before an extraction: memories of every scope, tombstones, and suggestions that wait."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gitmem.memory import tombstone
+from gitmem.memory.change import Header
+from gitmem.memory.claim import parse_body
+from gitmem.memory.encoding import decode
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import kind
+from gitmem.memory.names import is_agent_folder
+from gitmem.store.parked import Suggestion
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a claim stands: scope, agent's folder, file inside it."""
+
+    scope: str
+    agent: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """The state that an extraction is planned on.
+
+    Attributes:
+        files: scope to (path in the tree to content).
+        suggestions: what waits in review.
+    """
+
+    files: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
+    suggestions: tuple[Suggestion, ...] = ()
+
+    @cached_property
+    def manifest(self) -> tuple[Header, ...]:
+        """One header a memory, of all scopes and agents, in a fixed order."""
+        found = []
+        for place, data in self._memories():
+            memory = parse(place.file, data)
+            found.append(
+                Header(
+                    place.scope, place.agent, place.file, memory.name, memory.description, str(memory.type)
+                )
+            )
+        return tuple(found)
+
+    def names(self, scope: str, agent: str) -> frozenset[str]:
+        """Files of an agent in a scope, relative to its folder."""
+        prefix = f"{agent}/"
+        return frozenset(
+            path.removeprefix(prefix) for path in self.files.get(scope, {}) if path.startswith(prefix)
+        )
+
+    def buried(self, agent: str, key: str) -> bool:
+        """Whether a person forgot or rejected this, in whichever scope."""
+        return tombstone.matches(self._stones(agent), key)
+
+    def find(self, agent: str, key: str) -> Place | None:
+        """Where an agent's memory holds a claim with this normal form."""
+        # Parsing is dear, and a file without one of the claim's words cannot hold it.
+        word = max(key.split(), key=len, default="")
+        for place, data in self._memories():
+            if place.agent != agent or word not in unicodedata.normalize("NFC", decode(data)):
+                continue
+            if key in self._keys(place, data):
+                return place
+        return None
+
+    def waits(self, keys: frozenset[str]) -> Suggestion | None:
+        """The suggestion that says all of this already."""
+        for one in self.suggestions:
+            if keys <= {claim.key for claim in parse_body(one.change.body).claims}:
+                return one
+        return None
+
+    @cached_property
+    def _parsed(self) -> dict[Place, frozenset[str]]:
+        return {}
+
+    def _keys(self, place: Place, data: bytes) -> frozenset[str]:
+        if place not in self._parsed:
+            claims = parse(place.file, data).parsed.claims
+            self._parsed[place] = frozenset(claim.key for claim in claims)
+        return self._parsed[place]
+
+    def _stones(self, agent: str) -> frozenset[tombstone.Tombstone]:
+        path = f"{agent}/{tombstone.FILE}"
+        texts = [decode(files[path]) for files in self.files.values() if path in files]
+        return frozenset(stone for text in texts for stone in tombstone.parse(text))
+
+    def _memories(self) -> Iterator[tuple[Place, bytes]]:
+        for scope, files in self.files.items():
+            for path, data in sorted(files.items()):
+                agent, _, file = path.partition("/")
+                if file and kind(path) == "memory" and is_agent_folder(agent):
+                    yield Place(scope, agent, file), data

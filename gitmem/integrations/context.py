@@ -1,0 +1,191 @@
+"""What an agent is told: indexes that no client shows, at the start; what bears on a prompt, with it.
+
+Everything is stated as fact and fenced as data: memory is never an instruction. A hook waits for this, so
+it reads git through a few commands and never fails for ordinary trouble: then nothing is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gitmem.errors import GitmemError
+from gitmem.guard.text import fence_for_model, printable
+from gitmem.integrations.edges import Edges, initialised_at, real_edges
+from gitmem.integrations.place import find_initialised, log
+from gitmem.integrations.recalling import ask, by_command, without_secrets
+from gitmem.memory import index
+from gitmem.memory.encoding import decode
+from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
+from gitmem.recall.show import as_context
+from gitmem.store.history import author_times
+from gitmem.store.repository import MissingObject
+from gitmem.store.trees import read_paths
+from gitmem.store.workspace import MAIN, Scope, Workspace
+
+SHOWN_KEPT = 500
+"""Memories that a session is remembered to have seen: a hundred prompts' worth."""
+
+SESSIONS_KEPT = 64
+
+FORGETFUL = frozenset({"startup", "clear", "compact"})
+"""Starts (`source`) after which the model no longer has what it was shown."""
+
+_ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
+
+
+def session_start(payload: Mapping[str, Any]) -> str:
+    """What an agent is told when a session starts.
+
+    Args:
+        payload: the client's JSON for SessionStart.
+
+    Returns:
+        The indexes of `main` that the client does not load itself, and how much waits for review; empty
+        where there is nothing to say, or trouble.
+    """
+    try:
+        workspace, edges = _here(payload)
+        if payload.get("source") in FORGETFUL:
+            _shown_file(workspace, payload).unlink(missing_ok=True)
+        return _start(workspace, edges)
+    except _ORDINARY as error:
+        return _nothing(payload, "session start", error)
+
+
+def user_prompt(payload: Mapping[str, Any]) -> str:
+    """What bears on a prompt: at most five memories that this session has not seen, chosen offline.
+
+    Args:
+        payload: the client's JSON for UserPromptSubmit.
+
+    Returns:
+        Text of fewer than 10,000 characters; empty where nothing fits, or trouble.
+    """
+    try:
+        prompt = payload.get("prompt")
+        if not isinstance(prompt, str) or not prompt.strip():
+            return ""
+        workspace, edges = _here(payload)
+        file = _shown_file(workspace, payload)
+        seen = _seen(file)
+        answer = ask(workspace, edges, prompt, shown=frozenset(seen))
+        text = as_context(answer)
+        if text:
+            _remember(file, [*seen, *(item.blob for item in answer.items)])
+        return text
+    except _ORDINARY as error:
+        return _nothing(payload, "prompt", error)
+
+
+def _here(payload: Mapping[str, Any]) -> tuple[Workspace, Edges]:
+    given = payload.get("cwd")
+    edges = real_edges(Path(given) if isinstance(given, str) and given else None)
+    return by_command(initialised_at(edges)), edges
+
+
+def _nothing(payload: Mapping[str, Any], what: str, error: Exception) -> str:
+    """The empty answer, with a line in the repository's log that says why."""
+    with suppress(OSError, ValueError):
+        place = find_initialised(Path(str(payload.get("cwd") or "")))
+        if place is not None:
+            log(place[1], f"{what}: {type(error).__name__}: {error}")
+    return ""
+
+
+def _start(workspace: Workspace, edges: Edges) -> str:
+    parts = []
+    indexes = [(scope, text) for scope in _unseen_scopes(workspace) for text in _index(workspace, scope)]
+    room = PROMPT_CONTEXT_CHARS // max(1, len(indexes)) - 400
+    for scope, text in indexes:
+        block = fence_for_model(_cut(text, room), source=f"{scope.name}/{MAIN}/{index.INDEX}")
+        if len(block) < room + 300:  # a fence is as long as the longest run of backticks in what it holds
+            parts.append(block)
+    if parts:
+        parts.insert(
+            0,
+            "gitmem keeps what was learned earlier. These are indexes of recorded memories, one line each; "
+            "`git mem show NAME` prints one.\n",
+        )
+    count = _waiting(workspace, edges)
+    if count:
+        what = "item waits" if count == 1 else "items wait"
+        parts.append(f"{count} {what} for the person in `git mem review`.\n")
+    return "\n".join(parts)
+
+
+def _unseen_scopes(workspace: Workspace) -> Iterator[Scope]:
+    """Scopes whose `main` no client shows: of the project only where it is not laid out in `team/`."""
+    yield workspace.scope("user")
+    team = workspace.auto_memory / "team" if workspace.auto_memory is not None else None
+    if team is None or not team.is_dir():
+        yield workspace.scope("project")
+
+
+def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
+    """The index of a scope's `main` as a client would load it; none where it is empty."""
+    repo = scope.repo
+    tip = repo.ref(scope.ref)
+    path = f"{MAIN}/{index.INDEX}"
+    data = read_paths(repo, repo.commit(tip).tree, {path}).get(path, b"") if tip else b""
+    if tip is None or not data.strip():
+        return
+    if scope.name == "project" and workspace.sharing != "off":
+        try:
+            data = without_secrets(path, data)
+        except MissingObject:
+            return
+    text = decode(data)
+    shown = index.as_loaded(text)
+    yield index.as_loaded(text, author_times(repo, tip, MAIN)) if shown != text else text
+
+
+def _cut(whole: str, room: int) -> str:
+    text = printable(whole)
+    if len(text) <= room:
+        return text
+    notice = f"[cut here: {len(index.targets(whole))} entries in all; `git mem list` names them]"
+    kept = text[: room - len(notice) - 1]
+    return f"{kept[: kept.rfind(chr(10)) + 1] or kept}{notice}"
+
+
+def _waiting(workspace: Workspace, edges: Edges) -> int:
+    try:
+        review = import_module("gitmem.integrations.review")
+    except ImportError:
+        return 0
+    return int(review.waiting(workspace, edges))
+
+
+def _shown_file(workspace: Workspace, payload: Mapping[str, Any]) -> Path:
+    """Where it is kept what a session was shown; a name that is no plain word is hashed."""
+    session = str(payload.get("session_id") or "unknown")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", session):
+        session = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
+    return workspace.state / "shown" / session
+
+
+def _seen(file: Path) -> list[str]:
+    try:
+        lines = file.read_text("ascii", "replace").split()
+    except OSError:
+        return []
+    return lines[-SHOWN_KEPT:]
+
+
+def _remember(file: Path, blobs: list[str]) -> None:
+    from gitmem.store.record import write_atomically
+
+    with suppress(OSError):
+        write_atomically(file, "".join(f"{blob}\n" for blob in blobs[-SHOWN_KEPT:]).encode())
+        files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
+        if len(files) > SESSIONS_KEPT:
+            files.sort(key=lambda each: each.lstat().st_mtime)
+            for old in files[:-SESSIONS_KEPT]:
+                old.unlink(missing_ok=True)

@@ -1,0 +1,86 @@
+"""`gitmem merge-driver %O %A %B %P`: git's own merge reaches gitmem's; no git, no network, one file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from gitmem.errors import UsageError
+
+CONFLICT = 1
+
+
+def main(argv: Sequence[str]) -> int:
+    """Merges one file for git: reads base, ours and theirs, writes the result over ours.
+
+    Args:
+        argv: paths of the three files, then the path in the tree, as git fills them in.
+
+    Returns:
+        0; 1 where a person has to merge, with ours untouched, as git expects of a driver.
+
+    Raises:
+        UsageError: the words do not fit.
+    """
+    if len(argv) != 4:
+        raise UsageError("the merge driver's words are: gitmem merge-driver %O %A %B %P")
+    try:
+        base, ours, theirs = (Path(name).read_bytes() for name in argv[:3])
+        merged = merge_file(argv[3], base, ours, theirs)
+        if merged is None:
+            sys.stderr.write(f"gitmem: {argv[3]!a} cannot be merged without losing a claim\n")
+            return CONFLICT
+        if merged != ours:
+            Path(argv[1]).write_bytes(merged)
+    except OSError as error:
+        sys.stderr.write(f"gitmem: {argv[3]!a} was not merged: {error.strerror}\n")
+        return CONFLICT
+    return 0
+
+
+def merge_file(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Merges one file by what its path says it is.
+
+    Git hands an empty base where both sides added the file.
+
+    Returns:
+        The merged content; None where no single file can hold both sides.
+    """
+    if PurePosixPath(path).name == "snapshot.json":
+        return _newest(base, ours, theirs)
+    from gitmem.memory.merge import kind, merge_trees
+
+    before = {path: base} if base else {}
+    merged = merge_trees(before, {path: ours}, {path: theirs})
+    if not merged.split:
+        return merged.files.get(path)
+    return _united(path, ours, theirs) if kind(path) == "memory" else None
+
+
+def _united(path: str, ours: bytes, theirs: bytes) -> bytes | None:
+    """Two memories at one path: a driver cannot add a file, so both stand in one, their names disputed."""
+    from gitmem.memory.memory import Memory, parse
+    from gitmem.memory.merge_memory import merge_memory
+
+    both = merge_memory(Memory(path, None, ""), parse(path, ours), parse(path, theirs), path)
+    return both.memory.render() if both.memory else None
+
+
+def _newest(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    if base == ours or ours == theirs:
+        return theirs
+    if base == theirs:
+        return ours
+    return max(ours, theirs, key=lambda data: (_moment(data), data))
+
+
+def _moment(data: bytes) -> float:
+    import json
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(json.loads(data)["updatedAt"])
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return -1.0

@@ -1,0 +1,61 @@
+"""After the code changed: snapshots that came with it, and live directories of a new work tree."""
+
+from __future__ import annotations
+
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.saving import save_all
+from gitmem.share.making import Made, make
+from gitmem.share.snapshots import How, Standing, pending, settle, standings, take_trusted
+from gitmem.store.workspace import Workspace
+
+
+def after_checkout(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
+    """Looks for snapshots and lays memory out, from what is here; the network is never used.
+
+    Returns:
+        What was done or waits, a line each.
+    """
+    # What stands in a live directory is memory already, and must not be taken for none.
+    save_all(workspace, edges)
+    allow = allowed_fingerprints(workspace)
+    found, problems = standings(workspace, allow)
+    lines = [f"snapshot {folder} is not used: {why}" for folder, why in sorted(problems.items())]
+    if any(one.state == "initialize" and one.trusted for one in found):
+        for one in take_trusted(workspace, author(workspace, edges), allow):
+            count = len(one.snapshot.files) if one.snapshot else 0
+            lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
+    for one in found:
+        lines += [f"snapshot of {one.agent}: left out {r.path}: {r.reason}" for r in one.refused]
+        if one.waits:
+            lines.append(f"a snapshot of {one.agent} waits: git mem review")
+    save_all(workspace, edges, fresh=True)
+    return tuple(lines)
+
+
+def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
+    """Snapshots that wait for a person."""
+    return pending(workspace, allowed_fingerprints(workspace))
+
+
+def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How) -> str:
+    """Settles one of them; returns what was done, in one line."""
+    save_all(workspace, edges)
+    settle(workspace, one, how, author(workspace, edges))
+    save_all(workspace, edges)
+    words = {"merge": "merged", "replace": "replaced memory by", "keep": "kept memory over"}[how]
+    return f"{words} the snapshot of {one.agent}"
+
+
+def snapshot_standings(workspace: Workspace) -> tuple[tuple[Standing, ...], dict[str, str]]:
+    """How every snapshot stands, and folders that cannot be used, with the reason."""
+    return standings(workspace, allowed_fingerprints(workspace))
+
+
+def make_snapshots(
+    workspace: Workspace, edges: Edges, agents: tuple[str, ...], to: str, dry_run: bool = False
+) -> tuple[Made, ...]:
+    """Saves live directories and writes snapshots of project memory into the work tree."""
+    if not dry_run:
+        save_all(workspace, edges)
+    who, allow = author(workspace, edges), allowed_fingerprints(workspace)
+    return make(workspace, agents, to, who, edges.now, allow, dry_run)

@@ -1,0 +1,77 @@
+"""Sharing as people meet it: live directories are saved before a sync and brought up to date after it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from gitmem.errors import GitmemError
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.saving import save_all
+from gitmem.share.leaving import Leaving
+from gitmem.share.sync import Options, Synced, sync
+from gitmem.share.turning import Mode, SharePlan, plan_share, start_from_remote, turn_off, turn_on
+from gitmem.store.workspace import Workspace
+
+__all__ = ["carry_out_share", "plan_share", "share", "start_from_remote", "synchronise", "unshare"]
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 3.0
+"""Seconds; a remote takes about four pushes a second (interop.md)."""
+
+
+def share(workspace: Workspace, edges: Edges, mode: Mode | None, remote: str) -> SharePlan:
+    """Saves what stands in live directories and plans turning sharing on."""
+    save_all(workspace, edges, everywhere=True)
+    return plan_share(workspace, mode, remote)
+
+
+def carry_out_share(workspace: Workspace, edges: Edges, plan: SharePlan) -> str:
+    """Turns sharing on; returns the branch's commit."""
+    return turn_on(workspace, plan, author(workspace, edges))
+
+
+def unshare(workspace: Workspace) -> bool:
+    """Turns sharing off; returns whether it was on."""
+    return turn_off(workspace)
+
+
+def synchronise(
+    workspace: Workspace,
+    edges: Edges,
+    ask: Callable[[tuple[Leaving, ...]], bool],
+    *,
+    remote: str = "",
+    pull: bool = True,
+    push: bool = True,
+    dry_run: bool = False,
+) -> Synced:
+    """Saves live directories, syncs, and lays out what came."""
+    options = Options(ask, _Patience(), remote, pull, push, dry_run, allow=allowed_fingerprints(workspace))
+    if dry_run or workspace.sharing == "off":
+        return sync(workspace, options)
+    save_all(workspace, edges)
+    try:
+        done = sync(workspace, options)
+    except GitmemError:
+        # What was merged before it failed is memory already; why it failed is what the person must see.
+        with suppress(GitmemError):
+            save_all(workspace, edges)
+        raise
+    save_all(workspace, edges, fresh=True)
+    return done
+
+
+class _Patience:
+    """Pauses that grow with every lost race, and shrink again for whoever has waited long."""
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+
+    def __call__(self, lost: int) -> None:
+        """Waits a random time after the `lost`-th race."""
+        ceiling = min(LONGEST_PAUSE, FIRST_PAUSE * 2**lost)
+        waited = time.monotonic() - self.begun
+        time.sleep(random.uniform(0, ceiling / (1 + waited / LONGEST_PAUSE)))  # noqa: S311 - no secret in a pause

@@ -1,0 +1,144 @@
+"""What a push would send: which memories leave for the first time, and which must not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gitmem.errors import CheckFailed
+from gitmem.guard.check import Refusal
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import agent_folder, kind
+from gitmem.store.remote import Remote
+from gitmem.store.repository import MissingObject, Repository
+from gitmem.store.screen import screen
+from gitmem.store.trees import changed_files, list_files, read_paths
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """One memory that is in what would be pushed.
+
+    Attributes:
+        path: where it stands in the tree.
+        agent: folder name of its agent.
+        type: one of the four types.
+    """
+
+    path: str
+    agent: str
+    name: str
+    type: str
+
+    def __str__(self) -> str:
+        return f"{self.agent}/{self.name}"
+
+
+def memories(repo: Repository, tree: str, paths: Iterable[str] | None = None) -> tuple[Leaving, ...]:
+    """Memories of a tree, all of them or those at some paths, sorted by path."""
+    wanted = {
+        path
+        for path in (list_files(repo, tree) if paths is None else paths)
+        if "/" in path and not path.startswith(".") and kind(path) == "memory"
+    }
+    found = []
+    for path, data in sorted(read_paths(repo, tree, wanted).items()):
+        memory = parse(path, data)
+        found.append(Leaving(path, agent_folder(path), memory.name, memory.type))
+    return tuple(found)
+
+
+def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, ...]:
+    """Memories of a commit that none of the known commits has: they leave for the first time.
+
+    Args:
+        oid: the commit that would be pushed.
+        known: commits that the remote has, or that the person agreed to share before.
+    """
+    tree = repo.commit(oid).tree
+    trees = [repo.commit(commit).tree for commit in known]
+    if not trees:
+        return memories(repo, tree)
+    paths = set.intersection(*(changed_files(repo, other, tree) for other in trees))
+    seen = [read_paths(repo, other, paths) for other in trees]
+    fresh = memories(repo, tree, {path for path in paths if not any(path in files for files in seen)})
+    # A memory that was only renamed or paged out has left before.
+    names = {
+        (memory.agent, memory.name)
+        for other in trees
+        for memory in memories(repo, other, _gone(repo, other, tree))
+    }
+    return tuple(memory for memory in fresh if (memory.agent, memory.name) not in names)
+
+
+def _gone(repo: Repository, before: str, after: str) -> set[str]:
+    paths = changed_files(repo, before, after)
+    return paths - read_paths(repo, after, paths).keys()
+
+
+def refuse_personal(found: Iterable[Leaving]) -> None:
+    """Raises where a memory about a person would leave (design.md section 2: user, never project).
+
+    Raises:
+        CheckFailed: it names them.
+    """
+    personal = [memory for memory in found if memory.type == "user"]
+    if personal:
+        raise CheckFailed(
+            f"About a person, so never shared: {', '.join(map(str, personal))}",
+            f"Move each first: git mem move {personal[0].name} --to local",
+        )
+
+
+def secrets_to_leave(
+    repo: Repository, remote: Remote, oid: str, allow: frozenset[str]
+) -> tuple[Refusal, ...]:
+    """Secrets in anything that a push of this commit would send, past versions included.
+
+    Raises:
+        DetectorUnavailable: nothing can be said; push nothing.
+    """
+    files: dict[str, bytes] = {}
+    lines: set[bytes] = set()
+    for name, path in remote.new_blobs(oid):
+        try:
+            data = repo.blob(name)
+        except MissingObject:
+            # A folder, or an object that a partial clone does not have and git will not send.
+            continue
+        if kind(path) != "memory":
+            # Every commit has its own index, nearly all of it seen before.
+            fresh = [line for line in data.splitlines(keepends=True) if line not in lines]
+            lines.update(fresh)
+            data = b"".join(fresh)
+        files[f"{name}/{path}"] = data
+    found = screen({}, files, allow).refusals
+    return tuple(
+        Refusal(
+            refusal.path.partition("/")[2],
+            refusal.claim_text_redacted,
+            refusal.reason,
+            refusal.kind,
+            refusal.fingerprints,
+        )
+        for refusal in found
+    )
+
+
+def refuse_secrets(found: Iterable[Refusal]) -> None:
+    """Raises where something that would be pushed holds a secret.
+
+    Raises:
+        CheckFailed: it names the files and how to allow a false alarm.
+    """
+    refusals = tuple(found)
+    if refusals:
+        paths = ", ".join(dict.fromkeys(f"{refusal.path} {refusal.reason}" for refusal in refusals))
+        prints = " ".join(dict.fromkeys(print for refusal in refusals for print in refusal.fingerprints))
+        hint = "It may stand in an earlier version only. Take it out"
+        raise CheckFailed(
+            f"Not pushed: {paths}",
+            f"{hint}, or allow it: git config --global --add gitmem.allow '{prints}'"
+            if prints
+            else f"{hint}.",
+        )

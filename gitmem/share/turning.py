@@ -1,0 +1,221 @@
+"""Turning sharing on and off: the project scope as a branch that can be pushed, or as a ref that cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gitmem.errors import RepositoryError
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.trailers import Provenance
+from gitmem.share.leaving import Leaving, memories, refuse_personal
+from gitmem.store.commits import Tip, Write, check_format, commit, root_commit
+from gitmem.store.git import config_get, config_set, config_unset
+from gitmem.store.merging import check_paths, merge_commits
+from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
+from gitmem.store.repository import RefMoved, Repository, Signature
+from gitmem.store.settings import read_settings
+from gitmem.store.trees import list_files
+from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Workspace
+
+Mode = Literal["review", "direct"]
+
+ATTRIBUTES_FILE = ".gitattributes"
+ATTRIBUTES = "MEMORY.md merge=union\n"
+"""For hosts and clones that merge the memory branch without gitmem: an index never conflicts."""
+
+AGREED = "gitmem.agreed"
+"""Where the clone's configuration keeps the commit whose memories the person agreed to share."""
+
+_IN_THE_WAY = "refs/heads/gitmem"
+
+
+@dataclass(frozen=True)
+class SharePlan:
+    """What `share` would do.
+
+    Attributes:
+        mode: `review` or `direct`.
+        before: `off`, or the mode that is on already.
+        leaves: memories that leave with the next sync for the first time.
+    """
+
+    remote: Remote
+    mode: Mode
+    before: str
+    leaves: tuple[Leaving, ...]
+
+
+def plan_share(workspace: Workspace, mode: Mode | None = None, remote: str = "") -> SharePlan:
+    """Finds what turning sharing on means; nothing is written.
+
+    Args:
+        mode: None keeps the mode that is on, else `review`.
+        remote: name of a configured remote; empty for the usual one.
+
+    Raises:
+        RepositoryError: no such remote, or a branch `gitmem` is in the way.
+        CheckFailed: project memory holds memories about a person.
+    """
+    found = find_remote(workspace.git, _top(workspace), remote)
+    repo = workspace.code
+    if repo.ref(_IN_THE_WAY) is not None:
+        raise RepositoryError(
+            "A branch named gitmem is in the way of the branch gitmem/project",
+            "Rename it: git branch -m gitmem gitmem-old",
+        )
+    before = workspace.sharing
+    chosen: Mode = mode or ("direct" if before == "direct" else "review")
+    tips = [tip for ref in (PRIVATE_REF, SHARED_REF) if (tip := repo.ref(ref)) is not None]
+    held = {memory.path: memory for tip in tips for memory in memories(repo, repo.commit(tip).tree)}
+    known = repo.ref(found.tracking(MEMORY_BRANCH))
+    there = list_files(repo, repo.commit(known).tree) if known else {}
+    leaves = tuple(memory for path, memory in sorted(held.items()) if path not in there)
+    refuse_personal(leaves)
+    return SharePlan(found, chosen, before, leaves if before == "off" else ())
+
+
+def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
+    """Makes the project scope a branch; the old ref goes only when the branch holds all of it.
+
+    Returns:
+        The branch's commit.
+
+    Raises:
+        RepositoryError: a ref cannot be written; memory is where it was.
+    """
+    repo = workspace.code
+    fold_private(repo)
+    tip = _with_attributes(repo, author)
+    _configure(workspace, plan.mode, plan.remote.name)
+    config_set(workspace.git, None, AGREED, tip, git_dir=workspace.layout.common_dir)
+    return tip
+
+
+def turn_off(workspace: Workspace) -> bool:
+    """Makes the project scope a ref that no ordinary push sends. What was pushed stays where it is.
+
+    Returns:
+        Whether sharing was on.
+
+    Raises:
+        RepositoryError: the branch is checked out, or a ref cannot be written.
+    """
+    if workspace.sharing == "off":
+        return False
+    for tree in workspace.worktrees:
+        if tree.branch == SHARED_REF:
+            raise RepositoryError(
+                f"{tree.path} has gitmem/project checked out", "Check another branch out there first."
+            )
+    _move_all(workspace.code, SHARED_REF, PRIVATE_REF)
+    _configure(workspace, "off", None)
+    return True
+
+
+def start_from_remote(workspace: Workspace) -> bool:
+    """Begins the project scope of a fresh clone from the remote's memory branch, where one was fetched.
+
+    What this clone learns for the team then goes to review. Memory that stands here already is never mixed
+    with it unasked; `workspace` sees the new settings at once.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        RepositoryError: it is in a newer format, or holds a path that is not safe.
+    """
+    repo = workspace.code
+    if workspace.sharing != "off" or repo.ref(PRIVATE_REF) is not None or repo.ref(_IN_THE_WAY) is not None:
+        return False
+    try:
+        remote = find_remote(workspace.git, _top(workspace))
+    except RepositoryError:
+        return False
+    theirs = repo.ref(remote.tracking(MEMORY_BRANCH))
+    if theirs is None:
+        return False
+    check_arrival(repo, theirs)
+    ours = repo.ref(SHARED_REF)
+    if ours is None:
+        repo.move_ref(SHARED_REF, theirs, None, "gitmem share: start from the remote")
+    _configure(workspace, "review", remote.name)
+    return True
+
+
+def check_arrival(repo: Repository, oid: str) -> None:
+    """Raises where a fetched commit may not become memory here.
+
+    Raises:
+        RepositoryError: a newer format, or a path that is not safe.
+    """
+    tip = Tip(oid, repo.commit(oid).tree)
+    check_format(repo, MEMORY_BRANCH, tip)
+    check_paths(set(list_files(repo, tip.tree)))
+
+
+def fold_private(repo: Repository) -> None:
+    """Brings what an unshared ref holds into the branch, and removes that ref.
+
+    Besides turning sharing on this serves a writer that began while it was still off.
+    """
+    _move_all(repo, PRIVATE_REF, SHARED_REF)
+
+
+def agreed(workspace: Workspace) -> str | None:
+    """The commit whose memories the person agreed to share, where it is still here."""
+    oid = config_get(workspace.git, None, AGREED, scope="local", git_dir=workspace.layout.common_dir)
+    return workspace.code.resolve(oid) if oid else None
+
+
+def agree(workspace: Workspace, oid: str) -> None:
+    """Notes that the person agreed to share the memories of a commit."""
+    config_set(workspace.git, None, AGREED, oid, git_dir=workspace.layout.common_dir)
+
+
+def _move_all(repo: Repository, source: str, target: str) -> None:
+    while (here := repo.ref(source)) is not None:
+        there = repo.ref(target)
+        merged = merge_commits(repo, there, here).commit if there else here
+        try:
+            if merged != there:
+                repo.move_ref(target, merged, there, "gitmem share")
+            repo.move_ref(source, None, here, "gitmem share")
+        except RefMoved:
+            continue
+
+
+def _with_attributes(repo: Repository, author: Signature) -> str:
+    """Sees to it that the branch exists and tells hosts how to merge it."""
+    if repo.ref(SHARED_REF) is None:
+        repo.move_ref(SHARED_REF, root_commit(repo), None, "gitmem share")
+
+    def plan(tip: Tip) -> Write | None:
+        entry = repo.tree(tip.tree).get(ATTRIBUTES_FILE)
+        text = decode(repo.blob(entry.oid)) if entry else ""
+        missing = [line for line in ATTRIBUTES.splitlines() if line not in text.splitlines()]
+        if not missing:
+            return None
+        gap = "" if not text or text.endswith("\n") else "\n"
+        data = encode(f"{text}{gap}" + "".join(f"{line}\n" for line in missing))
+        return Write({ATTRIBUTES_FILE: data}, "Tell git how to merge memory", Provenance(op="update"))
+
+    commit(repo, SHARED_REF, plan, author)
+    return repo.ref(SHARED_REF) or root_commit(repo)
+
+
+def _configure(workspace: Workspace, mode: str, remote: str | None) -> None:
+    git, where = workspace.git, workspace.layout.common_dir
+    if remote is not None:
+        config_set(git, None, "gitmem.remote", remote, git_dir=where)
+    if mode == "off":
+        config_unset(git, None, "gitmem.share", git_dir=where)
+        config_unset(git, None, AGREED, git_dir=where)
+    else:
+        config_set(git, None, "gitmem.share", mode, git_dir=where)
+    workspace.settings = read_settings(git, git_dir=where)
+
+
+def _top(workspace: Workspace) -> Path:
+    return workspace.layout.worktree or workspace.layout.common_dir

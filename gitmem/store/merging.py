@@ -1,0 +1,128 @@
+"""Merging two commits of a memory ref: the pure merge on what differs, in the same commit everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gitmem.errors import RepositoryError
+from gitmem.guard.paths import check_path
+from gitmem.memory.merge import MergedTree, agent_folder, merge_trees
+from gitmem.memory.tombstone import FILE as TOMBSTONES
+from gitmem.memory.trailers import Provenance, format_message
+from gitmem.store.commits import ROOT_SIGNATURE
+from gitmem.store.repository import Repository
+from gitmem.store.trees import changed_files, read_paths, write_tree
+
+SUBJECT = "Merge memory"
+
+DEEPEST = 100
+"""Merge bases of merge bases that are merged in turn; deeper down the first one alone has to do."""
+
+
+@dataclass(frozen=True)
+class MergedCommit:
+    """Two commits brought together.
+
+    Attributes:
+        commit: the merge commit; where one side holds the other, that side.
+        tree: its tree.
+        buried: (path, text) of claims that a tombstone took from an edit.
+        split: paths that moved aside because two different memories wanted one.
+        both: paths whose content is neither side's.
+    """
+
+    commit: str
+    tree: str
+    buried: tuple[tuple[str, str], ...] = ()
+    split: tuple[str, ...] = ()
+    both: tuple[str, ...] = ()
+
+
+def merge_commits(repo: Repository, ours: str, theirs: str) -> MergedCommit:
+    """Merges two commits; no ref is moved.
+
+    The commit depends on the two commits alone: parents stand sorted by name, author and committer are
+    gitmem's own at the later parent's time, so clones that merge the same heads make the same object.
+
+    Args:
+        ours, theirs: names of commits; either order gives the same result.
+
+    Raises:
+        MissingObject: history is incomplete.
+        RepositoryError: a tree holds a path that no memory tree may hold.
+    """
+    return _merge(repo, ours, theirs, 0)
+
+
+def _merge(repo: Repository, ours: str, theirs: str, depth: int) -> MergedCommit:
+    for newer, older in ((ours, theirs), (theirs, ours)):
+        if newer == older or repo.is_ancestor(older, newer):
+            return MergedCommit(newer, repo.commit(newer).tree)
+    first, second = sorted((ours, theirs))
+    one, other = repo.commit(first), repo.commit(second)
+    merged, tree = _trees(repo, _base_tree(repo, first, second, depth), one.tree, other.tree)
+    time = max(one.committer.time, other.committer.time)
+    who = replace(ROOT_SIGNATURE, time=time)
+    message = format_message(SUBJECT, Provenance(op="merge", writer="sync"))
+    oid = repo.add_commit(tree, (first, second), who, who, message)
+    return replace(merged, commit=oid)
+
+
+def _base_tree(repo: Repository, one: str, other: str, depth: int) -> str | None:
+    """Tree of the common ancestor; several are merged first, in sorted order."""
+    bases = repo.merge_bases(one, other)
+    if not bases:
+        return None
+    base = bases[0]
+    for further in bases[1:] if depth < DEEPEST else ():
+        base = _merge(repo, base, further, depth + 1).commit
+    return repo.commit(base).tree
+
+
+def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[MergedCommit, str]:
+    paths = changed_files(repo, base, one) | changed_files(repo, base, other)
+    check_paths(paths)
+    given = paths | {f"{folder}/{TOMBSTONES}" for path in paths if (folder := agent_folder(path))}
+    sides = [read_paths(repo, tree, given) if tree else {} for tree in (base, one, other)]
+    merged = _without_collisions(repo, one, given, merge_trees(*sides))
+    files = merged.files
+    edits = {
+        path: files.get(path) for path in sorted({*given, *files}) if files.get(path) != sides[1].get(path)
+    }
+    both = tuple(
+        path
+        for path in sorted({*given, *files})
+        if files.get(path) not in (sides[1].get(path), sides[2].get(path))
+    )
+    tree = write_tree(repo, one, edits)
+    return MergedCommit("", tree, merged.buried, merged.split, both), tree
+
+
+def _without_collisions(repo: Repository, tree: str, given: set[str], merged: MergedTree) -> MergedTree:
+    """Unites a file that moved aside with one that stood at that path all along."""
+    taken = read_paths(repo, tree, set(merged.split) - given)
+    files = dict(merged.files)
+    for path, data in taken.items():
+        files |= merge_trees({}, {path: data}, {path: files[path]}).files
+    return replace(merged, files=files)
+
+
+def check_paths(paths: set[str]) -> None:
+    """Raises where a path may not be in a memory tree, or is a file and a folder at once.
+
+    Raises:
+        RepositoryError: it names the path.
+    """
+    for path in sorted(paths):
+        if reason := check_path(path):
+            raise RepositoryError(f"{path!a} may not be in a memory tree: {reason}", _PATH_HINT)
+        parts = path.split("/")
+        for length in range(1, len(parts)):
+            if "/".join(parts[:length]) in paths:
+                raise RepositoryError(
+                    f"{'/'.join(parts[:length])!a} is a file on one side and a folder on the other",
+                    _PATH_HINT,
+                )
+
+
+_PATH_HINT = "Look at who committed it (git log --all -- PATH), and have it taken out of the memory branch."

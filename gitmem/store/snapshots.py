@@ -1,0 +1,294 @@
+"""Snapshots: a copy of an agent's project memory in the code tree, and what one means for memory here."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from gitmem.errors import RepositoryError, UsageError
+from gitmem.memory import index
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.memory import parse
+from gitmem.memory.names import INDEX, agent_name, is_memory_file
+from gitmem.store.replace import read_regular
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
+from gitmem.store.scan import OTHER_BYTES
+from gitmem.store.trees import subtree
+from gitmem.store.workspace import linked
+
+STATE_FILE = "snapshot.json"
+FORMAT = 1
+STATE_BYTES = 65_536
+"""Largest `snapshot.json` that is read."""
+
+MOST_FILES = 2_000
+"""Files of one snapshot that are read: ten times the hot set."""
+
+FUTURE_SECONDS = 86_400
+"""How far a snapshot may be ahead of what holds it: one from a far future would outrank all later ones."""
+
+State = Literal["none", "initialize", "prompt-update", "current"]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One agent's snapshot.
+
+    Attributes:
+        agent: folder name of the agent in a memory tree (escaped).
+        folder: where it was found, relative to the code tree, for a person.
+        updated_at: seconds since the epoch.
+        digest: what `snapshot.json` says; empty where a client wrote it without one.
+        files: file (memories and index) to content.
+    """
+
+    agent: str
+    folder: str
+    updated_at: int
+    digest: str
+    files: Mapping[str, bytes] = field(repr=False)
+
+    @property
+    def edited(self) -> bool:
+        """Whether the files are not those that the digest was made of: edited by hand, or merged."""
+        return bool(self.digest) and self.digest != digest(self.files)
+
+
+def digest(files: Mapping[str, bytes]) -> str:
+    """SHA-256 over the sorted (path, SHA-256 of content), hexadecimal (design.md section 7)."""
+    whole = hashlib.sha256()
+    for name, data in sorted(files.items()):
+        whole.update(name.encode() + b"\0" + hashlib.sha256(data).hexdigest().encode() + b"\n")
+    return whole.hexdigest()
+
+
+def stamp(seconds: float) -> str:
+    """A time as `snapshot.json` has it: ISO 8601, UTC, whole seconds."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def state(
+    snapshot: Snapshot | None, *, remembers: bool, taken: Collection[int], known: bool, changes: bool
+) -> tuple[State, str]:
+    """What a snapshot means here (design.md section 7).
+
+    Args:
+        remembers: whether the agent has project memory here.
+        taken: `updated_at` of the snapshots of this agent that were taken in before.
+        known: whether this very one is among them.
+        changes: whether merging it would change anything.
+
+    Returns:
+        The state, and its reason for a person.
+    """
+    if snapshot is None or not snapshot.files:
+        return "none", "there is no snapshot"
+    if known:
+        return "current", "it was taken in"
+    if not remembers and not taken:
+        return "initialize", "there is no memory here yet"
+    if taken and snapshot.updated_at <= max(taken):
+        return "current", "a newer one was taken in"
+    if not changes:
+        return "current", "memory here holds all of it"
+    return "prompt-update", "it holds what memory here does not"
+
+
+def read_worktree(top: Path, parents: Collection[str]) -> tuple[dict[str, Snapshot], dict[str, str]]:
+    """Reads the snapshots that lie in a work tree; links are not followed.
+
+    Args:
+        top: the work tree.
+        parents: folders that hold snapshots, one folder an agent, relative to it; an earlier one wins.
+
+    Returns:
+        Agent (escaped) to snapshot; folder to why what lies there cannot be used.
+    """
+    found: dict[str, Snapshot] = {}
+    problems: dict[str, str] = {}
+    for parent in parents:
+        folder = top / parent
+        if not folder.is_dir() or linked(top, folder):
+            continue
+        for path in sorted(folder.iterdir()):
+            if path.is_symlink() or not path.is_dir():
+                continue
+            state_file = read_regular(path / STATE_FILE, STATE_BYTES)
+            if state_file is None:
+                continue
+            names = sorted(entry.name for entry in path.iterdir() if _is_wanted(entry.name))[
+                : MOST_FILES + 1
+            ]
+            files = {name: read_regular(path / name, OTHER_BYTES) for name in names}
+            held_at = int((path / STATE_FILE).lstat().st_mtime)
+            _collect(f"{parent}/{path.name}", state_file, files, held_at, found, problems)
+    return found, problems
+
+
+def read_commit(
+    repo: Repository, commit: str, parents: Collection[str]
+) -> tuple[dict[str, Snapshot], dict[str, str]]:
+    """Reads the snapshots that a code commit holds; arguments and result as for `read_worktree`."""
+    found: dict[str, Snapshot] = {}
+    problems: dict[str, str] = {}
+    code = repo.commit(commit)
+    for parent in parents:
+        folder = subtree(repo, code.tree, parent)
+        for name, entry in sorted(repo.tree(folder).items()) if folder else ():
+            if entry.mode != TREE:
+                continue
+            entries = {n: e.oid for n, e in repo.tree(entry.oid).items() if e.mode in (BLOB, EXECUTABLE)}
+            if STATE_FILE not in entries:
+                continue
+            names = sorted(filter(_is_wanted, entries))[: MOST_FILES + 1]
+            files: dict[str, bytes | None] = {n: repo.blob(entries[n]) for n in names}
+            state_file = repo.blob(entries[STATE_FILE])
+            _collect(f"{parent}/{name}", state_file, files, code.committer.time, found, problems)
+    return found, problems
+
+
+def publishable(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Files of a snapshot without memories about a person, which are never a project's.
+
+    Returns:
+        The files, with an index that does not name what was left out; the names of those.
+    """
+    personal = {n: m for n, data in files.items() if n != INDEX and (m := parse(n, data)).type == "user"}
+    kept = {name: data for name, data in files.items() if name not in personal}
+    if personal and INDEX in kept:
+        kept[INDEX] = encode(index.reconcile(decode(kept[INDEX]), {}, personal))
+    return kept, tuple(sorted(memory.name for memory in personal.values()))
+
+
+def write_snapshot(top: Path, folder: Path, files: Mapping[str, bytes], now: float) -> bool:
+    """Writes an agent's snapshot; `updatedAt` changes only when the content does.
+
+    Args:
+        top: the work tree, which the person controls.
+        folder: where it goes, inside the work tree.
+        files: memories and index.
+        now: seconds since the epoch.
+
+    Returns:
+        Whether anything was written.
+
+    Raises:
+        RepositoryError: a link is in the way, or the folder cannot be written.
+    """
+    if linked(top, folder):
+        raise RepositoryError(f"{folder} is a symbolic link, or behind one", "Put a folder in its place.")
+    present = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
+    here = {
+        name: data
+        for name, path in present.items()
+        if _is_wanted(name) and (data := read_regular(path, OTHER_BYTES)) is not None
+    }
+    raw = read_regular(folder / STATE_FILE, STATE_BYTES)
+    before = _state_value(raw) if raw is not None else {}
+    old, wanted = _seconds(before), digest(files)
+    # What is ours to remove: all of it where the digest vouches for it, else what is plainly a memory.
+    whole = before.get("digest") == digest(here)
+    gone = [
+        name for name in here if name not in files and (whole or parse(name, here[name]).front is not None)
+    ]
+    changed = {name: data for name, data in files.items() if here.get(name) != data}
+    if not changed and not gone and old is not None and before.get("digest") == wanted:
+        return False
+    content_changed = bool(changed or gone) or old is None
+    updated = max(int(now), (old or 0) + 1) if content_changed else old or int(now)
+    value = {"updatedAt": stamp(updated), "digest": wanted, "format": FORMAT}
+    try:
+        for name, data in sorted(changed.items()):
+            _write(folder / name, data)
+        for name in gone:
+            (folder / name).unlink()
+        _write(folder / STATE_FILE, (json.dumps(value, indent=2) + "\n").encode())
+    except OSError as error:
+        raise RepositoryError(
+            f"{folder} cannot be written: {error.strerror}", "Make it writable for you."
+        ) from error
+    return True
+
+
+def snapshot_tree(repo: Repository, agent: str, files: Mapping[str, bytes]) -> str:
+    """Stores a snapshot's files as a memory tree with that one agent."""
+    entries = {name: Entry(BLOB, repo.add_blob(data)) for name, data in files.items()}
+    return repo.add_tree({agent: Entry(TREE, repo.add_tree(entries))})
+
+
+def _collect(
+    folder: str,
+    state_file: bytes,
+    files: Mapping[str, bytes | None],
+    held_at: int,
+    found: dict[str, Snapshot],
+    problems: dict[str, str],
+) -> None:
+    value = _state_value(state_file)
+    seconds = _seconds(value)
+    try:
+        agent = agent_name(folder.rpartition("/")[2])
+    except UsageError as error:
+        problems[folder] = error.message
+        return
+    if seconds is None:
+        problems[folder] = f"{STATE_FILE} has no updatedAt that is a time"
+    elif seconds > held_at + FUTURE_SECONDS:
+        problems[folder] = f"updatedAt ({stamp(seconds)}) lies in the future of what holds it"
+    elif len(files) > MOST_FILES:
+        problems[folder] = f"it has more than {MOST_FILES:,} files"
+    elif agent not in found:
+        good = {
+            name: data
+            for name, data in files.items()
+            if data is not None and len(data) <= (OTHER_BYTES if name == INDEX else MEMORY_BYTES)
+        }
+        known = value.get("digest")
+        found[agent] = Snapshot(agent, folder, seconds, known if isinstance(known, str) else "", good)
+
+
+def _is_wanted(name: str) -> bool:
+    return name == INDEX or is_memory_file(name)
+
+
+def _state_value(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _seconds(value: Mapping[str, Any]) -> int | None:
+    text = value.get("updatedAt")
+    if not isinstance(text, str) or len(text) > 64:
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return max(0, int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise RepositoryError(f"{path} is no regular file", "Move it away and run it again.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".gitmem-{secrets.token_hex(8)}.tmp")
+    try:
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(aside, path)
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink()

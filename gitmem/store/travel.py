@@ -1,0 +1,371 @@
+"""Moving through a memory's history: bring a past state back, take a change back, lay a past state out.
+
+Nothing here rewrites history: what is brought or taken back is one more commit on the tip.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gitmem.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.guard.paths import check_path
+from gitmem.memory import index, tombstone
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import kind, merge_trees
+from gitmem.memory.trailers import Provenance
+from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
+from gitmem.store.history import author_times, is_root
+from gitmem.store.live_plan import describe, is_hot
+from gitmem.store.locks import writer_lock
+from gitmem.store.record import Record, read_record, write_record
+from gitmem.store.replace import replace_file
+from gitmem.store.repository import Commit, Repository, Signature
+from gitmem.store.scan import blob_name, label, scan
+from gitmem.store.trees import changed_files, list_files, read_paths
+from gitmem.store.workspace import LiveDirectory, Scope
+
+KEPT_OPS = frozenset({"adopt", "purge"})
+"""What `undo` leaves alone: adopting took in what was on disk, and purging is meant to last."""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore would do, or did.
+
+    Attributes:
+        edits: path in the tree to content, None for what came since then.
+        forgotten: paths that stay away because a person forgot them.
+    """
+
+    edits: dict[str, bytes | None]
+    forgotten: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Undoing:
+    """A change that can be taken back.
+
+    Attributes:
+        edits: what taking it back changes on the tip.
+        buried: (path, text) of what stays away because a person forgot it.
+    """
+
+    scope: Scope
+    target: Commit
+    edits: dict[str, bytes | None]
+    buried: tuple[tuple[str, str], ...] = ()
+
+
+def plan_restore(
+    repo: Repository, tip: Tip, then: str, wanted: Callable[[str], bool] | None = None, agent: str = ""
+) -> Restored:
+    """Compares the tip with a past state and says what brings that back.
+
+    Args:
+        then: the commit to go back to.
+        wanted: which memories (paths from the root) to bring back, with their index lines; None for
+            all that agents' folders hold, so that what came since then goes.
+        agent: only this agent's folder; empty for every agent's.
+
+    Returns:
+        The edits. A single memory that was forgotten comes back, and its tombstones are lifted: a person
+        asked for it by name. A whole state does not bring back what was forgotten.
+    """
+    old = repo.commit(then).tree
+    changed = {
+        path for path in changed_files(repo, tip.tree, old) if "/" in path and check_path(path) is None
+    }
+    if agent:
+        changed = {path for path in changed if path.startswith(f"{agent}/")}
+    if wanted is None:
+        return _restore_all(repo, tip, old, changed)
+    paths = {path for path in changed if kind(path) == "memory" and wanted(path)}
+    before, now = read_paths(repo, old, paths), read_paths(repo, tip.tree, paths)
+    edits: dict[str, bytes | None] = {path: before.get(path) for path in paths}
+    for agent in {path.partition("/")[0] for path in paths}:
+        mine = {path: data for path, data in edits.items() if path.startswith(f"{agent}/")}
+        side = [f"{agent}/{index.INDEX}", f"{agent}/{tombstone.FILE}"]
+        kept = read_paths(repo, tip.tree, set(side))
+        text = decode(kept.get(side[0], b""))
+        lines = _index_lines(agent, mine)
+        gone = [path.partition("/")[2] for path, data in mine.items() if data is None and path in now]
+        _put(
+            edits, side[0], text, index.reconcile(text, lines, [file for file in gone if file not in lines])
+        )
+        stones = decode(kept.get(side[1], b""))
+        _put(edits, side[1], stones, tombstone.without_keys(stones, _keys(mine)))
+    return Restored(edits)
+
+
+def restore_as_of(
+    scope: Scope,
+    then: str,
+    author: Signature,
+    subject: str,
+    wanted: Callable[[str], bool] | None = None,
+    agent: str = "",
+    code_commit: str = "",
+) -> Written | None:
+    """Brings a past state back as one commit on the tip (arguments as for `plan_restore`).
+
+    Returns:
+        The commit, or None where all is as it was then.
+    """
+    provenance = Provenance(op="restore", writer="human", code_commit=code_commit)
+
+    def plan(tip: Tip) -> Write | None:
+        edits = plan_restore(scope.repo, tip, then, wanted, agent).edits
+        return Write(edits, subject, provenance, f"As of {then[:12]}.") if edits else None
+
+    return commit(scope.repo, scope.ref, plan, author)
+
+
+def newest_undoable(scope: Scope, mine: Callable[[Signature], bool] | None = None) -> Undoing | None:
+    """The newest change that is in force: no undo, and not undone itself; None where none is left.
+
+    Args:
+        mine: whose changes count; None for everybody's. Merges count only where a person made them.
+    """
+    repo = scope.repo
+    if repo.ref(scope.ref) is None:
+        return None
+    tip = read_tip(repo, scope.ref)
+    for candidate in _in_force(repo, tip.commit):
+        provenance = parse_trailers(candidate.message)
+        foreign = mine is not None and not mine(candidate.author)
+        if foreign or provenance.op in KEPT_OPS or _is_sync(candidate):
+            continue
+        planned = plan_undo(scope, tip, candidate)
+        if planned.edits:
+            return planned
+    return None
+
+
+def plan_undo(scope: Scope, tip: Tip, target: Commit) -> Undoing:
+    """What takes one change back on the tip: a merge of the tip with the state before it.
+
+    Raises:
+        UsageError: it cannot be taken back.
+    """
+    repo = scope.repo
+    op = parse_trailers(target.message).op
+    if is_root(target):
+        raise UsageError(f"{target.oid[:12]} is where the memory begins: there is nothing to undo")
+    if op in KEPT_OPS:
+        hint = "Delete single memories with: git mem forget NAME" if op == "adopt" else ""
+        raise UsageError(f"{target.oid[:12]} is of the kind {op!r}, which cannot be undone", hint)
+    if _is_sync(target) or not target.parents:
+        raise UsageError(
+            f"{target.oid[:12]} only joins two histories: it has no change of its own to undo",
+            "Undo one of the changes that it brought: git mem log",
+        )
+    before = repo.commit(target.parents[0]).tree
+    paths = changed_files(repo, before, target.tree) | changed_files(repo, target.tree, tip.tree)
+    paths = {path for path in paths if path != FORMAT_FILE}
+    paths |= {f"{path.partition('/')[0]}/{tombstone.FILE}" for path in paths if "/" in path}
+    sides = [read_paths(repo, tree, paths) for tree in (target.tree, tip.tree, before)]
+    merged = merge_trees(*_with_equal_stones(sides))
+    ours = sides[1]
+    touched = {*ours, *merged.files}
+    edits = {path: merged.files.get(path) for path in touched if merged.files.get(path) != ours.get(path)}
+    return Undoing(scope, target, edits, merged.buried)
+
+
+def take_back(scope: Scope, target: Commit, author: Signature, code_commit: str = "") -> Written | None:
+    """Takes a change back as one commit; None where nothing of it is left."""
+
+    def plan(tip: Tip) -> Write | None:
+        edits = plan_undo(scope, tip, target).edits
+        if not edits:
+            return None
+        op, _ = describe(edits, read_paths(scope.repo, tip.tree, set(edits)))
+        provenance = Provenance(op=op, writer="human", code_commit=code_commit, undoes=target.oid)
+        return Write(edits, f"Undo: {target.subject}", provenance)
+
+    return commit(scope.repo, scope.ref, plan, author)
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A live directory in which a past state was laid out; `files` are those that were replaced."""
+
+    live: LiveDirectory
+    commit: str
+    files: tuple[str, ...]
+
+
+def unsaved(live: LiveDirectory) -> tuple[str, ...]:
+    """Files of a live directory that hold something the ref does not: after a save, what was refused."""
+    record = read_record(live.scope.state, live.key)
+    known = record.files if record else {}
+    length = live.scope.repo.hex_length
+    return tuple(
+        name
+        for name, data in sorted(scan(live).files.items())
+        if blob_name(data, length) != known.get(name)
+    )
+
+
+def lay_out(live: LiveDirectory, then: str, pinned: str, now: float) -> LaidOut:
+    """Lays a past state of an agent's memory out in its live directory, which must have been saved.
+
+    From then on an edit there is a change of that past state, and a save merges it onto the tip.
+
+    Args:
+        then: the commit.
+        pinned: how the person named it.
+        now: seconds since the epoch.
+
+    Raises:
+        CheckFailed: a file changed since it was saved; nothing was replaced.
+    """
+    repo = live.scope.repo
+    with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
+        refused = unsaved(live)
+        if refused:
+            raise CheckFailed(
+                f"{live.path / refused[0]} holds something that is not saved",
+                "See what and why: git mem status; settle it, then run this again.",
+            )
+        seen = scan(live).files
+        then_files = list_files(repo, repo.commit(then).tree, live.agent)
+        target = {
+            path.removeprefix(f"{live.agent}/"): oid
+            for path, oid in then_files.items()
+            if is_hot(path.removeprefix(f"{live.agent}/"))
+        }
+        standing = {name: blob_name(data, repo.hex_length) for name, data in seen.items()}
+        record = Record(str(live.path), then, target, before=standing, laid_out=now, pinned=pinned)
+        # Written first: who dies in between leaves a directory whose next save holds on to what it finds.
+        write_record(live.scope.state, live.key, record)
+        times = author_times(repo, then, live.agent)
+        aside = live.scope.state / "displaced" / live.key
+        done = []
+        for name in sorted({*target, *standing}):
+            if target.get(name) == standing.get(name):
+                continue
+            data = repo.blob(target[name]) if name in target else None
+            replace_file(
+                live.path / name, data, aside, label(name, standing.get(name, "")), times.get(name)
+            )
+            done.append(name)
+        return LaidOut(live, then, tuple(done))
+
+
+def unpin(live: LiveDirectory) -> bool:
+    """Lets a live directory follow the tip again from its next save on; whether it had been pinned."""
+    with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
+        record = read_record(live.scope.state, live.key)
+        if record is None or not record.pinned:
+            return False
+        write_record(live.scope.state, live.key, replace(record, pinned=""))
+        return True
+
+
+def write_out(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files into a folder of their own.
+
+    Args:
+        folder: made where it is missing; what is above it may be reached through links, it may be none.
+        files: path below it to content.
+
+    Raises:
+        UsageError: it is not empty, or no folder.
+        RepositoryError: it cannot be written.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{folder} is no folder", "Give a new folder.")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty", "Give an empty or a new folder: nothing is overwritten.")
+    try:
+        for path, data in sorted(files.items()):
+            reason = check_path(path)
+            if reason:
+                raise UsageError(f"{path!a} cannot be written out: {reason}")
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+    except OSError as error:
+        raise RepositoryError(
+            f"{folder} cannot be written: {error.strerror}", "Give another folder."
+        ) from error
+
+
+def _restore_all(repo: Repository, tip: Tip, old: str, changed: set[str]) -> Restored:
+    paths = {path for path in changed if kind(path) in ("memory", "index", "log")}
+    before = read_paths(repo, old, paths)
+    edits: dict[str, bytes | None] = {path: before.get(path) for path in paths}
+    forgotten: list[str] = []
+    for agent in {path.partition("/")[0] for path in paths}:
+        at = f"{agent}/{tombstone.FILE}"
+        stones = tombstone.parse(decode(read_paths(repo, tip.tree, {at}).get(at, b"")))
+        for path in sorted(path for path in edits if path.startswith(f"{agent}/")):
+            data = edits[path]
+            if data is None or kind(path) != "memory":
+                continue
+            claims = parse(path, data).parsed.claims
+            if claims and all(tombstone.matches(stones, claim.key) for claim in claims):
+                forgotten.append(path)
+    for path in forgotten:
+        del edits[path]
+        at = f"{path.partition('/')[0]}/{index.INDEX}"
+        listed = edits.get(at)
+        if listed is not None:
+            edits[at] = encode(index.without_entry(decode(listed), path.partition("/")[2]))
+    return Restored(edits, tuple(forgotten))
+
+
+def _index_lines(agent: str, edits: dict[str, bytes | None]) -> dict[str, str]:
+    lines = {}
+    for path, data in edits.items():
+        file = path.removeprefix(f"{agent}/")
+        if data is not None and "/" not in file:
+            memory = parse(file, data)
+            lines[file] = index.entry(memory.name, file, memory.description)
+    return lines
+
+
+def _keys(edits: dict[str, bytes | None]) -> list[str]:
+    return [
+        claim.key for path, data in edits.items() if data is not None for claim in parse(path, data).claims
+    ]
+
+
+def _put(edits: dict[str, bytes | None], path: str, old: str, new: str) -> None:
+    if new != old:
+        edits[path] = encode(new) if new else None
+
+
+def _in_force(repo: Repository, tip: str) -> Iterator[Commit]:
+    """Commits that are no undo and not undone, newest first; an undo that was undone itself is void."""
+    undone: set[str] = set()
+    for candidate in repo.history(tip):
+        if candidate.oid in undone or is_root(candidate):
+            continue
+        target = parse_trailers(candidate.message).undoes
+        if target:
+            undone.add(target)
+        else:
+            yield candidate
+
+
+def _with_equal_stones(sides: Sequence[Mapping[str, bytes]]) -> list[dict[str, bytes]]:
+    """Base, tip and past with the merged tombstones in all: one that goes must bury nothing any more."""
+    paths = {path for side in sides for path in side if kind(path) == "tombstones"}
+    stones = {
+        path: encode(tombstone.merge(*(decode(side.get(path, b"")) for side in sides))) for path in paths
+    }
+    kept = {path: data for path, data in stones.items() if data}
+    return [{path: data for path, data in side.items() if path not in paths} | kept for side in sides]
+
+
+def _is_sync(candidate: Commit) -> bool:
+    """A merge of two clones' histories, whose first parent is nobody's in particular."""
+    return len(candidate.parents) > 1 and parse_trailers(candidate.message).writer == "sync"

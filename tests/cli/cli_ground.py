@@ -1,0 +1,122 @@
+"""A repository with memory, and the command line run in this process against it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitmem.entry import main
+from gitmem.integrations.edges import Edges, real_edges, workspace_at
+from gitmem.memory.trailers import Provenance
+from gitmem.store.commits import Write, commit
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Workspace, store_project_id
+
+START = 1_800_000_000
+HOUR = 3600
+DAY = 86_400
+
+
+def memory(name: str, body: str = "", description: str = "", type: str = "project") -> str:
+    """A memory file."""
+    about = description or f"About {name}"
+    text = body or f"The {name} fact."
+    return f"---\nname: {name}\ndescription: {about}\ntype: {type}\n---\n\n{text}\n"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command gave back."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Ground:
+    """The repository, a clock that the commands see, and the commands."""
+
+    def __init__(self, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+        self.repo, self.patch, self.capture = repo, patch, capture
+        patch.chdir(repo)
+        self.now = START
+        self.tick(0)
+        workspace = store_project_id(workspace_at(self.edges))
+        assert workspace.private.git_dir.is_dir()
+        workspace.state.mkdir()
+
+    @property
+    def edges(self) -> Edges:
+        return real_edges(self.repo)
+
+    @property
+    def workspace(self) -> Workspace:
+        return workspace_at(self.edges)
+
+    def tick(self, seconds: int = HOUR) -> int:
+        self.now += seconds
+        self.patch.setenv("GITMEM_NOW", str(self.now))
+        return self.now
+
+    def run(self, *words: object, code: int = 0) -> Ran:
+        """Runs `gitmem WORDS`, an hour after what was before; fails on another exit code."""
+        self.tick()
+        self.capture.readouterr()
+        self.patch.setattr(sys, "argv", ["gitmem", *map(str, words)])
+        got = main()
+        seen = self.capture.readouterr()
+        assert got == code, f"exit {got}: {seen.out}{seen.err}"
+        return Ran(got, seen.out, seen.err)
+
+    def folder(self, scope: str = "project", agent: str = "reviewer") -> Path:
+        name = {"project": "agent-memory", "local": "agent-memory-local"}[scope]
+        path = self.repo / ".claude" / name / agent
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def learn(
+        self,
+        files: Mapping[str, str | None],
+        scope: str = "project",
+        subject: str = "Learn",
+        told: Provenance | None = None,
+        who: str = "Ann",
+    ) -> str:
+        """Commits files (path from the root of the tree) to a memory ref, as a sync or extraction would."""
+        self.tick()
+        where = self.workspace.scope(scope)
+        edits = {path: text.encode() if text is not None else None for path, text in files.items()}
+        author = Signature(who, f"{who.lower()}@example.com", self.now)
+        write = Write(edits, subject, told or Provenance(op="add", writer="agent"))
+        made = commit(where.repo, where.ref, lambda _: write, author)
+        assert made is not None
+        return made.commit
+
+    def tree(self, scope: str = "project") -> dict[str, str]:
+        where = self.workspace.scope(scope)
+        tip = where.repo.ref(where.ref)
+        assert tip is not None
+        return {p: d.decode() for p, d in read_files(where.repo, where.repo.commit(tip).tree).items()}
+
+    def tip(self, scope: str = "project") -> str:
+        where = self.workspace.scope(scope)
+        return where.repo.ref(where.ref) or ""
+
+
+@pytest.fixture
+def ground(repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ground:
+    """A repository in which gitmem is set up and nothing is stored."""
+    assert os.environ["HOME"]
+    return Ground(repo, monkeypatch, capsys)

@@ -1,0 +1,92 @@
+"""Ground for dreams: a repository with memory, a clock that is told, and planted duplicates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem.integrations.edges import Edges, workspace_at
+from gitmem.memory.trailers import Op, Provenance, Writer
+from gitmem.store.commits import Write, commit
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Scope, Workspace, store_project_id
+
+NOW = 1_795_000_000
+DAY = 86_400
+ANN = Signature("Ann", "ann@example.com", NOW - 2 * DAY)
+
+
+def memory(body: str, description: str, name: str = "note", type: str = "project") -> str:
+    return f"---\nname: {name}\ndescription: {description}\nmetadata:\n  type: {type}\n---\n\n{body}\n"
+
+
+def notes(**given: tuple[str, str]) -> dict[str, str]:
+    """Memories of `main`: name (`_` for `-`) to description and body, with the index that lists them."""
+    named = {key.replace("_", "-"): value for key, value in given.items()}
+    found = {f"main/{name}.md": memory(body, hook, name) for name, (hook, body) in named.items()}
+    lines = [f"- [{name}]({name}.md) — {hook}\n" for name, (hook, _) in sorted(named.items())]
+    return found | {"main/MEMORY.md": "".join(lines)}
+
+
+TWICE = notes(
+    no_mocks=("Integration tests use the real database", "Never mock the database in integration tests."),
+    real_database=(
+        "Never mock the database",
+        "Never mock the database in integration tests.\n\n**Why:** a mock hid a broken migration.",
+    ),
+    deploys=("How deploys go", "Deploy from the release branch with `make ship`."),
+)
+
+
+@dataclass
+class Ground:
+    """One code repository with gitmem set up."""
+
+    repo: Path
+    now: float = float(NOW)
+
+    @property
+    def edges(self) -> Edges:
+        return Edges(dict(os.environ), self.repo, self.now)
+
+    @property
+    def workspace(self) -> Workspace:
+        return workspace_at(self.edges)
+
+    def scope(self, name: str = "project") -> Scope:
+        return self.workspace.scope(name)
+
+    def put(
+        self,
+        files: Mapping[str, str | None],
+        scope: str = "project",
+        op: Op = "add",
+        writer: Writer = "human",
+        time: int = ANN.time,
+    ) -> str:
+        """Commits these files; None deletes one."""
+        edits = {path: None if text is None else text.encode() for path, text in files.items()}
+        who = Signature(ANN.name, ANN.email, time)
+        place = self.scope(scope)
+        write = Write(edits, "Learn", Provenance(op=op, writer=writer))
+        done = commit(place.repo, place.ref, lambda _: write, who)
+        assert done is not None
+        return done.commit
+
+    def tree(self, scope: str = "project") -> dict[str, str]:
+        place = self.scope(scope)
+        tip = place.repo.ref(place.ref)
+        assert tip is not None
+        found = read_files(place.repo, place.repo.commit(tip).tree)
+        return {path: data.decode() for path, data in found.items()}
+
+
+def make_ground(repo: Path) -> Ground:
+    ground = Ground(repo)
+    workspace = store_project_id(ground.workspace)
+    workspace.state.mkdir(exist_ok=True)
+    assert workspace.private.git_dir.is_dir()
+    return ground

@@ -1,0 +1,360 @@
+"""Dreams: what is proved is proposed as commits that account for every claim; nothing else is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from dream_ground import DAY, NOW, TWICE, Ground, make_ground, memory, notes
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.dream.branch import open_dreams
+from gitmem.dream.lock import last_dream
+from gitmem.dream.run import applied, check
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
+from gitmem.engines.offline import OfflineEngine
+from gitmem.errors import CheckFailed
+from gitmem.integrations.dreaming import DreamOutcome, dream
+from gitmem.memory.account import account, references
+from gitmem.memory.trailers import Fate, parse
+from gitmem.store.git import config_set
+from gitmem.store.trees import read_files
+
+
+@pytest.fixture
+def ground(repo: Path) -> Ground:
+    return make_ground(repo)
+
+
+def night(ground: Ground, scope: str = "project", **given: object) -> DreamOutcome:
+    return dream(ground.workspace, ground.edges, scope=scope, force=True, **given)  # type: ignore[arg-type]
+
+
+def consolidated(
+    files: dict[str, str], said: datetime | None = None
+) -> tuple[Consolidation, dict[str, str]]:
+    """What the offline engine makes of a tree, checked, and the tree afterwards."""
+    tree = {path: text.encode() for path, text in files.items()}
+    times = dict.fromkeys(references(tree), said) if said else {}
+    made = OfflineEngine().consolidate(ConsolidateInput(tree, times))
+    check(tree, made.changes)
+    after = tree
+    for change in made.changes:
+        after = applied(after, change.edits)
+    return made, {path: data.decode() for path, data in after.items()}
+
+
+def test_a_memory_that_another_holds_is_merged_with_an_account() -> None:
+    made, after = consolidated(TWICE)
+    (change,) = made.changes
+    assert change.subject == "Merge no-mocks into real-database"
+    assert "main/no-mocks.md" not in after and "main/deploys.md" in after
+    assert "Integration tests use the real database" in after["main/real-database.md"]
+    assert {fate.kind for fate in change.fates} == {"merged", "kept"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Run the linter before committing.", "Run the linter before committing."),
+        ("Run the linter before committing.", "Always run the linter before you commit."),
+        ("Use the real database in integration tests.", "Integration tests use the real database."),
+        ("Don't push on a Friday evening.", "Never push on Friday evening!"),
+        ("Retry failed uploads three times.", "Retry failed uploads 3 times."),
+        (
+            "Run the linter before committing.",
+            "Run the linter before committing. It takes 4 seconds and finds most slips.",
+        ),
+        (
+            "Run the linter before committing.",
+            "- Run the linter before committing.\n- Ask Ann about releases.",
+        ),
+    ],
+)
+def test_equal_contained_and_near_duplicates_are_merged(one: str, other: str) -> None:
+    made, after = consolidated(notes(aa=("Same subject", one), bb=("Same subject", other)))
+    assert [change.kind for change in made.changes] == ["merge"]
+    assert len([path for path in after if not path.endswith("MEMORY.md")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Python 3.11 is the minimum version.", "Python 3.12 is the minimum version."),
+        ("Always run migrations before the deploy.", "Never run migrations before the deploy."),
+        ("Ann reviews all migrations first.", "Ben reviews all migrations first."),
+        ("Retry failed uploads three times.", "Retry failed uploads four times."),
+        ("Use pnpm, never npm, in this repository.", "Use npm, never pnpm, in this repository."),
+        ("Prefer pytest over unittest in new code.", "Prefer unittest over pytest in new code."),
+        ("Deploy before the standup meeting.", "Deploy after the standup meeting."),
+        ("The schema lives in db/schema.sql today.", "The schema lives in db/tables.sql today."),
+        ("Dashboards are at https://example.com/a now.", "Dashboards are at https://example.com/b now."),
+        ("Set `pool_size` before load tests.", "Set `pool_age` before load tests."),
+        ("Run migrations by hand.", "Run migrations by hand. Except on staging, where the job does it."),
+        ("Use tabs for indentation.", "Use tabs for indentation in Makefiles."),
+        ("The cache may be cleared safely.", "The cache may not be cleared safely."),
+        ("We use the blue cluster.", "We use the green cluster."),
+        ("The timeout is 30s for uploads.", "The timeout is 30ms for uploads."),
+        ("Turn on verbose logs in CI.", "Turn off verbose logs in CI."),
+    ],
+)
+def test_near_duplicates_that_differ_in_a_fact_are_never_merged(one: str, other: str) -> None:
+    made, _ = consolidated(notes(aa=("Same subject", one), bb=("Same subject", other)))
+    assert made.changes == ()
+
+
+def test_equal_words_about_two_things_are_no_duplicates() -> None:
+    """The subject of a short claim is often in the description alone."""
+    both = notes(
+        aa=("Billing service port", "Runs on port 8080 in production."),
+        bb=("Search service port", "Runs on port 8080 in production."),
+    )
+    made, _ = consolidated(both)
+    assert made.changes == () and any(note.startswith("alike:") for note in made.notes)
+
+
+def test_duplicates_of_two_agents_or_types_stay() -> None:
+    text = memory("Run the linter before committing.", "Lint first")
+    made, _ = consolidated(
+        {"main/a.md": text, "reviewer/a.md": text, "main/b.md": text.replace("project", "user")}
+    )
+    assert made.changes == ()
+
+
+def test_a_claim_that_explains_another_or_stands_under_a_lead_stays() -> None:
+    body = "On Monday:\n\n- run the full suite\n\nOn Friday:\n\n- run the full suite"
+    made, _ = consolidated(notes(aa=("When to test", body)))
+    assert made.changes == ()
+    why = "Use the real database.\n\n**Why:** it broke twice.\n\nUse the real cache.\n\n**Why:** it broke twice."
+    made, _ = consolidated(notes(aa=("Tests", why)))
+    assert made.changes == ()
+
+
+def test_a_claim_that_stands_twice_in_one_memory_is_said_once() -> None:
+    body = (
+        "Run the linter before committing.\n\nSomething else entirely.\n\nRun the linter before committing."
+    )
+    made, after = consolidated(notes(aa=("Linting", body)))
+    assert [change.kind for change in made.changes] == ["merge"]
+    assert after["main/aa.md"].count("linter") == 1 and "Something else" in after["main/aa.md"]
+
+
+def test_links_to_a_merged_memory_lead_to_the_one_that_stays() -> None:
+    more = TWICE | {"main/hints.md": memory("See [[no-mocks]] and `[[no-mocks]]`.", "Hints", "hints")}
+    made, after = consolidated(more)
+    assert "See [[real-database]] and `[[no-mocks]]`." in after["main/hints.md"]
+    assert any(fate.kind == "superseded" for fate in made.changes[0].fates)
+
+
+def test_relative_dates_are_annotated_against_the_day_they_were_said() -> None:
+    said = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    body = "The freeze began yesterday.\n\nIt ends some weeks from then.\n\nLast week was bad."
+    made, after = consolidated(notes(aa=("The freeze of tomorrow", body)), said)
+    assert "yesterday (2026-11-19)." in after["main/aa.md"]
+    assert "description: The freeze of tomorrow (2026-11-21)\n" in after["main/aa.md"]
+    assert [change.kind for change in made.changes] == ["date", "date"]
+    assert any("Last week" in note and "unclear" in note for note in made.notes)
+
+
+def test_a_date_of_unknown_time_is_left_to_a_person() -> None:
+    made, _ = consolidated(notes(aa=("The freeze", "The freeze began yesterday.")))
+    assert made.changes == () and "nobody knows when" in made.notes[0]
+
+
+def test_dangling_links_are_repaired_where_one_name_comes_near_or_listed() -> None:
+    body = "See [[release-proces]], [[releases-process]], [[upload-2024]] and [[nothing-like-it]]."
+    made, after = consolidated(
+        notes(aa=("Links", body), release_process=("Releases", "x"), upload_2025=("Uploads", "y"))
+    )
+    assert "[[release-process]], [[release-process]], [[upload-2024]]" in after["main/aa.md"]
+    assert {change.kind for change in made.changes} == {"link"}
+    assert [n for n in made.notes if "upload-2024" in n] and [n for n in made.notes if "nothing-like" in n]
+
+
+def test_limits_and_index_lines_are_listed() -> None:
+    files = notes(big=("Big", "x" * 103_000)) | {"main/MEMORY.md": "- [gone](gone.md)\n" + "- line\n" * 300}
+    made, after = consolidated(files)
+    assert made.changes == () and after == files
+    kinds = [note.partition(":")[0] for note in made.notes]
+    assert kinds.count("limit") == 2 and kinds.count("index") == 2
+
+
+def test_a_dream_is_a_branch_with_one_commit_a_change_and_memory_stays(ground: Ground) -> None:
+    ground.put(TWICE)
+    ground.put({"main/hint.md": memory("It broke yesterday.", "A hint", "hint")})
+    before = ground.tree()
+    outcome = night(ground)
+    assert ground.tree() == before
+    repo = ground.scope().repo
+    tip = repo.ref(f"refs/gitmem/dream/{outcome.id}")
+    assert tip is not None
+    (waiting,) = open_dreams(ground.workspace)
+    assert [change.n for change in waiting.changes] == [1, 2]
+    summary = repo.commit(tip)
+    assert summary.tree == repo.commit(waiting.changes[-1].commit).tree
+    assert "1 x merge" in waiting.summary and "1 x date" in waiting.summary
+    for change in waiting.changes:
+        commit = repo.commit(change.commit)
+        provenance = parse(commit.message)
+        assert (provenance.op, provenance.writer, provenance.engine) == ("dream", "dream", "offline")
+        trees = [read_files(repo, repo.commit(oid).tree) for oid in (commit.parents[0], change.commit)]
+        assert account(*trees, change.fates).unaccounted == ()
+        assert all(story.before and story.after for story in change.claims)
+        assert not any(path.endswith("MEMORY.md") for path in change.files)
+
+
+def test_what_was_adopted_was_said_nobody_knows_when(ground: Ground) -> None:
+    ground.put({"main/hint.md": memory("It broke yesterday.", "A hint", "hint")}, op="adopt")
+    assert night(ground).id == ""
+    # A later edit of another claim makes this one no younger.
+    ground.put({"main/hint.md": memory("It broke yesterday.\n\nAnd more.", "A hint", "hint")})
+    assert night(ground).id == ""
+    ground.put({"main/hint.md": memory("It broke yesterday.\n\nIt was mended today.", "A hint", "hint")})
+    (change,) = night(ground).plan.changes  # type: ignore[union-attr]
+    assert (
+        b"today (2026-11-" in change.edits["main/hint.md"] and b"yesterday." in change.edits["main/hint.md"]
+    )  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("scope", "share", "where"),
+    [
+        ("project", "off", "refs/gitmem/dream/"),
+        ("project", "review", "refs/heads/gitmem/dream/"),
+        ("local", "off", "refs/heads/dream/"),
+        ("user", "off", "refs/heads/dream/"),
+    ],
+)
+def test_each_scope_dreams_in_its_own_place(ground: Ground, scope: str, share: str, where: str) -> None:
+    workspace = ground.workspace
+    config_set(workspace.git, None, "gitmem.share", share, git_dir=workspace.layout.common_dir)
+    ground.put(TWICE, scope)
+    outcome = night(ground, scope)
+    (waiting,) = open_dreams(ground.workspace)
+    assert (waiting.scope.name, waiting.ref) == (scope, where + outcome.id)
+    code = ground.workspace.code.refs("refs/")
+    assert (scope == "project") == any(outcome.id in ref for ref in code)
+
+
+def test_nothing_to_propose_makes_no_branch_and_moves_the_time(ground: Ground) -> None:
+    ground.put(notes(a=("One", "One fact alone.")))
+    outcome = night(ground)
+    assert outcome.plan is not None and outcome.id == "" and open_dreams(ground.workspace) == ()
+    assert last_dream(ground.scope()) == ground.now
+
+
+def test_a_dry_run_writes_nothing(ground: Ground) -> None:
+    ground.put(TWICE)
+    outcome = night(ground, dry_run=True)
+    assert outcome.plan is not None and len(outcome.plan.changes) == 1
+    assert open_dreams(ground.workspace) == () and last_dream(ground.scope()) == 0
+
+
+def test_live_directories_are_saved_before_a_dream(ground: Ground) -> None:
+    folder = ground.repo / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True)
+    for name in ("aa", "bb"):
+        (folder / f"{name}.md").write_text(memory("Run the linter before committing.", "Lint", name))
+    assert night(ground).id
+
+
+@dataclass
+class Scripted:
+    """An engine that proposes what it is told to."""
+
+    make: Callable[[ConsolidateInput], Consolidation]
+    name: str = "scripted"
+
+    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+        return self.make(given)
+
+
+def _silent(given: ConsolidateInput) -> Consolidation:
+    return Consolidation((DreamChange("prune", {"main/deploys.md": None}, (), "old", "Delete deploys"),))
+
+
+def _false_merge(given: ConsolidateInput) -> Consolidation:
+    here = references({"main/deploys.md": given.files["main/deploys.md"]})
+    target = next(name for name in references(given.files) if "real-database" in name)
+    fates = tuple(Fate("merged", name, target, "the same") for name in here)
+    return Consolidation((DreamChange("merge", {"main/deploys.md": None}, fates, "same", "Merge"),))
+
+
+def _outside(given: ConsolidateInput) -> Consolidation:
+    return Consolidation((DreamChange("index", {"main/MEMORY.md": b""}, (), "empty", "Empty the index"),))
+
+
+def _dies(given: ConsolidateInput) -> Consolidation:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("make", [_silent, _false_merge, _outside, _dies])
+def test_an_engine_that_misbehaves_leaves_no_branch_and_no_trace(
+    ground: Ground, make: Callable[[ConsolidateInput], Consolidation]
+) -> None:
+    ground.put(TWICE)
+    ground.put({"main/x.md": memory("One.", "One", "x")})
+    night(ground, scope="user")
+    refs = ground.workspace.code.refs("refs/gitmem/")
+    with pytest.raises((CheckFailed, KeyboardInterrupt)):
+        night(ground, engine=Scripted(make))
+    assert ground.workspace.code.refs("refs/gitmem/") == refs
+    assert last_dream(ground.scope()) == 0
+
+
+def test_a_failed_dream_puts_the_time_of_the_last_one_back(ground: Ground) -> None:
+    ground.put(notes(deploys=("One", "One fact alone.")))
+    night(ground)
+    ground.now += 3 * DAY
+    with pytest.raises(CheckFailed):
+        night(ground, engine=Scripted(_silent))
+    assert last_dream(ground.scope()) == NOW
+
+
+CLAIMS = st.sampled_from(
+    [
+        "Run the linter before committing.",
+        "Always run the linter before you commit.",
+        "Never push on a Friday evening.",
+        "Push on a Friday evening.",
+        "Python 3.11 is the minimum version.",
+        "Python 3.12 is the minimum version.",
+        "**Why:** it broke twice.",
+        "**How to apply:** in every test.",
+        "- Ann reviews all migrations",
+        "- Ben reviews all migrations",
+        "The freeze began yesterday, see [[aa]].",
+        "See [[bbs]] and [[dd]].",
+        "# A heading",
+        "In CI:",
+        "```sh\nmake  test\n```",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "Use tabs\nfor indentation.",
+    ]
+)
+MEMORIES = st.builds(
+    lambda claims, hook, type: (hook, "\n\n".join(claims), type),
+    st.lists(CLAIMS, max_size=5),
+    st.sampled_from(["Linting rules", "What Ann said yesterday", "Rules, see [[aa]]", "- odd", "x: y"]),
+    st.sampled_from(["project", "feedback"]),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["aa", "bb", "cc", "dd"]), MEMORIES, max_size=4))
+def test_every_claim_of_any_corpus_survives_or_is_in_the_account(
+    found: dict[str, tuple[str, str, str]],
+) -> None:
+    files = {f"main/{name}.md": memory(b, hook, name, t) for name, (hook, b, t) in found.items()}
+    made, after = consolidated(files, datetime(2026, 11, 20, tzinfo=UTC))
+    before, now = ({p: t.encode() for p, t in tree.items()} for tree in (files, after))
+    fates = [fate for change in made.changes for fate in change.fates]
+    result = account(before, now, fates)
+    assert result.unaccounted == ()
+    assert not any(fate.kind == "dropped" for fate in fates)
+    # A second night finds nothing left to do.
+    again, _ = consolidated(after, datetime(2026, 11, 20, tzinfo=UTC))
+    assert again.changes == ()

@@ -1,0 +1,627 @@
+"""Commit → worker → memory: what a session teaches is stored once, in order, with its provenance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from transcripts import Transcript
+from typer.testing import CliRunner
+
+from gitmem.engines.engine import ExtractInput
+from gitmem.engines.offline import OfflineEngine
+from gitmem.extract.carry import carry
+from gitmem.extract.changeset import from_json
+from gitmem.extract.known import Known
+from gitmem.extract.plan import Rules, plan_extraction
+from gitmem.extract.plan import home as home_scope
+from gitmem.extract.turns import to_look_at, writes_memory
+from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
+from gitmem.integrations.extraction import Outcome, extract_sessions, foresee, store_change
+from gitmem.memory import tombstone
+from gitmem.memory.change import Change, Origin
+from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.sessions.claude_code import read_session
+from gitmem.sessions.discover import slug
+from gitmem.sessions.session import ToolCall
+from gitmem.store.commits import Write, commit
+from gitmem.store.live import save
+from gitmem.store.live_plan import Request
+from gitmem.store.parked import parked
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Workspace, store_project_id
+
+FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
+ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
+ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
+RULE = "From now on never mock the database in tests, because mocks hid a broken migration."
+KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
+    monkeypatch.setenv("GITMEM_NOW", "1795000000")
+    return real_edges(repo)
+
+
+@pytest.fixture
+def workspace(edges: Edges, home: Path) -> Workspace:
+    made = store_project_id(workspace_at(edges))
+    made.state.mkdir()
+    assert made.private.git_dir.is_dir()
+    (home / ".claude").mkdir()
+    return initialised_at(edges)
+
+
+def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:
+    """A session of this repository in the client's folder; an agent's reply after each prompt."""
+    id = f"{number:08d}-0000-4000-8000-000000000000"
+    made = Transcript(id, str(repo))
+    for text in said:
+        made.user(text)
+        made.agent("Done.")
+    folder = home / ".claude/projects" / slug(repo)
+    folder.mkdir(parents=True, exist_ok=True)
+    # The builder numbers messages alike in each session.
+    made.lines = [line.replace("-0000-4000-8000-", f"-0000-4000-800{number}-") for line in made.lines]
+    made.session = id
+    return made.write(folder / f"{id}.jsonl")
+
+
+def extract(workspace: Workspace, edges: Edges, *paths: Path, **more: object) -> tuple[Outcome, ...]:
+    return extract_sessions(workspace, edges, OfflineEngine(), paths, **more)
+
+
+def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
+    found = workspace.scope(scope)
+    tip = found.repo.ref(found.ref)
+    if tip is None:
+        return {}
+    return {
+        path: data.decode() for path, data in read_files(found.repo, found.repo.commit(tip).tree).items()
+    }
+
+
+def refs(workspace: Workspace) -> dict[str, str]:
+    return {**workspace.private.refs("refs/heads/"), **workspace.code.refs("refs/gitmem/")}
+
+
+def history(workspace: Workspace, scope: str = "local") -> list[str]:
+    found = workspace.scope(scope)
+    tip = found.repo.ref(found.ref)
+    return [made.message for made in found.repo.history(tip)][:-1] if tip else []
+
+
+def put(workspace: Workspace, path: str, text: str, scope: str = "local") -> None:
+    found = workspace.scope(scope)
+    write = Write({path: text.encode()}, "Put it there", provenance=parse_trailers(""))
+    commit(found.repo, found.ref, lambda tip: write, ANN)
+
+
+def change(body: str, **more: object) -> Change:
+    made = Change(
+        op="add",
+        name="the-name",
+        description="The description of it",
+        type="feedback",
+        body=body,
+        reason="said",
+        confidence=1.0,
+        asked=True,
+        origin=Origin("s", "u1", "u1"),
+    )
+    return replace(made, **more)
+
+
+class Scripted:
+    """An engine that proposes what the test says, whatever was said."""
+
+    name = "scripted"
+
+    def __init__(self, *changes: Change) -> None:
+        self.changes = changes
+        self.asked = 0
+
+    def extract(self, given: ExtractInput) -> tuple[Change, ...]:
+        self.asked += 1
+        return self.changes
+
+    def select(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
+        return ()
+
+
+def test_what_was_asked_is_stored_and_the_rest_waits(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, git: Git
+) -> None:
+    [outcome] = extract(workspace, edges, session(home, repo, ASKED, RULE))
+    [message] = history(workspace)
+    told = parse_trailers(message)
+    assert message.startswith("We deploy from the release branch only")
+    assert (told.op, told.writer, told.engine) == ("add", "extract", "offline")
+    assert told.session == "00000001-0000-4000-8001-000000000000"
+    assert told.messages == ("00000000-0000-4000-8001-000000000000",) * 2
+    assert told.job.endswith(".1") and told.code_commit == git("-C", repo, "rev-parse", "HEAD")
+    [waiting] = parked(workspace)
+    assert "never mock the database" in waiting.change.body
+    assert (waiting.scope, waiting.change.type) == ("local", "feedback")
+    assert [one.id for one in outcome.parked] == [waiting.id]
+
+
+def test_the_agents_folder_shows_what_was_stored_with_its_index_line(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    extract(workspace, edges, session(home, repo, ASKED))
+    folder = home / ".claude/projects" / slug(repo) / "memory"
+    [memory] = [path for path in folder.iterdir() if path.name != "MEMORY.md"]
+    text = memory.read_text()
+    assert "We deploy from the release branch only." in text and "**Why:**" in text
+    assert f"]({memory.name})" in (folder / "MEMORY.md").read_text()
+    assert tree(workspace)[f"main/{memory.name}"] == text
+
+
+def test_no_folder_is_made_for_a_client_that_is_not_there(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, tmp_path: Path
+) -> None:
+    path = session(home, repo, ASKED).rename(tmp_path / "one.jsonl")
+    for folder in sorted((home / ".claude").rglob("*"), reverse=True):
+        folder.rmdir()
+    (home / ".claude").rmdir()
+    extract(workspace, edges, path)
+    assert history(workspace) and not (home / ".claude").exists()
+
+
+def test_running_twice_adds_nothing(workspace: Workspace, edges: Edges, home: Path, repo: Path) -> None:
+    path = session(home, repo, ASKED, RULE)
+    extract(workspace, edges, path)
+    before = refs(workspace)
+    assert extract(workspace, edges, path) == ()
+    assert refs(workspace) == before
+
+
+def test_losing_every_cursor_adds_nothing(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    """Cursors can be deleted at no loss: what is known is recognised by its claims."""
+    path = session(home, repo, ASKED, RULE)
+    extract(workspace, edges, path)
+    before = refs(workspace)
+    for file in (workspace.state / "cursors").iterdir():
+        file.unlink()
+    [outcome] = extract(workspace, edges, path)
+    assert len(outcome.plan.known) == 2
+    assert refs(workspace) == before
+
+
+def test_only_what_was_said_since_is_looked_at(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    path = session(home, repo, ASKED)
+    extract(workspace, edges, path)
+    session(home, repo, ASKED, "Remember that the staging bugs are tracked in Linear project OPS.")
+    [outcome] = extract(workspace, edges, path)
+    assert [m.text[:20] for m in outcome.plan.given.messages if m.role == "person"] == [
+        "Remember that the st"
+    ]
+    assert len(history(workspace)) == 2
+
+
+@pytest.mark.parametrize("order", [("resumed", "forked"), ("forked", "resumed")])
+def test_messages_that_a_fork_repeats_count_once(
+    workspace: Workspace, edges: Edges, order: tuple[str, str]
+) -> None:
+    outcomes = extract(workspace, edges, *(FIXTURES / f"{name}.jsonl" for name in order))
+    looked = [uuid for outcome in outcomes for uuid in outcome.plan.handled]
+    assert len(looked) == len(set(looked))
+    bodies = [one.change.body for one in parked(workspace)]
+    assert len(bodies) == len(set(bodies)) >= 1
+
+
+def test_the_recorded_session_reads_sensibly(workspace: Workspace, edges: Edges) -> None:
+    [outcome] = extract(workspace, edges, FIXTURES / "plain.jsonl")
+    assert [placed.change.description for placed in outcome.plan.stored] == [
+        "We deploy from the release branch only"
+    ]
+    waiting = {one.change.type: one.change.body for one in parked(workspace)}
+    assert "never mock the database" in waiting["feedback"]
+    assert "Linear project OPS" in waiting["reference"]
+    assert "yesterday (2026-11-19)" in waiting["project"]
+    before = refs(workspace)
+    assert extract(workspace, edges, FIXTURES / "plain.jsonl") == () and refs(workspace) == before
+
+
+def test_a_turn_in_which_the_agent_wrote_memory_is_left_to_it(workspace: Workspace, edges: Edges) -> None:
+    path = FIXTURES / "memory.jsonl"
+    [outcome] = extract(workspace, edges, path)
+    assert outcome.plan.covered and not outcome.plan.stored and not outcome.parked
+    assert extract(workspace, edges, path) == ()
+
+
+def test_a_prompt_after_the_agents_own_write_is_looked_at(tmp_path: Path) -> None:
+    made = Transcript(cwd="/home/dev/app")
+    made.user("Remember that we ship on Fridays.")
+    made.call(
+        "t1", "Write", file_path="/home/dev/.claude/projects/-home-dev-app/memory/ship.md", content="x"
+    )
+    made.result("t1", "ok")
+    made.queue("enqueue", "Never push on Fridays.")
+    made.agent("Noted.")
+    made.user("Now fix it.")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    looked = to_look_at(read.messages, frozenset(), [], read.cwd)
+    said = [m.text for m in looked.messages if m.role == "person"]
+    assert said == ["Never push on Fridays.", "Now fix it."]
+    assert len(looked.handled) == 3 and len(looked.covered) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "input", "written"),
+    [
+        ("Edit", {"file_path": "/w/.claude/agent-memory/reviewer/x.md"}, True),
+        ("Write", {"file_path": ".claude/agent-memory-local/reviewer/x.md"}, True),
+        ("Write", {"file_path": "/elsewhere/kept/x.md"}, True),
+        ("Write", {"file_path": "/elsewhere/kept/../x.md"}, False),
+        ("NotebookEdit", {"notebook_path": "/w/.claude/agent-memory/reviewer/x.md"}, True),
+        ("Edit", {"file_path": "/w/src/memory.md"}, False),
+        ("Edit", {"file_path": 7}, False),
+        ("Read", {"file_path": "/w/.claude/agent-memory/reviewer/x.md"}, False),
+        ("Bash", {"command": "echo hi >> /elsewhere/kept/x.md"}, True),
+        ("Bash", {"command": "cat /elsewhere/kept/x.md"}, False),
+        ("Bash", {"command": "echo hi > notes.md"}, False),
+    ],
+)
+def test_which_tool_calls_write_memory(name: str, input: dict[str, object], written: bool) -> None:
+    assert writes_memory(ToolCall("1", name, input), [Path("/elsewhere/kept")], "/w") is written
+    assert not writes_memory(ToolCall("1", name, input, "no", True), [Path("/elsewhere/kept")], "/w")
+
+
+def test_a_secret_is_stored_nowhere(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, git: Git
+) -> None:
+    path = session(home, repo, f"Remember that the deploy token is {KEY} for staging.", ASKED)
+    [outcome] = extract(workspace, edges, path)
+    assert [refused.kind for refused in outcome.plan.refused] in ([], ["secret"])
+    assert KEY not in str(outcome.plan.refused) and len(history(workspace)) == 1
+    private = workspace.private.git_dir
+    names = git(f"--git-dir={private}", "cat-file", "--batch-all-objects", "--batch-check=%(objectname)")
+    for name in names.split():
+        assert KEY not in git(f"--git-dir={private}", "cat-file", "-p", name)
+    for file in (file for file in workspace.state.rglob("*") if file.is_file()):
+        assert KEY not in file.read_text()
+
+
+def test_a_proposal_with_a_secret_is_refused_and_told_without_it(tmp_path: Path) -> None:
+    made = Transcript()
+    made.user("anything")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    engine = Scripted(change("Deploys run nightly.", reason=f"said: {KEY}"), change(f"The token is {KEY}."))
+    plan = plan_extraction(read, frozenset(), Known(), engine, Rules())
+    assert not plan.stored and not plan.suggested
+    assert [refused.kind for refused in plan.refused] == ["secret", "secret"]
+    assert KEY not in str(plan.refused)
+
+
+@pytest.mark.parametrize("kind", ["forgot", "rejected"])
+@pytest.mark.parametrize("scope", ["local", "user"])
+def test_what_was_forgotten_or_rejected_does_not_come_back(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, kind: str, scope: str
+) -> None:
+    path = session(home, repo, ASKED)
+    key = foresee(workspace, edges, OfflineEngine(), [path])[0].plan.stored[0].change.body.split("\n")[0]
+    stone = tombstone.bury(key, "0" * 16, "2026-11-20", kind)
+    put(workspace, "main/.tombstones", tombstone.with_stones("", [stone]), scope)
+    before = refs(workspace)
+    [outcome] = extract(workspace, edges, path)
+    assert [refused.kind for refused in outcome.plan.refused] == ["tombstone"]
+    assert refs(workspace) == before
+
+
+def test_a_tombstone_that_comes_between_plan_and_commit_counts(workspace: Workspace) -> None:
+    from gitmem.extract.plan import Placed
+
+    stone = tombstone.bury("A fact.", "0" * 16, "2026-11-20", "forgot")
+    put(workspace, "main/.tombstones", tombstone.with_stones("", [stone]))
+    placed, scope = Placed("local", change("A fact.")), workspace.scope("local")
+    assert store_change(scope, placed, ANN, parse_trailers("")) is None
+    assert store_change(scope, placed, ANN, parse_trailers(""), lift=True) is not None
+    assert "main/.tombstones" not in tree(workspace)
+
+
+@pytest.mark.parametrize(
+    ("type", "sharing", "scope"),
+    [
+        ("user", "off", "local"),
+        ("feedback", "off", "local"),
+        ("project", "off", "local"),
+        ("reference", "off", "local"),
+        ("user", "review", "user"),
+        ("feedback", "review", "local"),
+        ("project", "review", "project"),
+        ("reference", "direct", "project"),
+    ],
+)
+def test_the_scope_of_a_new_memory(type: str, sharing: str, scope: str) -> None:
+    assert home_scope(type, sharing) == scope
+
+
+@pytest.mark.parametrize(("mode", "stored", "waiting"), [("auto", 2, 0), ("suggest", 1, 1), ("off", 0, 0)])
+def test_the_setting_says_what_is_stored(
+    workspace: Workspace,
+    edges: Edges,
+    home: Path,
+    repo: Path,
+    git: Git,
+    mode: str,
+    stored: int,
+    waiting: int,
+) -> None:
+    git("-C", repo, "config", "gitmem.extract", mode)
+    extract(initialised_at(edges), edges, session(home, repo, ASKED, RULE))
+    assert (len(history(workspace)), len(parked(workspace))) == (stored, waiting)
+
+
+def test_what_is_asked_for_later_no_longer_waits(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    said = change("We ship on Fridays.", asked=False)
+    extract_sessions(workspace, edges, Scripted(said), [session(home, repo, "One.", number=1)])
+    assert len(parked(workspace)) == 1
+    asked = replace(said, asked=True)
+    extract_sessions(workspace, edges, Scripted(asked), [session(home, repo, "Two.", number=2)])
+    assert parked(workspace) == () and "main/the-name.md" in tree(workspace)
+
+
+def test_an_update_joins_new_claims_and_keeps_the_rest() -> None:
+    text = b"---\r\nname: ports\r\ndescription: Which ports\r\n---\r\n\r\nAPI is 80.\r\n\r\n- a\r\n- b\r\n"
+    files = {"ports.md": text, "MEMORY.md": b"- [ports](ports.md)\n"}
+    joined = carry(
+        change("API is 80.\n\nDatabase is 90.", op="update", file="ports.md"), files.keys(), files.get
+    )
+    assert joined is not None and joined.op == "update"
+    assert joined.edits == {"ports.md": text + b"\r\nDatabase is 90.\r\n"}
+    assert carry(change("API is 80.", op="update", file="ports.md"), files.keys(), files.get) is None
+
+
+def test_an_update_that_an_open_fence_would_swallow_is_a_memory_of_its_own() -> None:
+    files = {"ports.md": b"---\nname: ports\n---\n\n```\ncode"}
+    made = carry(change("Database is 90.", op="update", file="ports.md"), files.keys(), files.get)
+    assert made is not None and (made.op, made.file) == ("add", "the-name.md")
+    assert "ports.md" not in made.edits
+
+
+def test_an_update_brings_an_archived_memory_back() -> None:
+    files = {"archive/ab/ports.md": b"---\nname: ports\n---\n\nAPI is 80.\n"}
+    made = carry(change("And 90.", op="update", file="archive/ab/ports.md"), files.keys(), files.get)
+    assert made is not None and made.file == "ports.md"
+    assert made.edits["archive/ab/ports.md"] is None
+    assert b"And 90." in (made.edits["ports.md"] or b"") and b"(ports.md)" in (
+        made.edits["MEMORY.md"] or b""
+    )
+
+
+def test_another_memory_of_that_name_keeps_its_file() -> None:
+    files = {"The-Name.md": b"Something else.\n", "archive/ab/the-name-2.md": b"More.\n"}
+    made = carry(change("A fact."), files.keys(), files.get)
+    assert made is not None and made.file == "the-name-3.md"
+    assert b"name: the-name-3" in (made.edits["the-name-3.md"] or b"")
+    assert set(made.edits) == {"the-name-3.md", "MEMORY.md"}
+
+
+def test_a_deletion_waits_unless_it_was_asked_for(tmp_path: Path) -> None:
+    made = Transcript()
+    made.user("anything")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    known = Known({"local": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}})
+    gone = change("", op="delete", file="x.md", asked=False)
+    plan = plan_extraction(read, frozenset(), known, Scripted(gone), Rules(mode="auto"))
+    assert not plan.stored and [placed.change.op for placed in plan.suggested] == ["delete"]
+
+
+def test_feedback_joins_no_memory_of_the_team(tmp_path: Path) -> None:
+    made = Transcript()
+    made.user("anything")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    known = Known({"project": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}, "local": {}})
+    said = change("Another.", op="update", name="x", file="x.md")
+    rules = Rules(sharing="direct")
+    [placed] = plan_extraction(read, frozenset(), known, Scripted(said), rules).stored
+    assert (placed.scope, placed.change.op) == ("local", "add")
+    told = replace(said, type="project")
+    [placed] = plan_extraction(read, frozenset(), known, Scripted(told), rules).stored
+    assert (placed.scope, placed.change.op, placed.file) == ("project", "update", "x.md")
+
+
+def test_what_a_memory_says_already_is_no_news_in_whichever_scope(tmp_path: Path) -> None:
+    made = Transcript()
+    made.user("anything")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    known = Known({"user": {"main/x.md": b"---\nname: x\n---\n\n- One.\n- A  fact\n  here.\n"}})
+    plan = plan_extraction(read, frozenset(), known, Scripted(change("A fact here.")), Rules())
+    assert not plan.stored and [one.op for one in plan.known] == ["noop"]
+    with_why = Scripted(change("A fact here.\n\n**Why:** It was so."))
+    [placed] = plan_extraction(read, frozenset(), known, with_why, Rules()).stored
+    assert (placed.scope, placed.change.op, placed.file) == ("user", "update", "x.md")
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+STEPS = (
+    "write the changeset",
+    "store 1",
+    "store 2",
+    "park",
+    "save what was handled",
+    "save the cursor",
+    "lay out",
+    "remove the changeset",
+)
+
+
+@pytest.mark.parametrize("at", STEPS)
+def test_killed_at_any_step_nothing_is_lost_and_nothing_doubled(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, at: str
+) -> None:
+    path = session(home, repo, "One.")
+    engine = Scripted(
+        change("We ship on Fridays.", name="ship"),
+        change("Bugs are in Linear.", name="bugs"),
+        change("Tests need no network.", name="tests", asked=False),
+    )
+    seen: list[str] = []
+
+    def step(name: str) -> None:
+        seen.append(name)
+        if name == at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        extract_sessions(workspace, edges, engine, [path], step=step)
+    extract_sessions(workspace, edges, engine, [path])
+    messages = history(workspace)
+    assert sorted(parse_trailers(message).job[-2:] for message in messages) == [".1", ".2"]
+    assert {"main/ship.md", "main/bugs.md"} <= tree(workspace).keys()
+    assert tree(workspace)["main/MEMORY.md"].count("\n") == 2
+    [waiting] = parked(workspace)
+    assert waiting.change.name == "tests"
+    assert not list((workspace.state / "spool/changesets").glob("*.json"))
+    assert engine.asked == (2 if at == "write the changeset" else 1)
+    folder = home / ".claude/projects" / slug(repo) / "memory"
+    assert {file.name for file in folder.iterdir()} == {"MEMORY.md", "bugs.md", "ship.md"}
+    before = refs(workspace)
+    assert extract_sessions(workspace, edges, engine, [path]) == () and refs(workspace) == before
+
+
+def test_a_job_is_found_again_after_another_writer_came_between(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    engine = Scripted(change("We ship on Fridays."))
+
+    def step(name: str) -> None:
+        if name == "park":
+            raise Killed
+
+    with pytest.raises(Killed):
+        extract_sessions(workspace, edges, engine, [session(home, repo, "One.")], step=step)
+    put(workspace, "main/the-name.md", "---\nname: the-name\n---\n\nSomebody made another fact of it.\n")
+    extract_sessions(workspace, edges, engine, [])
+    assert [path for path in tree(workspace) if path.startswith("main/the-name")] == ["main/the-name.md"]
+
+
+def test_a_damaged_changeset_is_put_aside_and_its_session_read_again(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    folder = workspace.state / "spool/changesets"
+    folder.mkdir(parents=True)
+    (folder / "0123.json").write_text('{"version": 1, "job"')
+    extract(workspace, edges, session(home, repo, ASKED))
+    assert [file.name for file in folder.iterdir()] == ["0123.damaged"]
+    assert len(history(workspace)) == 1
+    assert "damaged" in (workspace.state / "log").read_text()
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"version": 9}', b"\xff", b"[" * 100_000])
+def test_no_changeset_makes_reading_fail(data: bytes) -> None:
+    assert from_json(data) is None
+
+
+def test_without_an_identity_nothing_is_done_and_nothing_lost(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    from gitmem.errors import RepositoryError
+
+    path = session(home, repo, ASKED)
+    config = (home / ".gitconfig").read_text()
+    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n")
+    with pytest.raises(RepositoryError, match="no email was given"):
+        extract(workspace, edges, path)
+    (home / ".gitconfig").write_text(config)
+    extract(workspace, edges, path)
+    assert len(history(workspace)) == 1
+
+
+def test_an_edit_on_disk_and_an_extraction_meet_without_loss(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    live = workspace.live_directory("local", "main")
+    assert live is not None
+    live.path.mkdir(parents=True)
+    (live.path / "mine.md").write_text("---\nname: mine\ndescription: Mine\n---\n\nMy own.\n")
+    save(Request(live, edges.now, ANN))
+    (live.path / "mine.md").write_text(
+        "---\nname: mine\ndescription: Mine\n---\n\nMy own.\n\nMore of it.\n"
+    )
+    extract(workspace, edges, session(home, repo, ASKED))
+    assert "More of it." in tree(workspace)["main/mine.md"]
+    assert len(list(live.path.glob("*.md"))) == 3
+
+
+def test_every_work_tree_that_shows_the_scope_gets_it(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, git: Git, tmp_path: Path
+) -> None:
+    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
+    folders = [top / ".claude/agent-memory-local/reviewer" for top in (repo, tmp_path / "other")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    engine = Scripted(change("We ship on Fridays.", agent="reviewer"))
+    extract_sessions(initialised_at(edges), edges, engine, [session(home, repo, "One.")])
+    assert all((folder / "the-name.md").is_file() for folder in folders)
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    from gitmem.cli.app import app
+
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_by_hand_from_any_file(workspace: Workspace, repo: Path) -> None:
+    path = FIXTURES / "plain.jsonl"
+    code, out, err = run("-C", repo, "extract", "--session", path)
+    assert code == 0 and "local/main/deploy-release-branch-only.md" in out
+    assert out.count("suggested s-") == 4 and "undo: git mem undo" in err
+    before = refs(workspace)
+    code, out, err = run("-C", repo, "extract", "--session", path)
+    assert (code, out, refs(workspace)) == (0, "", before) and "nothing new" in err
+
+
+def test_a_dry_run_tells_all_and_writes_nothing(workspace: Workspace, repo: Path, git: Git) -> None:
+    before = set(repo.joinpath(".git").rglob("*"))
+    _, out, _ = run("-C", repo, "extract", "-n", "--session", FIXTURES / "plain.jsonl")
+    assert "would store local/main/deploy-release-branch-only.md" in out
+    assert "would suggest" in out and "left out: " in out
+    _, out, _ = run("-C", repo, "extract", "-n", "--json", "--session", FIXTURES / "plain.jsonl")
+    [told] = json.loads(out)["sessions"]
+    assert list(told) == [
+        "session",
+        "path",
+        "stored",
+        "suggested",
+        "refused",
+        "known",
+        "considered",
+        "left_to_the_agent",
+    ]
+    assert told["stored"][0]["commit"] is None and len(told["considered"]) >= 5
+    assert refs(workspace) == {} and set(repo.joinpath(".git").rglob("*")) == before
+
+
+def test_a_dry_run_does_not_print_a_secret(workspace: Workspace, home: Path, repo: Path) -> None:
+    path = session(home, repo, f"Remember that the deploy token is {KEY} for staging.")
+    for words in ((), ("--json",)):
+        code, out, err = run("-C", repo, "extract", "-n", "--session", path, *words)
+        assert code == 0 and KEY not in out + err
+
+
+def test_a_transcript_that_is_not_there_is_a_usage_error(workspace: Workspace, repo: Path) -> None:
+    from gitmem.cli.app import app
+    from gitmem.errors import UsageError
+
+    done = CliRunner().invoke(app, ["-C", str(repo), "extract", "--session", "no.jsonl"])
+    assert isinstance(done.exception, UsageError) and "no.jsonl" in done.exception.message

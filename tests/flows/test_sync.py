@@ -1,0 +1,561 @@
+"""Sharing by git: what leaves, what is refused, and that racing clones lose nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import string
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import CheckFailed, RepositoryError
+from gitmem.integrations.edges import Edges, real_edges
+from gitmem.integrations.sharing import carry_out_share, share, synchronise, unshare
+from gitmem.memory.trailers import Provenance
+from gitmem.share import sync as sync_module
+from gitmem.share.sync import Options, Synced, sync
+from gitmem.share.turning import plan_share, start_from_remote, turn_on
+from gitmem.store.commits import Write, commit, root_commit
+from gitmem.store.git import GitCommand
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import (
+    PRIVATE_REF,
+    SHARED_REF,
+    Surroundings,
+    Workspace,
+    open_workspace,
+    store_project_id,
+)
+
+ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
+PROJECT = "refs/heads/gitmem/project"
+# Made when it runs: the repository holds none.
+SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
+
+
+@pytest.fixture
+def bare(repo: Path, tmp_path: Path, git) -> Path:
+    """A remote that holds the code."""
+    path = tmp_path / "team.git"
+    git("clone", "-q", "--bare", repo, path)
+    return path
+
+
+class Clone:
+    """One person's clone, with gitmem on."""
+
+    def __init__(self, path: Path, home: Path, who: str) -> None:
+        self.path = path
+        environ = {**os.environ, "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}
+        around = Surroundings(GitCommand(environ), home, home / f".local/{who}", home / ".claude")
+        subprocess.run(
+            ["git", "-C", path, "config", "user.email", f"{who}@example.com"], check=True, env=environ
+        )
+        (path / ".git/gitmem").mkdir(exist_ok=True)
+        self.workspace: Workspace = store_project_id(open_workspace(around, path))
+
+    def learn(
+        self, name: str, text: str = "A fact.", type: str = "project", agent: str = "reviewer"
+    ) -> str:
+        scope = self.workspace.scope("project")
+        edits = {f"{agent}/{name}.md": MEMORY.format(name, type, text).encode()}
+        done = commit(
+            scope.repo, scope.ref, lambda _: Write(edits, f"Add {name}", Provenance(op="add")), ANN
+        )
+        assert done is not None
+        return done.commit
+
+    def share(self, mode: str = "direct") -> None:
+        plan = plan_share(self.workspace, mode)  # type: ignore[arg-type]
+        turn_on(self.workspace, plan, ANN)
+
+    def sync(self, **changes: object) -> Synced:
+        options = Options(ask=lambda _: True, pause=lambda _: None)
+        return sync(self.workspace, replace(options, **changes))
+
+    def memories(self) -> dict[str, str]:
+        scope = self.workspace.scope("project")
+        tip = scope.repo.ref(scope.ref)
+        files = read_files(scope.repo, scope.repo.commit(tip).tree) if tip else {}
+        return {path: data.decode() for path, data in files.items() if path.endswith(".md")}
+
+
+@pytest.fixture
+def clone(bare: Path, tmp_path: Path, home: Path, git):
+    """Makes clones by name."""
+
+    def make(who: str, *words: str) -> Clone:
+        git("clone", "-q", *words, bare.as_uri(), tmp_path / who)
+        return Clone(tmp_path / who, home, who)
+
+    return make
+
+
+def remote_refs(git, bare: Path) -> dict[str, str]:
+    rows = git("-C", bare, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    return dict(row.split() for row in rows)
+
+
+def test_without_sharing_nothing_is_synced(clone) -> None:
+    ann = clone("ann")
+    ann.learn("ports")
+    with pytest.raises(CheckFailed, match="Sharing is off") as caught:
+        ann.sync()
+    assert (caught.value.exit_code, caught.value.hint) == (1, "Turn it on: git mem share")
+
+
+def test_sharing_turns_the_ref_into_a_branch_and_back(clone) -> None:
+    ann = clone("ann")
+    known = ann.learn("ports")
+    ann.share()
+    repo = ann.workspace.code
+    assert repo.ref(PRIVATE_REF) is None
+    assert repo.is_ancestor(known, repo.ref(SHARED_REF))
+    assert ann.workspace.sharing == "direct"
+    files = read_files(repo, repo.commit(repo.ref(SHARED_REF)).tree)
+    assert files[".gitattributes"] == b"MEMORY.md merge=union\n"
+    assert unshare(ann.workspace)
+    assert (repo.ref(SHARED_REF), ann.workspace.sharing) == (None, "off")
+    assert repo.is_ancestor(known, repo.ref(PRIVATE_REF))
+    assert not unshare(ann.workspace)
+
+
+def test_the_plan_names_every_memory_that_leaves_and_writes_nothing(clone) -> None:
+    ann = clone("ann")
+    ann.learn("ports")
+    ann.learn("hosts", agent="main")
+    before = ann.workspace.code.refs("refs/")
+    plan = plan_share(ann.workspace)
+    assert [str(memory) for memory in plan.leaves] == ["main/hosts", "reviewer/ports"]
+    assert (plan.mode, plan.before) == ("review", "off")
+    assert ann.workspace.code.refs("refs/") == before
+
+
+def test_a_branch_named_gitmem_is_in_the_way(clone, git) -> None:
+    ann = clone("ann")
+    git("-C", ann.path, "branch", "gitmem")
+    with pytest.raises(RepositoryError, match="in the way") as caught:
+        plan_share(ann.workspace)
+    assert "git branch -m gitmem" in caught.value.hint
+
+
+def test_a_memory_about_a_person_never_leaves(clone, bare: Path, git) -> None:
+    ann = clone("ann")
+    ann.learn("likes-tea", type="user")
+    with pytest.raises(CheckFailed, match="likes-tea"):
+        plan_share(ann.workspace)
+    ben = clone("ben")
+    ben.share()
+    ben.learn("likes-coffee", type="user")
+    with pytest.raises(CheckFailed, match="likes-coffee"):
+        ben.sync()
+    assert PROJECT not in remote_refs(git, bare)
+
+
+def test_a_writer_that_began_before_sharing_is_folded_in(clone) -> None:
+    """It holds the old ref's name, and would otherwise write where nobody looks any more."""
+    ann = clone("ann")
+    ann.share()
+    scope = replace(ann.workspace.scope("project"), ref=PRIVATE_REF)
+    edits = {"main/late.md": b"late\n"}
+    commit(scope.repo, scope.ref, lambda _: Write(edits, "Add late", Provenance(op="add")), ANN)
+    ann.sync()
+    assert "main/late.md" in ann.memories()
+    assert ann.workspace.code.ref(PRIVATE_REF) is None
+
+
+def test_two_clones_exchange_memories_without_a_conflict(clone) -> None:
+    ann, ben = clone("ann"), clone("ben")
+    ann.share()
+    ben.share()
+    ann.learn("ports")
+    ben.learn("hosts")
+    assert (ann.sync().pushed, ann.sync().pushed) == (1, 0)
+    done = ben.sync()
+    assert (done.fetched, done.merged, done.pushed, done.branch) == (1, 0, 1, PROJECT)
+    assert ann.sync().fetched == 1
+    assert ann.memories() == ben.memories()
+    assert ann.workspace.code.ref(SHARED_REF) == ben.workspace.code.ref(SHARED_REF)
+
+
+def test_the_same_claim_changed_twice_stays_twice(clone) -> None:
+    ann, ben = clone("ann"), clone("ben")
+    ann.share()
+    ann.learn("ports", "The port of the service is 80.")
+    ann.sync()
+    ben.share()
+    ben.sync()
+    ann.learn("ports", "The port of the service is 8080.")
+    ben.learn("ports", "The port of the service is 9090.")
+    ann.sync()
+    done = ben.sync()
+    ann.sync()
+    assert done.merged == 1
+    text = ann.memories()["reviewer/ports.md"]
+    assert text == ben.memories()["reviewer/ports.md"]
+    assert "8080" in text and "9090" in text and text.count("*(disputed ") == 2
+
+
+def test_only_memory_refs_are_pushed(clone, bare: Path, git) -> None:
+    ann = clone("ann")
+    ann.share()
+    ann.learn("ports")
+    git("-C", ann.path, "config", "push.followTags", "true")
+    git("-C", ann.path, "tag", "-a", "-m", "x", "v1", SHARED_REF)
+    git("-C", ann.path, "branch", "mine")
+    before = remote_refs(git, bare)
+    ann.sync()
+    assert set(remote_refs(git, bare)) - set(before) == {PROJECT}
+
+
+def test_an_empty_remote_is_never_pushed_to(repo: Path, tmp_path: Path, home: Path, git) -> None:
+    """A host may make the first branch it gets the default branch."""
+    git("init", "-q", "--bare", tmp_path / "empty.git")
+    git("-C", repo, "remote", "add", "origin", tmp_path / "empty.git")
+    ann = Clone(repo, home, "ann")
+    ann.share()
+    ann.learn("ports")
+    with pytest.raises(RepositoryError, match="no branch yet") as caught:
+        ann.sync()
+    assert "git push origin HEAD" in caught.value.hint
+    assert remote_refs(git, tmp_path / "empty.git") == {}
+
+
+def test_a_secret_is_not_pushed_even_from_an_older_version(clone, bare: Path, git) -> None:
+    """Plain git may commit to the branch, past the guard of a save."""
+    ann = clone("ann")
+    ann.share()
+    ann.learn("key", SECRET)
+    ann.learn("key", "Taken out.")
+    with pytest.raises(CheckFailed, match=r"reviewer/key\.md holds a secret"):
+        ann.sync()
+    assert PROJECT not in remote_refs(git, bare)
+
+
+def test_what_leaves_for_the_first_time_is_asked_for_and_held_back_otherwise(
+    clone, bare: Path, git
+) -> None:
+    ann = clone("ann")
+    ann.learn("agreed-to")
+    ann.share()
+    asked: list[str] = []
+
+    def no(leaves) -> bool:
+        asked.extend(map(str, leaves))
+        return False
+
+    assert ann.sync(ask=no).pushed == 1
+    ann.learn("new")
+    done = ann.sync(ask=no)
+    assert asked == ["reviewer/new"]
+    assert ([str(memory) for memory in done.held], done.pushed, done.branch) == (["reviewer/new"], 0, "")
+    before = remote_refs(git, bare)
+    assert ann.sync().pushed == 1
+    ann.learn("new", "Changed.")
+    assert ann.sync(ask=no).pushed == 1
+    assert asked == ["reviewer/new"]
+    assert before != remote_refs(git, bare)
+
+
+def test_a_dry_run_only_fetches(clone, bare: Path, git) -> None:
+    ann, ben = clone("ann"), clone("ben")
+    ann.share()
+    ben.share()
+    ann.learn("ports")
+    ann.sync()
+    ben.learn("hosts")
+    before, tip = remote_refs(git, bare), ben.workspace.code.ref(SHARED_REF)
+    done = ben.sync(dry_run=True)
+    assert (done.fetched, done.pushed, done.branch) == (1, 1, PROJECT)
+    assert (remote_refs(git, bare), ben.workspace.code.ref(SHARED_REF)) == (before, tip)
+
+
+def test_pull_sends_nothing_and_push_takes_nothing_in(clone, bare: Path, git) -> None:
+    ann, ben = clone("ann"), clone("ben")
+    ann.share()
+    ben.share()
+    ann.learn("ports")
+    ann.sync(pull=False)
+    ben.learn("hosts")
+    with pytest.raises(CheckFailed, match="has memory that is not here"):
+        ben.sync(pull=False)
+    before = remote_refs(git, bare)
+    assert ben.sync(push=False).fetched == 1
+    assert remote_refs(git, bare) == before
+
+
+def test_in_review_mode_the_memory_branch_is_left_to_others(clone, bare: Path, git) -> None:
+    ann = clone("ann")
+    ann.share("review")
+    ann.learn("ports")
+    done = ann.sync()
+    refs = remote_refs(git, bare)
+    assert done.branch == "refs/heads/gitmem/inbox/ann-example-com"
+    assert done.in_inbox
+    assert refs[done.branch] == ann.workspace.code.ref(SHARED_REF)
+    # A request needs a base: the fixed, empty commit.
+    assert refs[PROJECT] == root_commit(ann.workspace.code)
+    assert ann.sync().branch == ""
+    ben = clone("ben")
+    ben.share()
+    ben.sync()
+    assert "reviewer/ports.md" not in ben.memories()
+
+
+def test_an_accepted_inbox_branch_is_removed(clone, bare: Path, git) -> None:
+    ann = clone("ann")
+    ann.share("review")
+    ann.learn("ports")
+    inbox = ann.sync().branch
+    git("-C", bare, "update-ref", PROJECT, inbox)
+    ann.sync()
+    assert inbox not in remote_refs(git, bare)
+
+
+def test_a_squashed_inbox_branch_counts_as_accepted(clone, bare: Path, git) -> None:
+    ann = clone("ann")
+    ann.share("review")
+    ann.learn("ports")
+    inbox = ann.sync().branch
+    squash = git("-C", bare, "commit-tree", f"{inbox}^{{tree}}", "-p", PROJECT, "-m", "Squashed")
+    git("-C", bare, "update-ref", PROJECT, squash)
+    assert ann.sync().branch == ""
+    assert list(ann.memories()) == ["reviewer/ports.md"]
+
+
+def test_a_refusal_is_not_retried_and_points_to_review(clone, bare: Path) -> None:
+    hook = bare / "hooks/update"
+    hook.write_text(
+        '#!/bin/sh\ncase $1 in refs/heads/gitmem/project) echo "protected here" >&2; exit 1;; esac\n'
+    )
+    hook.chmod(0o755)
+    ann = clone("ann")
+    ann.share()
+    ann.learn("ports")
+    pauses: list[int] = []
+    with pytest.raises(RepositoryError, match=r"refused gitmem/project: .*protected here") as caught:
+        ann.sync(pause=pauses.append)
+    assert "git mem share --mode review" in caught.value.hint
+    assert pauses == []
+
+
+def test_the_persons_own_pre_push_hook_is_heard(clone) -> None:
+    ann = clone("ann")
+    ann.share()
+    ann.learn("ports")
+    hook = ann.path / ".git/hooks/pre-push"
+    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(RepositoryError, match="not today"):
+        ann.sync()
+
+
+def test_gitmems_own_pre_push_hook_lets_a_sync_pass(clone, bare: Path, git) -> None:
+    from gitmem.integrations.git_hooks import apply, plan_git_hooks, read_setup
+
+    ann = clone("ann")
+    argv = (sys.executable, "-m", "gitmem")
+    setup = read_setup(ann.workspace.git, ann.path, ann.path / ".git")
+    apply(plan_git_hooks(ann.path / ".git", argv, setup), ann.workspace.git)
+    ann.learn("ports")
+    refused = subprocess.run(
+        ["git", "-C", ann.path, "push", "-q", "origin", f"{PRIVATE_REF}:{PROJECT}"], capture_output=True
+    )
+    assert refused.returncode != 0
+    ann.share()
+    assert ann.sync().branch == PROJECT
+    assert PROJECT in remote_refs(git, bare)
+
+
+def test_lost_races_end_on_the_writers_own_branch(clone, bare: Path, git, monkeypatch) -> None:
+    ann, ben = clone("ann"), clone("ben")
+    ann.share()
+    ann.sync()
+    ben.share()
+    ben.sync()
+    count = {"n": 0}
+    push = sync_module.Remote.push
+
+    def race(self, oid, branch, expected=None):  # type: ignore[no-untyped-def]
+        """Ann is quicker each time: a new commit stands there when Ben's push arrives."""
+        if branch == PROJECT and self.cwd == ben.path:
+            count["n"] += 1
+            ann.learn(f"quick-{count['n']}")
+            ann.sync()
+        return push(self, oid, branch, expected)
+
+    monkeypatch.setattr(sync_module.Remote, "push", race)
+    ben.learn("slow")
+    pauses: list[int] = []
+    done = ben.sync(pause=pauses.append)
+    assert (count["n"], done.lost, pauses) == (8, 8, [*range(1, 9)])
+    assert done.branch == "refs/heads/gitmem/inbox/ben-example-com"
+    monkeypatch.setattr(sync_module.Remote, "push", push)
+    assert ben.sync().branch == PROJECT
+    assert done.branch not in remote_refs(git, bare)
+    ann.sync()
+    assert "reviewer/slow.md" in ann.memories()
+
+
+def test_four_clones_pushing_at_once_all_arrive(clone) -> None:
+    """No manual step: every race is merged and run again (interop.md: none lost with a plain push)."""
+    clones = [clone(who) for who in ("ann", "ben", "cem", "dea")]
+    for one in clones:
+        one.share()
+        for number in range(10):
+            one.learn(f"{one.path.name}-{number}", agent="main")
+    pause = threading.Event()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda one: one.sync(pause=lambda lost: pause.wait(0.02 * lost)), clones))
+    expected = {f"main/{one.path.name}-{number}.md" for one in clones for number in range(10)}
+    for one in clones:
+        one.sync()
+    for one in clones:
+        one.sync()
+        assert set(one.memories()) == expected
+    assert len({one.workspace.code.ref(SHARED_REF) for one in clones}) == 1
+
+
+def test_a_secret_that_arrives_is_reported(clone) -> None:
+    ann, ben = clone("ann"), clone("ben")
+    ann.share()
+    tip = ann.learn("key", SECRET)
+    subprocess.run(["git", "-C", ann.path, "push", "-q", "origin", f"{tip}:{PROJECT}"], check=True)
+    ben.share()
+    done = ben.sync()
+    assert [refusal.path for refusal in done.arrived] == ["reviewer/key.md"]
+    assert "reviewer/key.md" in ben.memories()
+
+
+def test_a_newer_format_and_an_unsafe_path_are_refused(clone, bare: Path, git) -> None:
+    ben = clone("ben")
+    ben.share()
+    before = ben.workspace.code.ref(SHARED_REF)
+    for name, text, match in ((".gitmem", "format = 9\n", "format 9"), ("a:b.md", "x", "may not be")):
+        blob = git("-C", bare, "hash-object", "-w", "--stdin", input=text)
+        tree = git("-C", bare, "mktree", input=f"100644 blob {blob}\t{name}\n")
+        git("-C", bare, "update-ref", PROJECT, git("-C", bare, "commit-tree", tree, "-m", "x"))
+        with pytest.raises(RepositoryError, match=match):
+            ben.sync()
+    assert ben.workspace.code.ref(SHARED_REF) == before
+
+
+def test_a_fresh_clone_starts_from_the_remotes_memory(clone) -> None:
+    ann = clone("ann")
+    ann.share()
+    ann.learn("ports")
+    ann.sync()
+    ben = clone("ben")
+    assert start_from_remote(ben.workspace)
+    assert (ben.workspace.sharing, ben.memories()) == ("review", ann.memories())
+    assert not start_from_remote(ben.workspace)
+
+
+def test_memory_that_stands_here_is_not_mixed_with_the_remotes_unasked(clone) -> None:
+    ann = clone("ann")
+    assert not start_from_remote(ann.workspace)
+    ann.share()
+    ann.sync()
+    ben = clone("ben")
+    ben.learn("mine")
+    assert not start_from_remote(ben.workspace)
+    assert ben.workspace.sharing == "off"
+
+
+def test_a_single_branch_clone_syncs(clone) -> None:
+    ann = clone("ann")
+    ann.share()
+    ann.learn("ports")
+    ann.sync()
+    ben = clone("ben", "--single-branch", "--depth", "1")
+    ben.share()
+    ben.learn("hosts")
+    assert (ben.sync().fetched, ben.sync().branch) == (1, "")
+    assert ann.sync().fetched == 1
+
+
+def test_an_unreachable_remote_is_a_plain_error(clone, bare: Path) -> None:
+    ann = clone("ann")
+    ann.share()
+    bare.rename(bare.with_name("gone.git"))
+    with pytest.raises(RepositoryError, match="origin cannot be used"):
+        ann.sync()
+
+
+@pytest.fixture
+def edges(monkeypatch: pytest.MonkeyPatch) -> Edges:
+    monkeypatch.setenv("GITMEM_NOW", "1790000000")
+    return real_edges()
+
+
+def test_live_directories_are_saved_before_and_laid_out_after(clone, edges: Edges) -> None:
+    ann, ben = clone("ann"), clone("ben")
+    for one in (ann, ben):
+        folder = one.path / ".claude/agent-memory/reviewer"
+        folder.mkdir(parents=True)
+        (folder / f"{one.path.name}.md").write_text(MEMORY.format(one.path.name, "project", "Fact."))
+        at = replace(edges, cwd=one.path)
+        carry_out_share(one.workspace, at, share(one.workspace, at, "direct", ""))
+        synchronise(one.workspace, at, lambda _: True)
+    done = synchronise(ann.workspace, replace(edges, cwd=ann.path), lambda _: True)
+    assert done.fetched == 1
+    for one in (ann, ben):
+        folder = one.path / ".claude/agent-memory/reviewer"
+        assert {path.name for path in folder.iterdir()} == {"MEMORY.md", "ann.md", "ben.md"}
+
+
+def gitmem(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.run(
+        [sys.executable, "-m", "gitmem", *words], cwd=path, env=environ, capture_output=True, text=True
+    )
+
+
+def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
+    ann = clone("ann")
+    ann.workspace.private  # noqa: B018 - made by init
+    ann.learn("ports")
+    path = ann.path
+    environ_data = Path(os.environ["XDG_DATA_HOME"]) / "gitmem/private.git"
+    subprocess.run(["git", "init", "-q", "--bare", environ_data], check=True)
+    refused = gitmem(path, "sync")
+    assert (refused.returncode, "git mem share" in refused.stderr) == (1, True)
+    nobody = gitmem(path, "share", "--mode", "direct")
+    assert (nobody.returncode, "reviewer/ports" in nobody.stderr) == (1, True)
+    shared = gitmem(path, "share", "--mode", "direct", "-y")
+    assert shared.stdout == "project memory is shared with origin (direct); git mem sync sends it\n"
+    assert "undo: git mem share --off" in shared.stderr
+    done = gitmem(path, "sync", "--json")
+    assert json.loads(done.stdout) == {
+        "remote": "origin",
+        "dry_run": False,
+        "fetched": 0,
+        "merged": 0,
+        "pushed": 1,
+        "branch": PROJECT,
+        "lost_races": 0,
+        "held": [],
+        "secrets": [],
+        "buried": [],
+        "split": [],
+    }
+    assert gitmem(path, "sync").stdout == "origin: 0 fetched, 0 merged, 0 pushed\n"
+    ben = clone("ben")
+    ben.share()
+    ben.learn("hosts")
+    ben.sync()
+    fetched = gitmem(path, "sync")
+    assert fetched.stdout == "origin: 1 fetched, 0 merged, 0 pushed\n"
+    undo = fetched.stderr.split("undo: git mem ")[1].split()
+    assert gitmem(path, *undo).returncode == 0
+    assert list(ann.memories()) == ["reviewer/ports.md"]
+    assert gitmem(path, "share", "--off").returncode == 0

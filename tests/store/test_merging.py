@@ -1,0 +1,210 @@
+"""Merging commits of memory refs: the same commit in every clone, whatever the history looks like."""
+
+from __future__ import annotations
+
+import os
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitmem.errors import RepositoryError
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import kind
+from gitmem.memory.tombstone import bury, with_stones
+from gitmem.memory.trailers import parse as trailers
+from gitmem.store.commits import root_commit
+from gitmem.store.git import GitCommand
+from gitmem.store.merging import merge_commits
+from gitmem.store.open import open_repository
+from gitmem.store.repository import LINK, Entry, Repository, Signature
+from gitmem.store.trees import read_files, write_tree
+
+START = 1_790_000_000
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
+
+
+@pytest.fixture
+def store(repo: Path) -> Repository:
+    return open_repository(repo, GitCommand(dict(os.environ)))
+
+
+def put(store: Repository, files: dict[str, str], *parents: str, time: int = START) -> str:
+    """Commits a whole tree."""
+    tree = write_tree(store, None, {path: text.encode() for path, text in files.items()})
+    who = Signature("Ann", "ann@example.com", time)
+    return store.add_commit(tree, parents, who, who, "Learn\n")
+
+
+def read(store: Repository, commit: str) -> dict[str, str]:
+    return {path: data.decode() for path, data in read_files(store, store.commit(commit).tree).items()}
+
+
+def claims(store: Repository, commit: str) -> set[str]:
+    files = read(store, commit)
+    return {
+        claim.key
+        for path, text in files.items()
+        if kind(path) == "memory"
+        for claim in parse(path, text.encode()).parsed.claims
+    }
+
+
+def test_the_side_that_holds_the_other_is_the_merge(store: Repository) -> None:
+    old = put(store, {"main/a.md": "one\n"}, root_commit(store))
+    new = put(store, {"main/a.md": "one\n\ntwo\n"}, old)
+    assert merge_commits(store, old, new).commit == new
+    assert merge_commits(store, new, old).commit == new
+    assert merge_commits(store, new, new).commit == new
+
+
+def test_a_merge_is_one_commit_whoever_makes_it(store: Repository) -> None:
+    """Two clones that merge the same heads must not make two heads of it again."""
+    base = put(store, {"main/a.md": MEMORY.format("a", "One.")}, root_commit(store))
+    ours = put(store, {"main/a.md": MEMORY.format("a", "One.\n\nTwo.")}, base, time=START + 50)
+    theirs = put(store, {"main/a.md": MEMORY.format("a", "One.\n\nThree.")}, base, time=START + 90)
+    merged = merge_commits(store, ours, theirs)
+    assert merge_commits(store, theirs, ours) == merged
+    commit = store.commit(merged.commit)
+    assert commit.parents == tuple(sorted((ours, theirs)))
+    assert commit.author == commit.committer == Signature("gitmem", "gitmem@localhost", START + 90, 0)
+    assert (trailers(commit.message).op, trailers(commit.message).writer) == ("merge", "sync")
+    assert claims(store, merged.commit) == {"One.", "Two.", "Three."}
+    assert merged.both == ("main/a.md",)
+
+
+def test_memories_added_on_both_sides_are_all_there_and_only_they_are_read(store: Repository) -> None:
+    common = {f"main/m{number}.md": f"fact {number}\n" for number in range(20)}
+    base = put(store, common, root_commit(store))
+    ours = put(store, common | {"main/x.md": "x\n"}, base)
+    theirs = put(store, common | {"other/y.md": "y\n"}, base)
+    merged = read(store, merge_commits(store, ours, theirs).commit)
+    assert merged == common | {"main/x.md": "x\n", "other/y.md": "y\n"}
+
+
+def test_a_criss_cross_history_merges_its_bases_first(store: Repository) -> None:
+    """With one base alone, what the other base's side deleted on purpose would come back as an addition."""
+    base = put(store, {"main/a.md": "one\n\ntwo\n"}, root_commit(store))
+    left = put(store, {"main/a.md": "two\n"}, base, time=START + 1)
+    right = put(store, {"main/a.md": "one\n\ntwo\n\nthree\n"}, base, time=START + 2)
+    both = {"main/a.md": "two\n\nthree\n"}
+    one = put(store, both | {"main/b.md": "b\n"}, left, right, time=START + 3)
+    other = put(store, both | {"main/c.md": "c\n"}, right, left, time=START + 4)
+    assert len(store.merge_bases(one, other)) == 2
+    merged = merge_commits(store, one, other)
+    assert merged == merge_commits(store, other, one)
+    assert read(store, merged.commit) == both | {"main/b.md": "b\n", "main/c.md": "c\n"}
+
+
+def test_a_long_criss_cross_history_does_not_exhaust_the_stack(store: Repository) -> None:
+    root = root_commit(store)
+    left, right = put(store, {"main/a.md": "a\n"}, root), put(store, {"main/b.md": "b\n"}, root)
+    files = {"main/a.md": "a\n", "main/b.md": "b\n"}
+    for number in range(1, 120):
+        left, right = (
+            put(store, files | {"main/l.md": f"l{number}\n"}, left, right, time=START + number),
+            put(store, files | {"main/r.md": f"r{number}\n"}, right, left, time=START + number),
+        )
+    merged = merge_commits(store, left, right)
+    assert {"l119", "r119"} <= claims(store, merged.commit)
+
+
+def test_separate_inits_share_the_root_commit(store: Repository) -> None:
+    one = put(store, {"main/a.md": "one\n"}, root_commit(store))
+    other = put(store, {"main/b.md": "two\n"}, root_commit(store))
+    assert store.merge_bases(one, other) == (root_commit(store),)
+    assert set(read(store, merge_commits(store, one, other).commit)) == {"main/a.md", "main/b.md"}
+
+
+def test_unrelated_histories_unite(store: Repository) -> None:
+    one = put(store, {"main/a.md": MEMORY.format("a", "One.")})
+    other = put(store, {"main/a.md": MEMORY.format("a", "Two."), "main/b.md": "b\n"})
+    assert store.merge_bases(one, other) == ()
+    merged = merge_commits(store, one, other)
+    assert merged == merge_commits(store, other, one)
+    assert claims(store, merged.commit) == {"One.", "Two.", "b"}
+
+
+def test_a_rename_meets_an_edit_that_stayed_at_the_old_path(store: Repository) -> None:
+    base = put(store, {"main/a.md": MEMORY.format("a", "One.")}, root_commit(store))
+    ours = put(store, {"main/z.md": MEMORY.format("a", "One.")}, base)
+    theirs = put(store, {"main/a.md": MEMORY.format("a", "One.\n\nTwo.")}, base)
+    merged = read(store, merge_commits(store, ours, theirs).commit)
+    assert merged == {"main/z.md": MEMORY.format("a", "One.\n\nTwo.")}
+
+
+def test_a_tombstone_that_changed_nothing_since_still_counts(store: Repository) -> None:
+    """The stones are read although no side changed them: they lie in a file that is equal in all trees."""
+    stones = with_stones(
+        "", [bury(key, "5a" * 8, "2026-11-20", "forgot") for key in ("Gone.", "b", "About b")]
+    )
+    base = put(store, {"main/.tombstones": stones}, root_commit(store))
+    ours = put(store, {"main/.tombstones": stones, "main/a.md": "a\n"}, base)
+    theirs = put(store, {"main/.tombstones": stones, "main/b.md": MEMORY.format("b", "Gone.")}, base)
+    merged = merge_commits(store, ours, theirs)
+    assert set(read(store, merged.commit)) == {"main/.tombstones", "main/a.md"}
+    assert ("main/b.md", "Gone.") in merged.buried
+
+
+def test_a_file_that_moves_aside_takes_nothing_that_stood_there(store: Repository) -> None:
+    one, other = MEMORY.format("one", "One."), MEMORY.format("other", "Other, and longer.")
+    base = put(store, {}, root_commit(store))
+    aside = merge_commits(
+        store, put(store, {"main/a.md": one}, base), put(store, {"main/a.md": other}, base)
+    ).split[0]
+    kept = {aside: MEMORY.format("other", "Other, and longer.\n\nEdited since.")}
+    base = put(store, kept, root_commit(store))
+    merged = merge_commits(
+        store, put(store, kept | {"main/a.md": one}, base), put(store, kept | {"main/a.md": other}, base)
+    )
+    assert claims(store, merged.commit) == {"One.", "Other, and longer.", "Edited since."}
+
+
+@pytest.mark.parametrize("path", ["main/a:b.md", "main/a\\b.md", "main/con.md"])
+def test_an_unsafe_path_is_refused_by_name(store: Repository, path: str) -> None:
+    ours = put(store, {"main/a.md": "a\n"}, root_commit(store))
+    theirs = put(store, {path: "x\n"}, root_commit(store))
+    with pytest.raises(RepositoryError, match="may not be in a memory tree"):
+        merge_commits(store, ours, theirs)
+
+
+def test_a_path_that_is_a_file_here_and_a_folder_there_is_refused(store: Repository) -> None:
+    ours = put(store, {"main/a.md": "a\n"}, root_commit(store))
+    theirs = put(store, {"main/a.md/b.md": "b\n"}, root_commit(store))
+    with pytest.raises(RepositoryError, match="a file on one side and a folder"):
+        merge_commits(store, ours, theirs)
+
+
+def test_a_symbolic_link_never_becomes_a_file(store: Repository) -> None:
+    link = store.add_tree({"evil.md": Entry(LINK, store.add_blob(b"/etc/passwd"))})
+    who = Signature("Eve", "eve@example.com", START)
+    theirs = store.add_commit(
+        store.add_tree({"main": Entry(0o040000, link)}), (root_commit(store),), who, who, "x\n"
+    )
+    ours = put(store, {"main/a.md": "a\n"}, root_commit(store))
+    assert read(store, merge_commits(store, ours, theirs).commit) == {"main/a.md": "a\n"}
+
+
+BODY = st.lists(st.sampled_from(["One.", "Two.", "Three.", "- four", "Five\nand more."]), max_size=4)
+SIDE = st.dictionaries(
+    st.sampled_from(["main/a.md", "main/b.md", "other/a.md"]),
+    BODY.map(lambda parts: "\n\n".join(parts) + "\n"),
+)
+
+
+@given(SIDE, st.lists(SIDE, min_size=3, max_size=3))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_order_of_merges_gives_the_same_claims(
+    store: Repository, common: dict[str, str], sides: list[dict[str, str]]
+) -> None:
+    base = put(store, common, root_commit(store))
+    heads = [put(store, side, base, time=START + number) for number, side in enumerate(sides)]
+    seen = set()
+    for order in permutations(heads):
+        merged = order[0]
+        for head in order[1:]:
+            merged = merge_commits(store, merged, head).commit
+        seen.add(frozenset(claims(store, merged)))
+    assert len(seen) == 1

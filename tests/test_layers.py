@@ -1,0 +1,100 @@
+"""What a command loads: hooks get by with the standard library, a model's library waits for its engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# What the interpreter has loaded before gitmem begins (an editable install has a finder, a venv its .pth).
+PROBE = """
+import sys
+before = set(sys.modules)
+sys.argv = ["gitmem", *sys.argv[2:]]
+import gitmem.integrations.place
+gitmem.integrations.place.start_worker = lambda *words: None
+from gitmem.entry import main
+try:
+    code = main()
+finally:
+    with open({report!r}, "w") as file:
+        import json
+        json.dump(sorted(set(sys.modules) - before), file)
+sys.exit(code)
+"""
+HEAVY = {"anthropic", "mcp", "httpx", "httpx2", "pydantic"}
+
+
+@pytest.fixture
+def loaded(tmp_path: Path, repo: Path):
+    """`loaded("list")` runs a command in a repository and returns the modules that it loaded."""
+
+    def run(*words: str, stdin: str = "", code: int = 0) -> set[str]:
+        report = tmp_path / "modules.json"
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE.format(report=str(report)), "gitmem", *words],
+            cwd=repo,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            input=stdin,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == code, done.stderr
+        return set(json.loads(report.read_text()))
+
+    return run
+
+
+def foreign(modules: set[str]) -> set[str]:
+    """Top-level packages that are neither gitmem nor of the standard library."""
+    tops = {name.partition(".")[0] for name in modules}
+    return {top for top in tops if top not in sys.stdlib_module_names and top != "gitmem"}
+
+
+def test_the_version_loads_the_standard_library_alone(loaded) -> None:
+    modules = loaded("--version")
+    assert foreign(modules) == set()
+    assert "gitmem.cli" not in modules
+
+
+@pytest.mark.parametrize(
+    "hook", ["claude Stop", "claude SubagentStop", "claude SessionEnd", "git post-merge 0"]
+)
+def test_a_hook_loads_the_standard_library_alone(loaded, repo: Path, hook: str) -> None:
+    """A person waits for these: importing pygit2 alone would cost them 130 ms."""
+    spool = repo / ".git" / "gitmem" / "spool"
+    spool.mkdir(parents=True)
+    payload = {"session_id": "s", "cwd": str(repo), "hook_event_name": hook.split()[1]}
+    modules = loaded("hook", *hook.split(), stdin=json.dumps(payload))
+    assert len(list(spool.iterdir())) == 1, "the hook left no job, so the check would prove nothing"
+    assert "gitmem.integrations.hook_entry" in modules
+    assert foreign(modules) == set()
+
+
+def test_everyday_verbs_never_load_a_models_library(loaded) -> None:
+    """`anthropic` costs 2.6 s of processor time to import, `mcp` 1.2 s."""
+    loaded("init", "-y")
+    remembered = loaded("remember", "Run the linter before every push", "--name", "lint-first")
+    listed = loaded("list")
+    recalled = loaded("recall", "linter before a push")
+    for modules in (remembered, listed, recalled):
+        assert {name.partition(".")[0] for name in modules} & HEAVY == set()
+        assert "gitmem.cli.app" in modules
+    assert "pygit2" not in recalled
+
+
+def test_help_loads_no_verb(loaded) -> None:
+    """The help screen lists verbs from a table, so that one broken verb does not take it down."""
+    modules = loaded("-h")
+    verbs = {path.stem for path in (ROOT / "gitmem/cli").glob("*.py")} - {
+        "__init__",
+        "app",
+        "context",
+        "output",
+    }
+    assert {f"gitmem.cli.{verb}" for verb in verbs} & modules == set()
