@@ -557,5 +557,6 @@ def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
     assert fetched.stdout == "origin: 1 fetched, 0 merged, 0 pushed\n"
     undo = fetched.stderr.split("undo: git mem ")[1].split()
     assert gitmem(path, *undo).returncode == 0
-    assert list(ann.memories()) == ["reviewer/ports.md"]
+    left = ann.workspace.git.run(["ls-tree", "-r", "--name-only", SHARED_REF], cwd=path).text.split()
+    assert "reviewer/ports.md" in left and "reviewer/hosts.md" not in left
     assert gitmem(path, "share", "--off").returncode == 0
