@@ -37,6 +37,8 @@ def forget(
         run.out.data(run.out.safe(f"would forget {where}: {found.memory.description}"))
         return
     done = carry_out(workspace, run.edges, found)
-    commit = done.written.commit[:8] if done.written else "already gone"
-    run.out.data(run.out.safe(f"{commit} forgot {where}"))
-    run.out.say("undo: git mem undo")
+    if done.written is None:
+        run.out.data(run.out.safe(f"{where} is gone already"))
+        return
+    run.out.data(run.out.safe(f"{done.written.commit[:8]} forgot {where}"))
+    run.out.say(f"undo: git mem undo {done.written.commit[:12]}")

@@ -52,4 +52,4 @@ def remember(
         run.out.data(run.out.safe(f"{where} says so already"))
         return
     run.out.data(run.out.safe(f"{commit[:8]} {where}: {done.memory.description}"))
-    run.out.say("undo: git mem undo")
+    run.out.say(f"undo: git mem undo {commit[:12]}")

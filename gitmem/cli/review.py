@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from gitmem.cli.context import Json, Quiet, context
+from gitmem.cli.context import Context, Json, Quiet, context
+from gitmem.integrations.review import Decided, find_item, queue
 from gitmem.integrations.review import accept as carry_out_accept
-from gitmem.integrations.review import find_item, queue
 from gitmem.integrations.review import reject as carry_out_reject
 
 Id = Annotated[str, typer.Argument(help="Id of the item, or its beginning.")]
@@ -67,8 +67,7 @@ def accept(
 ) -> None:
     """Accepts an item, or some of its changes; of a dispute, the claims that stand."""
     run = context(ctx, quiet=quiet)
-    run.out.data(run.out.safe(carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), how)))
-    run.out.say("undo: git mem undo")
+    _show(run, carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), how))
 
 
 def reject(
@@ -80,6 +79,11 @@ def reject(
 ) -> None:
     """Rejects an item, or some of its changes; it is remembered and does not come back."""
     run = context(ctx, quiet=quiet)
-    done = carry_out_reject(run.workspace, run.edges, id, tuple(numbers or ()), why)
-    run.out.data(run.out.safe(done))
-    run.out.say("undo: git mem undo")
+    _show(run, carry_out_reject(run.workspace, run.edges, id, tuple(numbers or ()), why))
+
+
+def _show(run: Context, done: Decided) -> None:
+    commit = f"{done.written.commit[:8]} " if done.written else ""
+    run.out.data(run.out.safe(commit + done.line))
+    if done.written:
+        run.out.say(f"undo: git mem undo {done.written.commit[:12]}")

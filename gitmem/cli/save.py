@@ -40,10 +40,11 @@ def save(
     for line in wrote:
         run.out.data(run.out.safe(line))
     report(run, saved)
+    made = [written.commit for one in saved for written in one.written]
     if not wrote:
         run.out.say("nothing to save")
-    elif not dry_run:
-        run.out.say("undo: git mem undo")
+    for commit in made:
+        run.out.say(f"undo: git mem undo {commit[:12]}")
 
 
 def report(run: Context, saved: tuple[Saved, ...]) -> None:

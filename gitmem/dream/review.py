@@ -76,8 +76,9 @@ def show(dream: Dream) -> Iterator[str]:
         for story in change.claims:
             arrow = f" -> {story.fate.target}" if story.fate.target else ""
             yield f"   {story.fate.kind} {story.fate.source}{arrow}"
-            yield from (f"   - {line}" for line in story.before.splitlines())
-            yield from (f"   + {line}" for line in story.after.splitlines())
+            same = story.before == story.after
+            yield from (f"   {'=' if same else '-'} {line}" for line in story.before.splitlines())
+            yield from (f"   + {line}" for line in story.after.splitlines() if not same)
     if dream.summary:
         yield ""
         yield from dream.summary.splitlines()

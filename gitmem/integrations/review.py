@@ -12,10 +12,13 @@ from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.refresh import pending_snapshots, settle_snapshot
 from gitmem.integrations.saving import look_all, save_all
 from gitmem.integrations.suggestions import accept_suggestion, reject_suggestion
-from gitmem.share.snapshots import How
+from gitmem.share.snapshots import How, Standing
+from gitmem.store.commits import Written
 from gitmem.store.live import Saved
 from gitmem.store.parked import Suggestion, parked
 from gitmem.store.workspace import Workspace
+
+Subject = dreams.Dream | Suggestion | Dispute | Standing
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Item:
         title: one line.
         lines: the whole of it, for `review show`.
         value: what `review` says of it in JSON.
+        subject: the thing itself; None for what was held back.
     """
 
     id: str
@@ -36,6 +40,15 @@ class Item:
     title: str
     lines: tuple[str, ...]
     value: dict[str, Any]
+    subject: Subject | None = None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a decision did: one line for the person, and the commit that an undo would take back."""
+
+    line: str
+    written: Written | None = None
 
 
 def queue(workspace: Workspace, edges: Edges, live: tuple[Saved, ...] | None = None) -> tuple[Item, ...]:
@@ -73,71 +86,63 @@ def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
 
 def accept(
     workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], how: How = "merge"
-) -> str:
+) -> Decided:
     """Accepts an item, or some of its changes.
 
     Args:
         numbers: which changes of a dream, or which claim of a dispute; empty for all.
         how: for a snapshot, `merge` or `replace`.
-
-    Returns:
-        What was done, in one line.
     """
     item = find_item(workspace, edges, id)
-    if item.kind == "suggestion":
-        _no_numbers(item, numbers)
-        written = accept_suggestion(workspace, edges, _known(parked(workspace), item.id))
-        return f"stored {item.title}" if written else f"known already: {item.title}"
-    if item.kind == "dispute":
-        dispute = _known(disputes(workspace), item.id)
-        keep = numbers or tuple(range(1, len(dispute.claims) + 1))
-        settle(workspace, edges, dispute, keep)
-        return f"settled {item.id}: kept {', '.join(map(str, keep))} of {len(dispute.claims)}"
-    if item.kind == "snapshot":
-        _no_numbers(item, numbers)
-        return settle_snapshot(workspace, edges, _known(pending_snapshots(workspace), item.id), how)
+    match item.subject:
+        case Suggestion() as one:
+            _no_numbers(item, numbers)
+            written = accept_suggestion(workspace, edges, one)
+            return Decided(f"stored {item.title}" if written else f"known already: {item.title}", written)
+        case Dispute() as one:
+            keep = numbers or tuple(range(1, len(one.claims) + 1))
+            written = settle(workspace, edges, one, keep)
+            kept = ", ".join(map(str, keep))
+            return Decided(f"settled {one.id}: kept {kept} of {len(one.claims)}", written)
+        case Standing() as one:
+            _no_numbers(item, numbers)
+            return Decided(settle_snapshot(workspace, edges, one, how))
     save_all(workspace, edges)
-    allow = allowed_fingerprints(workspace)
-    who = author(workspace, edges)
+    allow, who = allowed_fingerprints(workspace), author(workspace, edges)
     landed = dreams.accept(workspace, item.id, numbers or None, who, edges.now, allow)
     save_all(workspace, edges, everywhere=True)
     return _landed("accepted", landed)
 
 
-def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], why: str) -> str:
+def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], why: str) -> Decided:
     """Rejects an item, or some of its changes; it is remembered and does not come back.
 
-    Returns:
-        What was done, in one line.
+    Args:
+        numbers: which changes of a dream, or which claims of a dispute are wrong.
+        why: kept with the decision.
     """
     item = find_item(workspace, edges, id)
-    if item.kind == "suggestion":
-        _no_numbers(item, numbers)
-        reject_suggestion(workspace, edges, _known(parked(workspace), item.id), why)
-        return f"rejected {item.title}"
-    if item.kind == "dispute":
-        dispute = _known(disputes(workspace), item.id)
-        if not numbers:
-            raise UsageError(f"Say which claim of {item.id} is wrong", f"git mem review show {item.id}")
-        keep = tuple(n for n in range(1, len(dispute.claims) + 1) if n not in numbers)
-        settle(workspace, edges, dispute, keep)
-        return f"settled {item.id}: dropped {', '.join(map(str, numbers))}"
-    if item.kind == "snapshot":
-        _no_numbers(item, numbers)
-        return settle_snapshot(workspace, edges, _known(pending_snapshots(workspace), item.id), "keep")
+    match item.subject:
+        case Suggestion() as one:
+            _no_numbers(item, numbers)
+            return Decided(f"rejected {item.title}", reject_suggestion(workspace, edges, one, why))
+        case Dispute() as one:
+            if not numbers:
+                raise UsageError(f"Say which claim of {one.id} is wrong", f"git mem review show {one.id}")
+            keep = tuple(n for n in range(1, len(one.claims) + 1) if n not in numbers)
+            written = settle(workspace, edges, one, keep)
+            return Decided(f"settled {one.id}: dropped {', '.join(map(str, numbers))}", written)
+        case Standing() as one:
+            _no_numbers(item, numbers)
+            return Decided(settle_snapshot(workspace, edges, one, "keep"))
     who = author(workspace, edges)
     return _landed("rejected", dreams.reject(workspace, item.id, numbers or None, why, who, edges.now))
 
 
-def _landed(verb: str, landed: dreams.Landed) -> str:
+def _landed(verb: str, landed: dreams.Landed) -> Decided:
     changes = ", ".join(map(str, landed.numbers))
-    commit = f"{landed.written.commit[:8]} " if landed.written else ""
     left = "" if landed.closed else "; the others still wait"
-    return f"{commit}{verb} {changes} of {landed.dream.id}{left}"
-
-
-def _known(items: Any, id: str) -> Any:
-    return next(one for one in items if one.id == id)
+    return Decided(f"{verb} {changes} of {landed.dream.id}{left}", landed.written)
 
 
 def _no_numbers(item: Item, numbers: tuple[int, ...]) -> None:
@@ -168,14 +173,14 @@ def _suggestion(one: Suggestion) -> Item:
         "confidence": change.confidence,
         "session": change.origin.session,
     }
-    return Item(one.id, "suggestion", f"{change.type}: {change.description}", tuple(lines), value)
+    return Item(one.id, "suggestion", f"{change.type}: {change.description}", tuple(lines), value, one)
 
 
 def _dispute(one: Dispute) -> Item:
     numbered = [f"{number}. {claim}" for number, claim in enumerate(one.claims, start=1)]
     title = f"{one.scope}/{one.path}: {len(one.claims)} versions of one claim"
     value = {"scope": one.scope, "path": one.path, "claims": list(one.claims)}
-    return Item(one.id, "dispute", title, (title, *numbered), value)
+    return Item(one.id, "dispute", title, (title, *numbered), value, one)
 
 
 def _dream(one: dreams.Dream) -> Item:
@@ -188,13 +193,13 @@ def _dream(one: dreams.Dream) -> Item:
             {"n": c.n, "commit": c.commit, "subject": c.subject, "reason": c.reason} for c in one.changes
         ],
     }
-    return Item(one.id, "dream", title, lines, value)
+    return Item(one.id, "dream", title, lines, value, one)
 
 
-def _snapshot(one: Any) -> Item:
+def _snapshot(one: Standing) -> Item:
     title = f"{one.agent}: team knowledge of {one.updated_at} is newer than what was taken in"
     lines = (title, f"accept merges it, accept --how replace takes it whole, reject keeps yours: {one.id}")
-    return Item(one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at})
+    return Item(one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at}, one)
 
 
 def _held(live: tuple[Saved, ...]) -> list[Item]:

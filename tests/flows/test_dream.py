@@ -129,7 +129,8 @@ def test_a_claim_that_explains_another_or_stands_under_a_lead_stays() -> None:
     body = "On Monday:\n\n- run the full suite\n\nOn Friday:\n\n- run the full suite"
     made, _ = consolidated(notes(aa=("When to test", body)))
     assert made.changes == ()
-    why = "Use the real database.\n\n**Why:** it broke twice.\n\nUse the real cache.\n\n**Why:** it broke twice."
+    broke = "**Why:** it broke twice."
+    why = f"Use the real database.\n\n{broke}\n\nUse the real cache.\n\n{broke}"
     made, _ = consolidated(notes(aa=("Tests", why)))
     assert made.changes == ()
 
@@ -141,6 +142,13 @@ def test_a_claim_that_stands_twice_in_one_memory_is_said_once() -> None:
     made, after = consolidated(notes(aa=("Linting", body)))
     assert [change.kind for change in made.changes] == ["merge"]
     assert after["main/aa.md"].count("linter") == 1 and "Something else" in after["main/aa.md"]
+
+
+def test_the_copy_goes_and_the_first_of_a_name_stays() -> None:
+    text = memory("Run the linter before committing.", "Lint first", "lint")
+    made, after = consolidated({"main/lint.md": text, "main/lint-2.md": text})
+    assert list(after) == ["main/lint.md"]
+    assert made.changes[0].subject == "Merge lint-2 into lint"
 
 
 def test_links_to_a_merged_memory_lead_to_the_one_that_stays() -> None:

@@ -29,9 +29,7 @@ class Names:
             memory = memories[path]
             for name in (memory.name, PurePosixPath(path).stem):
                 self._known.setdefault(slugify(name), path)
-                # A link is written as the memory is named; a title goes by its file.
-                spoken = memory.name if slugify(memory.name) == memory.name else PurePosixPath(path).stem
-                self._spoken.setdefault(slugify(name), spoken)
+                self._spoken.setdefault(slugify(name), spoken(memory))
 
     def leads(self, link: str) -> bool:
         """Whether some memory has this name, however it is spelt."""
@@ -42,6 +40,11 @@ class Names:
         slug = slugify(link.strip().removesuffix(".md"))
         paths = {self._known[name]: self._spoken[name] for name in self._known if _near(slug, name)}
         return next(iter(paths.values())) if len(paths) == 1 else ""
+
+
+def spoken(memory: Memory) -> str:
+    """What a link to a memory says: its name where that is a slug or the like, else its file's stem."""
+    return memory.name if not set(memory.name) & set(" []|#\t") else PurePosixPath(memory.path).stem
 
 
 def links(text: str) -> tuple[str, ...]:

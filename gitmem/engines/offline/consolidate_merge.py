@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gitmem.engines.offline.consolidate_edit import with_after, without
+from gitmem.engines.offline.consolidate_links import spoken
 from gitmem.engines.offline.consolidate_same import COVERED, NOT, holds, is_tagged, said, sequence
 from gitmem.engines.offline.consolidate_work import Work
 from gitmem.memory.account import reference
@@ -32,7 +33,8 @@ def merge_duplicates(work: Work, agent: str) -> None:
         while _repeat(work, agent, memory.path):
             pass
     # What says less goes first, and of equal ones the later name: `no-mocks-2` into `no-mocks`.
-    paths = [memory.path for memory in reversed(work.hot(agent))]
+    paths = [memory.path for memory in work.hot(agent)]
+    paths.sort(key=lambda path: PurePosixPath(path).stem, reverse=True)
     paths.sort(key=lambda path: len(work.memories[path].parsed.claims))
     for path in paths:
         for other in _candidates(work, by_sentence, path):
@@ -138,8 +140,12 @@ def _whole(work: Work, agent: str, path: str, into: str) -> bool:
     edited: dict[str, Memory | None] = {path: None}
     if changed is not target:
         edited[into] = changed
-    names = {memory.name: target.name, PurePosixPath(path).stem: target.name}
-    led = work.renamed_links(names, f"{memory.name} is merged into {target.name}", edited)
+    mine, theirs = _labels(memory, target)
+    new = spoken(target)
+    names = {
+        name: new for name in (memory.name, PurePosixPath(path).stem) if name not in (new, target.name)
+    }
+    led = work.renamed_links(names, f"{mine} is merged into {theirs}", edited)
     if led is None or work.is_rejected(agent, tuple(fates)):
         return False
     edited |= led[0]
@@ -147,8 +153,8 @@ def _whole(work: Work, agent: str, path: str, into: str) -> bool:
         "merge",
         edited,
         (*fates, *led[1]),
-        f"Merge {memory.name} into {target.name}",
-        f"{target.name} says all that {memory.name} says; its links and what only it says go there.",
+        f"Merge {mine} into {theirs}",
+        f"{theirs} says all that {mine} says; links to it, and its own Why and description, go there.",
     )
     return True
 
@@ -171,13 +177,16 @@ def _single(work: Work, agent: str, path: str, other: str) -> None:
         fate = Fate("merged", reference(path, claim), reference(other, target.parsed.claims[found]), _TWICE)
         if changed is None or work.is_rejected(agent, (fate,)):
             continue
-        work.propose(
-            "merge",
-            {path: changed},
-            (fate,),
-            f"Leave to {target.name} what {memory.name} says too",
-            f"{memory.name} and {target.name} both say it: {_quoted(claim)}",
-        )
+        mine, theirs = _labels(memory, target)
+        subject = f"Leave to {theirs} what {mine} says too"
+        work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {_quoted(claim)}")
+
+
+def _labels(memory: Memory, target: Memory) -> tuple[str, str]:
+    """What to call two memories: their names, or their files where they share one name."""
+    if memory.name != target.name:
+        return memory.name, target.name
+    return PurePosixPath(memory.path).stem, PurePosixPath(target.path).stem
 
 
 def _holder(target: Memory, claim: Claim) -> int:

@@ -22,6 +22,7 @@ class Work:
         """Starts from a tree; no agents means all of them."""
         self._agents = agents
         self.memories = {path: parse(path, files[path]) for path in sorted(files) if is_memory(path)}
+        self._linking = {path for path, memory in self.memories.items() if _has_links(memory)}
         self.changes: list[DreamChange] = []
         self.notes: list[str] = []
         self._stones = {
@@ -67,6 +68,8 @@ class Work:
                 del self.memories[path]
             else:
                 self.memories[path] = memory
+                if _has_links(memory):
+                    self._linking.add(path)
         edits = {path: memory.render() if memory else None for path, memory in edited.items()}
         self.changes.append(DreamChange(kind, edits, fates, reason, subject))
 
@@ -81,9 +84,10 @@ class Work:
         """
         changed: dict[str, Memory] = {}
         fates: list[Fate] = []
-        for path, known in self.memories.items():
-            memory = edited.get(path, known)
-            if memory is None or not any(f"[[{name}" in memory.body + memory.description for name in names):
+        # What a change edits already may have taken a link over from the memory that goes.
+        for path in sorted({*self._linking, *edited} & self.memories.keys()):
+            memory = edited.get(path, self.memories[path])
+            if memory is None:
                 continue
             turned = with_links(memory, names, reason)
             if turned is None:
@@ -92,6 +96,10 @@ class Work:
                 changed[path] = turned[0]
                 fates += turned[1]
         return changed, fates
+
+
+def _has_links(memory: Memory) -> bool:
+    return "[[" in memory.body or "[[" in memory.description
 
 
 def with_links(memory: Memory, names: Mapping[str, str], reason: str) -> tuple[Memory, list[Fate]] | None:

@@ -142,7 +142,7 @@ def accepted(stage: Stage, text: str) -> None:
 def remembered(stage: Stage, text: str) -> None:
     """File and index line are in one commit."""
     files = project_files(stage.you)
-    says(files.get("main/deploy-day.md", ""), "Tuesdays", "**Why:**")
+    says(files.get("main/deploy-day.md", ""), "Tuesdays", "When deploys go out")
     says(files.get("main/MEMORY.md", ""), "deploy-day.md")
 
 
@@ -232,7 +232,6 @@ def snapshot_made(stage: Stage, text: str) -> None:
 
 def pushed(stage: Stage, text: str) -> None:
     """Only the code branch left the machine."""
-    stage.settle(stage.you)
     heads = stage.you.must("git", "ls-remote", "origin").split()[1::2]
     claim(set(heads) == {"HEAD", "refs/heads/main"}, f"the remote holds {heads}")
 
@@ -260,13 +259,6 @@ def disputed(stage: Stage, text: str) -> None:
     """Both versions stand in the merged memory."""
     text = project_files(stage.mate).get("main/deploy-day.md", "")
     says(text, "Wednesdays", "Thursdays", "*(disputed ")
-
-
-def dispute_listed(stage: Stage, text: str) -> Mapping[str, str]:
-    """One dispute waits."""
-    found = _waiting(text, "dispute")
-    claim(len(found) == 1, f"{len(found)} disputes wait instead of one")
-    return {"dispute": next(iter(found))}
 
 
 def dispute_shown(stage: Stage, text: str) -> Mapping[str, str]:

@@ -1,0 +1,213 @@
+"""A person decides on a dream: what is accepted harms nothing that arrived, what is rejected stays away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dream_ground import ANN, DAY, TWICE, Ground, make_ground, memory, notes
+
+from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
+from gitmem.errors import CheckFailed, UsageError
+from gitmem.integrations.dreaming import dream
+from gitmem.memory.account import account
+from gitmem.memory.trailers import parse
+from gitmem.store.trees import read_files
+
+DATED = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
+
+
+@pytest.fixture
+def ground(repo: Path) -> Ground:
+    ground = make_ground(repo)
+    ground.put(TWICE)
+    ground.put(DATED)
+    return ground
+
+
+def night(ground: Ground, scope: str = "project") -> Dream | None:
+    done = dream(ground.workspace, ground.edges, scope=scope, force=True)
+    return find_dream(ground.workspace, done.id) if done.id else None
+
+
+def waiting(ground: Ground) -> Dream:
+    found = night(ground)
+    assert found is not None
+    return found
+
+
+def test_a_dream_is_shown_claim_by_claim_with_its_reasons(ground: Ground) -> None:
+    lines = list(show(waiting(ground)))
+    assert lines[0].endswith("(project): 2 changes")
+    assert "   - The build broke yesterday." in lines
+    assert any(line.startswith("   + The build broke yesterday (2026-") for line in lines)
+    assert any(line.startswith("2. Merge no-mocks into real-database") for line in lines)
+
+
+def test_accepting_lands_the_whole_dream_with_its_account(ground: Ground) -> None:
+    found = waiting(ground)
+    before = ground.tree()
+    landed = accept(ground.workspace, found.id, None, ANN, ground.now)
+    after = ground.tree()
+    assert landed.closed and landed.agents == ("main",) and landed.written is not None
+    assert "main/no-mocks.md" not in after and "yesterday (2026-" in after["main/hint.md"]
+    assert "no-mocks.md" not in after["main/MEMORY.md"] and "deploys.md" in after["main/MEMORY.md"]
+    commit = found.scope.repo.commit(landed.written.commit)
+    provenance = parse(commit.message)
+    assert (provenance.op, provenance.writer, provenance.reviewed) == ("dream", "dream", found.id)
+    sides = [{path: text.encode() for path, text in tree.items()} for tree in (before, after)]
+    result = account(*sides, provenance.claims)
+    assert result.unaccounted == () and result.fates == provenance.claims
+    assert found.scope.repo.is_ancestor(found.tip, landed.written.commit)
+    assert open_dreams(ground.workspace) == () and found.scope.repo.ref(found.ref) is None
+
+
+def test_memory_that_arrived_meanwhile_is_kept(ground: Ground) -> None:
+    found = waiting(ground)
+    ground.put(
+        {
+            "main/new.md": memory("A new fact.", "New", "new"),
+            "main/real-database.md": TWICE["main/real-database.md"] + "\nIt runs in a container.\n",
+            "main/deploys.md": None,
+        }
+    )
+    accept(ground.workspace, found.id, None, ANN, ground.now)
+    after = ground.tree()
+    assert "A new fact." in after["main/new.md"] and "main/deploys.md" not in after
+    assert "It runs in a container." in after["main/real-database.md"]
+    assert "Integration tests use" in after["main/real-database.md"] and "main/no-mocks.md" not in after
+    assert "(new.md)" in after["main/MEMORY.md"] and "deploys" not in after["main/MEMORY.md"]
+
+
+def test_a_memory_that_was_edited_meanwhile_is_not_deleted(ground: Ground) -> None:
+    found = waiting(ground)
+    edited = TWICE["main/no-mocks.md"] + "\nNor the cache.\n"
+    ground.put({"main/no-mocks.md": edited})
+    accept(ground.workspace, found.id, None, ANN, ground.now)
+    assert ground.tree()["main/no-mocks.md"] == edited
+
+
+def test_a_change_whose_target_went_meanwhile_is_refused(ground: Ground) -> None:
+    """Otherwise the claim would be in neither memory."""
+    found = waiting(ground)
+    ground.put({"main/real-database.md": memory("Something else.", "Else", "real-database")})
+    before = ground.tree()
+    with pytest.raises(CheckFailed, match="would lose main/no-mocks"):
+        accept(ground.workspace, found.id, None, ANN, ground.now)
+    assert ground.tree() == before and len(open_dreams(ground.workspace)) == 1
+    accept(ground.workspace, found.id, (1,), ANN, ground.now)
+    assert "yesterday (2026-" in ground.tree()["main/hint.md"]
+
+
+def test_single_changes_are_accepted_one_by_one(ground: Ground) -> None:
+    found = waiting(ground)
+    landed = accept(ground.workspace, found.id, (2,), ANN, ground.now)
+    assert not landed.closed
+    assert (
+        "main/no-mocks.md" not in ground.tree() and ground.tree()["main/hint.md"] == DATED["main/hint.md"]
+    )
+    (left,) = open_dreams(ground.workspace)
+    assert [(change.n, change.decided) for change in left.changes] == [(1, ""), (2, "accepted")]
+    with pytest.raises(UsageError, match="no open change 2"):
+        accept(ground.workspace, found.id, (2,), ANN, ground.now)
+    assert accept(ground.workspace, found.id, None, ANN, ground.now).closed
+    assert "yesterday (2026-" in ground.tree()["main/hint.md"] and open_dreams(ground.workspace) == ()
+
+
+def test_a_rejected_dream_does_not_come_back_and_is_kept_aside(ground: Ground) -> None:
+    found = waiting(ground)
+    before = ground.tree()
+    landed = reject(ground.workspace, found.id, None, "both are needed", ANN, ground.now)
+    assert landed.closed and landed.written is not None
+    after = ground.tree()
+    assert {path for path in after if after[path] != before.get(path)} == {"main/.tombstones"}
+    assert found.scope.repo.ref(f"refs/gitmem/rejected/{found.id}") == found.tip
+    assert "both are needed" in found.scope.repo.commit(landed.written.commit).message
+    ground.now += DAY
+    assert night(ground) is None
+    # Renaming a memory makes no new proposal of it.
+    ground.put({"main/no-mocks.md": None, "main/mocks.md": TWICE["main/no-mocks.md"]})
+    assert night(ground) is None
+
+
+def test_rejecting_one_change_leaves_the_others_open(ground: Ground) -> None:
+    found = waiting(ground)
+    assert not reject(ground.workspace, found.id, (1,), "clear enough", ANN, ground.now).closed
+    assert accept(ground.workspace, found.id, None, ANN, ground.now).closed
+    assert (
+        ground.tree()["main/hint.md"] == DATED["main/hint.md"] and "main/no-mocks.md" not in ground.tree()
+    )
+    assert found.scope.repo.ref(f"refs/gitmem/rejected/{found.id}") == found.tip
+    ground.now += DAY
+    assert night(ground) is None
+
+
+def test_a_private_dream_is_decided_in_the_private_repository(ground: Ground) -> None:
+    ground.put(TWICE, "local")
+    found = night(ground, "local")
+    assert found is not None and found.scope.name == "local"
+    reject(ground.workspace, found.id, None, "no", ANN, ground.now)
+    private, code = ground.workspace.private, ground.workspace.code
+    assert private.ref(f"refs/gitmem/rejected/{found.id}") and not code.refs("refs/gitmem/rejected/")
+    assert ".tombstones" not in str(
+        list(read_files(code, code.commit(str(code.ref("refs/gitmem/project"))).tree))
+    )
+
+
+def test_a_dream_that_plain_git_merged_is_no_longer_open(ground: Ground) -> None:
+    found = waiting(ground)
+    found.scope.repo.move_ref(found.scope.ref, found.tip, found.base, "merged by hand")
+    assert open_dreams(ground.workspace) == ()
+
+
+def test_a_branch_that_lost_a_claim_by_hand_is_refused(ground: Ground) -> None:
+    from gitmem.memory.trailers import Provenance
+    from gitmem.store.commits import Write, commit
+
+    found = waiting(ground)
+    write = Write({"main/deploys.md": None}, "Drop it", Provenance())
+    commit(found.scope.repo, found.ref, lambda _: write, ANN)
+    with pytest.raises(CheckFailed, match="would lose main/deploys"):
+        accept(ground.workspace, found.id, None, ANN, ground.now)
+
+
+def test_a_secret_on_a_dream_branch_does_not_land(ground: Ground) -> None:
+    from gitmem.memory.trailers import Provenance
+    from gitmem.store.commits import Write, commit
+
+    found = waiting(ground)
+    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    text = DATED["main/hint.md"] + f"\nThe token is {key} for now.\n"
+    write = Write({"main/key.md": text.encode()}, "Add it", Provenance())
+    commit(found.scope.repo, found.ref, lambda _: write, ANN)
+    with pytest.raises(CheckFailed, match="secret"):
+        accept(ground.workspace, found.id, None, ANN, ground.now)
+
+
+def test_an_unknown_dream_is_a_usage_error(ground: Ground) -> None:
+    with pytest.raises(UsageError, match="no open dream"):
+        accept(ground.workspace, "d-000000", None, ANN, ground.now)
+
+
+def test_the_index_is_brought_in_line_on_acceptance(ground: Ground) -> None:
+    stray = notes(loose=("Loose", "A loose fact."))["main/loose.md"]
+    ground.put({"main/loose.md": stray, "main/MEMORY.md": "# Mine\n\n- [gone](gone.md) — not there\n"})
+    found = waiting(ground)
+    accept(ground.workspace, found.id, None, ANN, ground.now)
+    index = ground.tree()["main/MEMORY.md"]
+    assert "gone.md" not in index and "(loose.md)" in index and index.startswith("# Mine\n")
+
+
+def test_the_command_proposes_and_tells_how_to_go_on(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    asked = gitmem("dream", "status", "--json")
+    assert [status["gate"]["name"] for status in asked.json] == ["sessions"] * 3
+    held = gitmem("dream")
+    assert held.code == 0 and "0 of 5 sessions" in held.out
+    done = gitmem("dream", "--force", "--scope", "project")
+    (found,) = open_dreams(ground.workspace)
+    assert f"dream {found.id} proposes 2 changes" in done.out and "git mem review reject" in done.err
+    value = gitmem("dream", "-n", "--force", "--scope", "project", "--json").json
+    assert [change["kind"] for change in value[0]["changes"]] == ["date", "merge"] and value[0][
+        "id"
+    ] is None
+    assert gitmem("dream", "sleep", ok=False).code == 2
