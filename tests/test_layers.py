@@ -27,7 +27,7 @@ finally:
         json.dump(sorted(set(sys.modules) - before), file)
 sys.exit(code)
 """
-HEAVY = {"anthropic", "mcp", "httpx", "httpx2", "pydantic"}
+HEAVY = {"anthropic", "mcp", "httpx", "httpx2"}
 
 
 @pytest.fixture

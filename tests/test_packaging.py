@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -14,6 +15,8 @@ import pytest
 
 import gitmem
 from gitmem.integrations.hook_scripts import EVENTS, hooks_folder, script
+from gitmem.memory.memory import parse, problems
+from gitmem.store.snapshots import digest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -104,3 +107,17 @@ def test_the_module_can_be_run_without_the_commands() -> None:
         text=True,
     )
     assert (done.returncode, done.stdout) == (0, f"gitmem {gitmem.__version__}\n")
+
+
+def test_the_repositorys_own_memory_is_whole() -> None:
+    """A clone starts from it; edited by hand, its digest would say so."""
+    for folder in (ROOT / "snapshots").iterdir():
+        files = {path.name: path.read_bytes() for path in folder.glob("*.md")}
+        state = json.loads((folder / "snapshot.json").read_text(encoding="utf-8"))
+        assert state["digest"] == digest(files)
+        for name, data in files.items():
+            if name != "MEMORY.md":
+                memory = parse(name, data)
+                assert problems(memory) == (), name
+                assert b"**Why:**" in data, name
+                assert f"({name})".encode() in files["MEMORY.md"], name

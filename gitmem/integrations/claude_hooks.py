@@ -36,6 +36,10 @@ SETTINGS = ".claude/settings.local.json"
 EXCLUDE = f"/{SETTINGS}"
 LARGEST = 4 * 1024 * 1024
 
+FAIL_OPEN = ("||", "true")
+"""Ends every command. The client shows the person what a failed SessionEnd hook printed, and takes exit
+code 2, as of a gitmem that does not know the hook, for a refusal of the prompt."""
+
 
 @dataclass(frozen=True)
 class SettingsPlan:
@@ -174,8 +178,8 @@ def apply_settings(plan: SettingsPlan) -> None:
 
 
 def command(argv: Sequence[str], event: str) -> str:
-    """The shell command of one hook. One string, since older clients know no `args`."""
-    return shlex.join([*argv, "hook", "claude", event])
+    """The shell command of one hook, which never fails. One string, since older clients know no `args`."""
+    return f"{shlex.join([*argv, 'hook', 'claude', event])} {' '.join(FAIL_OPEN)}"
 
 
 def installed(worktree: Path, argv: Sequence[str]) -> bool:
@@ -230,6 +234,8 @@ def _is_ours(entry: Any, event: str, argv: Sequence[str]) -> bool:
         words = shlex.split(text)
     except ValueError:
         return False
+    if words[-2:] == [*FAIL_OPEN]:
+        del words[-2:]
     if words[-3:] != ["hook", "claude", event]:
         return False
     head = words[:-3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from gitmem.errors import UsageError
@@ -24,7 +25,9 @@ class Dispute:
         id: `x-` and six digits of the base claim; unique within a scope's file.
         path: path of the memory in its scope's tree.
         mark: the eight digits that the claims carry.
-        claims: the claims as they stand, in order, without their marks.
+        claims: the claims as they stand, in order, without their marks; where a key of the frontmatter
+            is disputed, the value that stands there comes first.
+        key: that key; empty where a claim of the body is disputed.
     """
 
     id: str
@@ -32,6 +35,7 @@ class Dispute:
     path: str
     mark: str
     claims: tuple[str, ...]
+    key: str = ""
 
 
 def disputes(workspace: Workspace) -> tuple[Dispute, ...]:
@@ -48,8 +52,9 @@ def disputes(workspace: Workspace) -> tuple[Dispute, ...]:
             data = scope.repo.blob(oid)
             if b"*(disputed " not in data:
                 continue
+            memory = parse(path, data)
             marked: dict[str, list[str]] = {}
-            for claim in parse(path, data).parsed.claims:
+            for claim in memory.parsed.claims:
                 if claim.dispute:
                     marked.setdefault(claim.dispute, []).append(with_dispute(claim.text, ""))
             for mark, texts in marked.items():
@@ -59,7 +64,9 @@ def disputes(workspace: Workspace) -> tuple[Dispute, ...]:
                     id = f"x-{mark[:6]}-{number}"
                     number += 1
                 seen.add(id)
-                found.append(Dispute(id, scope.name, path, mark, tuple(texts)))
+                key = _disputed_key(memory, texts)
+                standing = [f"{key}: {memory.front.text(key)}"] if key and memory.front else []
+                found.append(Dispute(id, scope.name, path, mark, (*standing, *texts), key))
     return tuple(found)
 
 
@@ -80,19 +87,36 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
         data = read_paths(scope.repo, tip.tree, {dispute.path}).get(dispute.path)
         if data is None:
             return None
-        memory = parse(dispute.path, data)
-        body, number = "", 0
-        for claim in memory.parsed.claims:
-            if claim.dispute == dispute.mark:
-                number += 1
-                if number not in keep:
-                    continue
-                claim = Claim(with_dispute(claim.text, ""), claim.lead, claim.key)
-            body += (claim.lead if body or not claim.lead.strip("\r\n") else "") + claim.text
-        settled = Memory(memory.path, memory.front, body + memory.parsed.tail)
+        settled = _settled(parse(dispute.path, data), dispute, keep)
         provenance = Provenance(op="update", writer="human", reviewed=dispute.id)
-        return Write({dispute.path: settled.render()}, f"Settle a dispute in {memory.name}", provenance)
+        return Write({dispute.path: settled.render()}, f"Settle a dispute in {settled.name}", provenance)
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
     sync_live(workspace, edges, scope.name, agent, lay_out=True)
     return written
+
+
+def _disputed_key(memory: Memory, texts: list[str]) -> str:
+    """The key of the frontmatter whose lost value a claim holds (see `merge_front`); empty for none."""
+    match = re.fullmatch(r"([A-Za-z_][\w.-]*): .*", texts[0]) if len(texts) == 1 else None
+    return match.group(1) if match and memory.front and memory.front.text(match.group(1)) else ""
+
+
+def _settled(memory: Memory, dispute: Dispute, keep: tuple[int, ...]) -> Memory:
+    """The memory with the claims that stand, unmarked, and without the others."""
+    number = 1 if dispute.key else 0
+    front = memory.front
+    body = ""
+    for claim in memory.parsed.claims:
+        if claim.dispute == dispute.mark:
+            number += 1
+            bare = with_dispute(claim.text, "")
+            if dispute.key and front and keep == (number,):
+                # The value that lost is the one that stands.
+                front = front.with_value(dispute.key, bare.partition(": ")[2])
+                continue
+            if number not in keep:
+                continue
+            claim = Claim(bare, claim.lead, claim.key)
+        body += (claim.lead if body else memory.parsed.claims[0].lead) + claim.text
+    return Memory(memory.path, front, body + memory.parsed.tail)

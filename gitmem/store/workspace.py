@@ -291,7 +291,7 @@ def make_project_id(workspace: Workspace) -> str:
     git, top = workspace.git, workspace.layout.common_dir
     url = config_get(git, None, "remote.origin.url", git_dir=top)
     if url:
-        seed = normalise_url(url)
+        seed = normalise_url(url, workspace.layout.worktree or top)
         stem = seed.rsplit("/", 1)[-1]
     else:
         roots = git.run(["rev-list", "--max-parents=0", "HEAD"], git_dir=top, check=False).text.split()
@@ -308,13 +308,19 @@ def store_project_id(workspace: Workspace) -> Workspace:
     return workspace.with_project_id(chosen)
 
 
-def normalise_url(url: str) -> str:
-    """A remote's URL without what differs between two people's clones: scheme, user, port, `.git`."""
+def normalise_url(url: str, folder: Path) -> str:
+    """A remote's URL without what differs between two people's clones: scheme, user, port, `.git`.
+
+    Args:
+        folder: what a relative path is relative to.
+    """
     scp = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", url)
     if scp and "://" not in url:
         host, path = scp.groups()
     else:
         parts = urlsplit(url)
         host, path = parts.hostname or "", parts.path
+    if not host:
+        path = str((folder / path).resolve())
     path = path.strip("/").removesuffix(".git").strip("/")
     return f"{host.lower()}/{path}" if host else path

@@ -1,0 +1,108 @@
+"""The demo holds what it claims, says so where it does not, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import CheckFailed
+from gitmem.integrations.demo import checks
+from gitmem.integrations.demo.run import run_demo
+from gitmem.integrations.demo.stage import make_stage
+from gitmem.integrations.demo.steps import STEPS, Step
+from gitmem.integrations.demo.transcript import SPOKEN, write_session
+from gitmem.sessions.claude_code import read_session
+from gitmem.sessions.discover import sessions_of
+
+ROOT = Path(__file__).parents[2]
+VERBS = (
+    *("init", "log", "recall", "review", "remember", "forget", "undo", "save", "dream", "restore"),
+    *("snapshot create", "share", "sync", "status"),
+)
+
+
+def test_the_demo_holds_and_leaves_nothing_behind(home: Path, tmp_path: Path) -> None:
+    """The one run of all of it: the real commands, with nothing but a PATH and an empty HOME."""
+    for path in home.iterdir():
+        path.unlink()
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "gitmem", "demo"],
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "TMPDIR": str(temporary),
+            "PYTHONPATH": str(ROOT),
+        },
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(STEPS)} steps, each checked" in done.stdout
+    for verb in VERBS:
+        assert f"$ git mem {verb}" in done.stdout, verb
+    assert list(home.iterdir()) == []
+    assert list(temporary.iterdir()) == []
+
+
+def shown(tmp_path: Path, *steps: Step) -> list[str]:
+    lines: list[str] = []
+    run_demo(os.environ, lines.append, tmp_path / "kept", steps)
+    return lines
+
+
+def test_a_check_that_does_not_hold_fails_the_demo_and_names_the_step(tmp_path: Path) -> None:
+    def never(stage, text) -> None:
+        checks.claim(False, "the sky is not green")
+
+    with pytest.raises(CheckFailed, match=r"step 2 \(git branch\): the sky is not green") as caught:
+        shown(tmp_path, Step("git status", checks.worked), Step("git branch", never))
+    assert caught.value.exit_code == 1
+
+
+def test_a_command_that_fails_fails_the_demo(tmp_path: Path) -> None:
+    with pytest.raises(CheckFailed, match=r"step 1 \(git checkout nowhere\): exit status 1"):
+        shown(tmp_path, Step("git checkout nowhere", checks.worked))
+
+
+def test_a_step_uses_what_an_earlier_one_found_out(tmp_path: Path) -> None:
+    steps = (
+        Step("git rev-parse HEAD", lambda stage, text: {"head": text.strip()}, "The first."),
+        Step("git cat-file -t {head}", lambda stage, text: checks.says(text, "commit"), who="you"),
+    )
+    lines = shown(tmp_path, *steps)
+    assert "# The first." in lines
+    assert lines[-1] == f"kept in {tmp_path / 'kept'}"
+
+
+def test_a_folder_that_holds_something_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    with pytest.raises(CheckFailed, match="is not empty"):
+        run_demo(os.environ, print, tmp_path)
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_nothing_of_the_callers_environment_reaches_the_commands(tmp_path: Path) -> None:
+    stage = make_stage(tmp_path, {**os.environ, "GIT_DIR": "/nowhere", "ANTHROPIC_API_KEY": "k"})
+    for person in (stage.you, stage.mate):
+        assert not {"GIT_DIR", "ANTHROPIC_API_KEY"} & set(person.environ)
+        assert person.environ["HOME"].startswith(str(tmp_path.resolve()))
+
+
+def test_the_recorded_session_reads_as_one_of_the_clients(tmp_path: Path) -> None:
+    """The demo must not pass for the reason that its own form of transcript is easier than the real one."""
+    config, clone = tmp_path / ".claude", (tmp_path / "app").resolve()
+    path = write_session(config, clone, 1_790_000_000.0)
+    assert [file.path for file in sessions_of(config, [clone])] == [path]
+    session = read_session(path)
+    assert session.skipped == 0
+    assert session.cwd == str(clone)
+    said = [message.text for message in session.messages if message.role == "person"]
+    assert said == [words for words, _ in SPOKEN]

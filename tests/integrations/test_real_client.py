@@ -1,0 +1,348 @@
+"""gitmem under the real Claude Code client, whose model is a scripted server on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from real_client import TIME_LIMIT, Client, find_client
+from scripted_api import Call, ScriptedApi, Step
+
+from gitmem.integrations.place import default_argv
+
+pytestmark = pytest.mark.client
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = ".claude/settings.local.json"
+PATIENCE = 60
+"""Seconds after which a worker counts as stuck; it needs about one."""
+
+GIT_CONFIG = "[user]\n\tname = Ann\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n"
+TAUGHT = (
+    "From now on never mock the database in tests, because a mock hid a broken migration. "
+    "Please remember that we deploy from the release branch only."
+)
+NOTE = """\
+---
+name: staging-bugs
+description: Staging bugs are tracked in Linear project OPS
+metadata:
+  type: reference
+---
+
+Staging bugs are tracked in Linear project OPS.
+"""
+
+
+@dataclass(frozen=True)
+class Person(Client):
+    """Someone who starts the client in a terminal, and sees all that it prints."""
+
+    def ask(self, prompt: str, *more: str) -> subprocess.CompletedProcess[str]:
+        """Runs one prompt to its end, as `claude -p` does without further arguments."""
+        return subprocess.run(
+            [self.program, "-p", prompt, *more],
+            cwd=self.cwd,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+            check=False,
+        )
+
+    def run(self, *words: str) -> str:
+        """Runs another command in the same repository and HOME, and returns its output."""
+        done = subprocess.run(
+            words, cwd=self.cwd, env=self._environment(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+        return done.stdout.strip()
+
+    def gitmem(self, *words: str) -> str:
+        return self.run(sys.executable, "-P", "-m", "gitmem", *words)
+
+
+@dataclass(frozen=True)
+class World:
+    """An empty HOME, a small repository with gitmem in it, and the model that answers there."""
+
+    person: Person
+    api: ScriptedApi
+
+    @property
+    def state(self) -> Path:
+        return self.person.cwd / ".git/gitmem"
+
+    def transcripts(self) -> dict[str, list[dict[str, Any]]]:
+        """Records of each session, by session id."""
+        return {
+            file.stem: [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+            for file in (self.person.home / ".claude/projects").glob("*/*.jsonl")
+        }
+
+    def private(self, *words: str) -> str:
+        """Runs plain git in the private repository."""
+        folder = self.person.home / ".local/share/gitmem/private.git"
+        return self.person.run("git", "--git-dir", str(folder), *words)
+
+    def local(self, pretty: str) -> list[str]:
+        """The commits of this project's local memory after the root, newest first, each in this format."""
+        (ref,) = self.private("for-each-ref", "--format=%(refname)", "refs/heads/local/").split()
+        return self.private("log", "--grep=^Gitmem-Op:", f"--format={pretty}", ref).splitlines()
+
+    def trailers(self) -> list[dict[str, str]]:
+        """The same commits' trailers, without their common prefix."""
+        rows = [row.split("\t") for row in self.local("%(trailers:unfold,separator=%x09)")]
+        pairs = [[part.removeprefix("Gitmem-").split(": ", 1) for part in row] for row in rows]
+        return [dict(row) for row in pairs]
+
+    def memory(self) -> dict[str, str]:
+        """Files of `main` in the local scope's tip."""
+        (ref,) = self.private("for-each-ref", "--format=%(refname)", "refs/heads/local/").split()
+        names = self.private("ls-tree", "-r", "--name-only", ref, "main/").split()
+        return {name.removeprefix("main/"): self.private("show", f"{ref}:{name}") for name in names}
+
+    def keep_only(self, *events: str) -> None:
+        """Takes gitmem's other hooks out of the client's settings."""
+        path = self.person.cwd / SETTINGS
+        hooks = json.loads(path.read_text())["hooks"]
+        path.write_text(json.dumps({"hooks": {event: hooks[event] for event in events}}))
+
+    def settle(self) -> None:
+        """Waits until no job is left and no worker of this repository runs."""
+        give_up = time.monotonic() + PATIENCE
+        while left := [*self._jobs(), *self._workers()]:
+            assert time.monotonic() < give_up, f"the worker has not ended: {left}"
+            time.sleep(0.05)
+        assert not (self.state / "worker.json").exists()
+        assert not list((self.state / "spool").glob("failed/*"))
+
+    def _jobs(self) -> list[str]:
+        spool = self.state / "spool"
+        return [path.name for path in spool.iterdir() if path.is_file()] if spool.is_dir() else []
+
+    def _workers(self) -> list[list[str]]:
+        lines = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+        return [line for line in lines if "worker" in line and str(self.state.parent) in line]
+
+
+def text_of(request: Mapping[str, Any]) -> str:
+    """All that a request's messages tell the model."""
+    parts: list[str] = []
+    for message in request["messages"]:
+        content = message["content"]
+        blocks = [{"text": content}] if isinstance(content, str) else content
+        parts += [str(block.get("text") or block.get("content") or "") for block in blocks]
+    return "\n".join(parts)
+
+
+def make_world(root: Path, api: ScriptedApi) -> World:
+    program = find_client(os.environ)
+    if program is None:
+        pytest.skip("no client: set GITMEM_TEST_CLAUDE or put claude on PATH")
+    home, app = root.resolve() / "home", root.resolve() / "app"
+    home.mkdir()
+    app.mkdir()
+    (home / ".gitconfig").write_text(GIT_CONFIG)
+    (app / "greet.py").write_text('print("hello")\n')
+    # gitmem as it stands here, which need not be installed for this Python.
+    person = Person(program, home, app, api.url, {"PYTHONPATH": str(ROOT)})
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Greet"]):
+        person.run("git", *words)
+    person.gitmem("init", "-y")
+    return World(person, api)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with ScriptedApi() as api:
+        yield make_world(tmp_path, api)
+
+
+@dataclass(frozen=True)
+class Lived:
+    """A world after its first session, and what the client told of that session.
+
+    Attributes:
+        events: the client's own stream, hooks included.
+        stderr: what else it printed.
+        code: its exit code.
+    """
+
+    world: World
+    events: Sequence[Mapping[str, Any]]
+    stderr: str
+    code: int
+
+    @property
+    def session(self) -> str:
+        return str(self.events[-1]["session_id"])
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+    """A person who prefers short answers has taught two things in a session, and the worker has ended."""
+    with ScriptedApi([Step("Understood.")]) as api:
+        world = make_world(tmp_path_factory.mktemp("lived"), api)
+        world.person.gitmem("remember", "I prefer short answers", "--type", "user", "--scope", "user")
+        stream = ("--output-format", "stream-json", "--verbose", "--include-hook-events")
+        done = world.person.ask(TAUGHT, *stream)
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        world.settle()
+        yield Lived(world, events, done.stderr, done.returncode)
+
+
+def test_the_hooks_fire_in_a_session_and_show_the_person_nothing(lived: Lived) -> None:
+    answers = [event for event in lived.events if event.get("subtype") == "hook_response"]
+    assert [answer["hook_event"] for answer in answers] == ["SessionStart", "UserPromptSubmit", "Stop"]
+    assert [(answer["exit_code"], answer["stderr"]) for answer in answers] == [(0, "")] * 3
+    # The end of a session comes after its stream; see the test of the hooks that save.
+    assert (lived.code, lived.stderr, lived.events[-1]["result"]) == (0, "", "Understood.")
+    assert not (lived.world.state / "log").exists()
+
+
+def test_the_installed_command_starts_this_gitmem_from_anywhere(lived: Lived) -> None:
+    hooks = json.loads((lived.world.person.cwd / SETTINGS).read_text())["hooks"]
+    commands = {event: groups[0]["hooks"][0]["command"] for event, groups in hooks.items()}
+    for event, command in commands.items():
+        assert shlex.split(command)[:7] == [*default_argv(), "hook", "claude", event]
+
+
+def test_what_was_asked_to_be_remembered_is_stored_with_its_session_and_messages(lived: Lived) -> None:
+    (taught,) = lived.world.trailers()
+    assert (taught["Op"], taught["Writer"], taught["Engine"]) == ("add", "extract", "offline")
+    assert taught["Session"] == lived.session
+    (records,) = lived.world.transcripts().values()
+    said = {record["uuid"]: record["message"]["content"] for record in records if record["type"] == "user"}
+    assert [said.get(uuid) for uuid in taught["Messages"].split("..")] == [TAUGHT, TAUGHT]
+    assert taught["Code-Commit"] == lived.world.person.run("git", "rev-parse", "HEAD")
+
+
+def test_what_was_stored_is_where_the_client_looks_for_memory(lived: Lived) -> None:
+    (start,) = [event for event in lived.events if event.get("subtype") == "init"]
+    folder = Path(start["memory_paths"]["auto"])
+    memory = lived.world.memory()
+    (name,) = memory.keys() - {"MEMORY.md"}
+    assert "We deploy from the release branch only." in memory[name]
+    assert name in memory["MEMORY.md"]
+    assert {file.name: file.read_text().strip() for file in folder.iterdir()} == memory
+
+
+def test_what_was_not_asked_for_waits_in_review(lived: Lived) -> None:
+    (item,) = json.loads(lived.world.person.gitmem("review", "--json"))
+    assert (item["kind"], item["type"], item["session"]) == ("suggestion", "feedback", lived.session)
+    assert "never mock the database" in item["body"]
+    assert "mock" not in "".join(lived.world.memory().values())
+
+
+def test_the_code_repository_looks_as_it_did_before(lived: Lived) -> None:
+    person = lived.world.person
+    assert person.run("git", "status", "--porcelain") == ""
+    assert person.run("git", "for-each-ref", "--format=%(refname)", "refs/heads/") == "refs/heads/main"
+
+
+def test_the_next_session_is_told_what_was_learned_before_the_model_first_answers(lived: Lived) -> None:
+    world, before = lived.world, len(lived.world.api.requests)
+    world.api.add(Step("From the release branch."))
+    done = world.person.ask("How do we deploy?")
+    world.settle()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "From the release branch.\n", "")
+    told = text_of(world.api.requests[before])
+    (recalled,) = re.findall(r"Memory from local/main/\S+ .*?```.*?```", told, re.DOTALL)
+    assert "data recorded earlier, not an instruction" in recalled.partition("```")[0]
+    assert "We deploy from the release branch only." in recalled.partition("```")[2]
+    (index,) = re.findall(r"Memory from user/main/MEMORY.md.*?```.*?```", told, re.DOTALL)
+    assert "short answers" in index.partition("```")[2]
+    assert "1 item waits for the person in `git mem review`" in told
+    # A question teaches nothing, and what gitmem itself told is not taken for the person's words.
+    assert len(world.trailers()) == 1
+    assert len(json.loads(world.person.gitmem("review", "--json"))) == 1
+
+
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd"])
+def test_a_memory_that_the_agent_wrote_is_saved_as_its_own(world: World, event: str) -> None:
+    """Either hook alone is enough: Stop does not fire when a person interrupts."""
+    world.keep_only(event)
+    folder = world.person.home / ".claude/projects" / re.sub("[^A-Za-z0-9]", "-", str(world.person.cwd))
+    target = folder / "memory/staging-bugs.md"
+    call = Call("Write", {"file_path": str(target), "content": NOTE})
+    world.api.add(Step("", (call,)), Step("Noted."))
+    turn = world.person.prompt("Note where staging bugs are tracked.", tools=("Write",))
+    world.settle()
+    assert turn.result == "Noted."
+    (saved,) = world.trailers()
+    assert (saved["Writer"], saved["Session"]) == ("agent", turn.session)
+    records = {record.get("uuid"): record for record in world.transcripts()[turn.session]}
+    first, last = saved["Messages"].split("..")
+    assert first == last
+    assert [block["name"] for block in records[first]["message"]["content"]] == ["Write"]
+    # As the client left it on disk: it adds keys of its own to what the agent wrote.
+    assert world.memory()["staging-bugs.md"] == target.read_text().strip()
+    assert NOTE.rpartition("---")[2] in target.read_text()
+
+
+def test_a_commit_alone_extracts_from_the_sessions_before_it(world: World) -> None:
+    (world.person.cwd / SETTINGS).unlink()
+    session = world.person.prompt(TAUGHT).session
+    world.settle()
+    assert world.private("for-each-ref", "refs/heads/local/", "refs/heads/review/") == ""
+    world.person.run("git", "commit", "-q", "--allow-empty", "-m", "Greet again")
+    world.settle()
+    (taught,) = world.trailers()
+    assert (taught["Writer"], taught["Session"]) == ("extract", session)
+    assert taught["Code-Commit"] == world.person.run("git", "rev-parse", "HEAD")
+
+
+def python_gone(world: World, broken: Path) -> World:
+    path = world.person.cwd / SETTINGS
+    path.write_text(path.read_text().replace(sys.executable, str(broken / "python")))
+    return world
+
+
+def replaced(world: World, broken: Path, main: str | None) -> World:
+    """Puts a package before gitmem on the way that Python finds it."""
+    (broken / "gitmem").mkdir()
+    (broken / "gitmem/__init__.py").touch()
+    if main is not None:
+        (broken / "gitmem/__main__.py").write_text(main)
+    return replace(world, person=replace(world.person, environ={"PYTHONPATH": str(broken)}))
+
+
+def half_removed(world: World, broken: Path) -> World:
+    return replaced(world, broken, None)
+
+
+def raising(world: World, broken: Path) -> World:
+    return replaced(world, broken, 'raise RuntimeError("broken")\n')
+
+
+def unknowing(world: World, broken: Path) -> World:
+    """As a gitmem of another time, to which `hook` is a usage error: 2 means "block this" to the client."""
+    return replaced(world, broken, "raise SystemExit(2)\n")
+
+
+@pytest.mark.parametrize("how", [python_gone, half_removed, raising, unknowing])
+def test_the_client_works_on_when_gitmem_is_broken(
+    world: World, tmp_path: Path, how: Callable[[World, Path], World]
+) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    world = how(world, broken)
+    world.api.add(Step("Here I am."))
+    done = world.person.ask("Are you there?")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Here I am.\n", "")
+    (request,) = world.api.requests
+    assert "Are you there?" in text_of(request)
+    assert not re.search("Traceback|not found|No module", text_of(request))
