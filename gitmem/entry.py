@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
 from gitmem import __version__
 from gitmem.errors import GitmemError
@@ -53,7 +52,9 @@ def _dispatch(argv: Sequence[str]) -> int:
 
         return worker.main(argv[1:], os.environ)
     if word == "merge-driver":
-        return int(import_module("gitmem.integrations.merge_driver").main(argv[1:]))
+        from gitmem.integrations import merge_driver
+
+        return merge_driver.main(argv[1:])
     if list(argv) in (["--version"], ["version"]):
         sys.stdout.write(f"gitmem {__version__}\n")
         return 0

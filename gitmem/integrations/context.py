@@ -11,7 +11,6 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +112,10 @@ def _start(workspace: Workspace, edges: Edges) -> str:
             "gitmem keeps what was learned earlier. These are indexes of recorded memories, one line each; "
             "`git mem show NAME` prints one.\n",
         )
-    count = _waiting(workspace, edges)
+    # What is held back in live directories is left out: to find it, each would be read and screened.
+    from gitmem.integrations.review import waiting
+
+    count = waiting(workspace, edges, live=())
     if count:
         what = "item waits" if count == 1 else "items wait"
         parts.append(f"{count} {what} for the person in `git mem review`.\n")
@@ -153,14 +155,6 @@ def _cut(whole: str, room: int) -> str:
     notice = f"[cut here: {len(index.targets(whole))} entries in all; `git mem list` names them]"
     kept = text[: room - len(notice) - 1]
     return f"{kept[: kept.rfind(chr(10)) + 1] or kept}{notice}"
-
-
-def _waiting(workspace: Workspace, edges: Edges) -> int:
-    try:
-        review = import_module("gitmem.integrations.review")
-    except ImportError:
-        return 0
-    return int(review.waiting(workspace, edges))
 
 
 def _shown_file(workspace: Workspace, payload: Mapping[str, Any]) -> Path:

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -121,11 +120,12 @@ def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -
 
 def _context(name: str, payload: Mapping[str, Any], common: Path) -> str:
     try:
-        text = getattr(import_module("gitmem.integrations.context"), name)(payload)
+        from gitmem.integrations.context import session_start, user_prompt
+
+        return session_start(payload) if name == "session_start" else user_prompt(payload)
     except Exception as error:
         log(common, f"{name}: {type(error).__name__}: {error}")
         return ""
-    return text if isinstance(text, str) else ""
 
 
 def _payload(stdin: IO[bytes]) -> dict[str, Any]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from gitmem.engines.engine import Engine
 from gitmem.errors import GitmemError
@@ -54,11 +52,15 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = qui
         keep_rewrites(workspace.state / "rewrites", [p for part in job.all for p in part.rewritten])
     events = frozenset(job.events)
     if events & FOLLOWS_CODE:
-        _call("refresh", "after_checkout", workspace, edges)
+        from gitmem.integrations.refresh import after_checkout
+
+        after_checkout(workspace, edges)
     if events - FOLLOWS_CODE - {"rewrite"}:
         learn(workspace, edges, environ, step)
+    from gitmem.integrations.dreaming import maybe_dream
+
     try:
-        _call("dreaming", "maybe_dream", workspace, edges)
+        maybe_dream(workspace, edges)
     except (GitmemError, OSError) as error:
         # The job itself is done, and a dream has gates of its own.
         log(common, f"dream: {error}")
@@ -69,7 +71,12 @@ def learn(
 ) -> tuple[Outcome, ...]:
     """Saves what agents and people wrote, then extracts from the repository's sessions."""
     paths = session_files(workspace, edges)
-    save = _saver(workspace, edges)
+
+    from gitmem.integrations.saving import save_all
+
+    def save(sessions: Sequence[Session]) -> object:
+        return save_all(workspace, edges, sessions, everywhere=True)
+
     off = is_on(environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY"))
     if off or workspace.settings.get("extract") == "off":
         save(())
@@ -116,22 +123,3 @@ def keep_rewrites(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
     lines += [f"{old} {new}" for old, new in pairs if _NAME.fullmatch(old) and _NAME.fullmatch(new)]
     kept = list(dict.fromkeys(lines))[-REWRITES_KEPT:]
     write_atomically(path, "".join(f"{line}\n" for line in kept).encode())
-
-
-def _saver(workspace: Workspace, edges: Edges) -> Callable[[Sequence[Session]], object]:
-    def save(sessions: Sequence[Session]) -> object:
-        return _call("saving", "save_all", workspace, edges, tuple(sessions), everywhere=True)
-
-    return save
-
-
-def _call(module: str, name: str, *given: Any, **named: Any) -> Any:
-    """Calls a flow's edge where this installation has it."""
-    full = f"gitmem.integrations.{module}"
-    try:
-        found = import_module(full)
-    except ModuleNotFoundError as error:
-        if error.name != full:
-            raise
-        return None
-    return getattr(found, name)(*given, **named)

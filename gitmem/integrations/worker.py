@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 
 from gitmem.errors import RepositoryError, UsageError
@@ -194,5 +193,7 @@ def _say(common_dir: Path, job: Job) -> None:
     replace_file(path, json.dumps(fields).encode(), 0o600)
 
 
-def _jobs(common_dir: Path, job: Job, environ: Mapping[str, str]) -> object:
-    return import_module("gitmem.integrations.jobs").run(common_dir, job, environ)
+def _jobs(common_dir: Path, job: Job, environ: Mapping[str, str]) -> None:
+    from gitmem.integrations import jobs
+
+    jobs.run(common_dir, job, environ)

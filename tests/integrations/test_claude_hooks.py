@@ -62,7 +62,14 @@ def test_the_file_is_made_with_every_event(repo: Path, settings: Path) -> None:
 def test_the_command_is_one_word_per_argument_for_a_shell(repo: Path) -> None:
     import shlex
 
-    assert shlex.split(claude_hooks.command(ARGV, "Stop")) == [*ARGV, "hook", "claude", "Stop", "||", "true"]
+    assert shlex.split(claude_hooks.command(ARGV, "Stop")) == [
+        *ARGV,
+        "hook",
+        "claude",
+        "Stop",
+        "||",
+        "true",
+    ]
 
 
 def test_leaving_takes_away_what_was_made(repo: Path, settings: Path) -> None:

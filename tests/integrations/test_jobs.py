@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import types
@@ -251,21 +250,4 @@ def test_without_an_identity_the_job_waits(
     assert "no email was given" in (workspace.state / "log").read_text()
     (home / ".gitconfig").write_text(config)
     worker.work(repo / ".git", dict(os.environ))
-    assert len(subjects(workspace)) == 1
-
-
-def test_an_installation_without_a_flow_does_without_it(
-    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = importlib.import_module
-
-    def find(name: str) -> types.ModuleType:
-        if name.rpartition(".")[2] in ("refresh", "dreaming", "saving"):
-            raise ModuleNotFoundError(name=name)
-        return real(name)
-
-    monkeypatch.setattr(jobs, "import_module", find)
-    write(session(home, repo, ASKED), home)
-    do(repo, "commit")
-    do(repo, "merge")
     assert len(subjects(workspace)) == 1
