@@ -5,6 +5,7 @@ A commit, a prompt and a merge wait for these; they get by with the standard lib
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ from collections.abc import Sequence
 from gitmem import __version__
 from gitmem.errors import GitmemError
 
+ENVIRONMENT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
+NO_ACCESS = 3
 INTERRUPTED = 130
 BUG = 255
 # What a shell shows for a git that a closed pipe has ended (128 and SIGPIPE).
@@ -36,6 +39,10 @@ def main() -> int:
             _say(f"hint: {error.hint}")
         return error.exit_code
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in ENVIRONMENT:
+            _say(f"gitmem: {error.filename or 'a file'} cannot be written: {error.strerror}")
+            _say("hint: Free some disk space, or make the folder writable for you, and run it again.")
+            return NO_ACCESS
         where = _write_traceback(error)
         _say(f"gitmem: a bug: {type(error).__name__}: {error}".split("\n", 1)[0] + where)
         return BUG

@@ -43,4 +43,5 @@ def move(
     done = carry_out(workspace, run.edges, found, to)
     commit = done.written.commit[:8] if done.written else ""
     run.out.data(run.out.safe(f"{commit} moved {where} to {to}"))
-    run.out.say(run.out.safe(f"undo: git mem move {found.memory.name} --to {found.scope}"))
+    if done.written:
+        run.out.say(f"undo: git mem undo {done.written.commit[:12]}")

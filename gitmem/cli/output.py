@@ -40,7 +40,9 @@ class Output:
 
     def json(self, value: Any) -> None:
         """One JSON value, keys in the order given."""
-        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        # What was not UTF-8 in a file is a lone surrogate here, which no JSON reader takes.
+        sys.stdout.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
 
     def say(self, line: str) -> None:
         """One line of talk."""

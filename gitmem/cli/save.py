@@ -52,7 +52,10 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
     for one in saved:
         where = f"{one.live.scope.name}/{one.live.agent}"
         for file, why in one.plan.held.items():
-            run.out.warn(run.out.safe(f"held: {where}/{file}: {why}; to delete it: git mem save --delete"))
+            run.out.warn(run.out.safe(f"held: {where}/{file}: {why}"))
+        if one.plan.held and one.laid_out:
+            run.out.say(f"laid out again: {', '.join(one.laid_out)}")
+            run.out.say("to delete for good: git mem forget NAME")
         for refusal in one.plan.refusals:
             run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
         for file, why in one.problems.items():

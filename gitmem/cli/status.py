@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import Context, Json, context
+from gitmem.guard.text import counted
 from gitmem.integrations.standing import Standing, standing
 
 
@@ -42,7 +43,8 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         for path, why in scope.unreadable.items() if verbose else ():
             out.data(out.safe(f"           {path}: {why}"))
         if scope.unreadable and not verbose:
-            out.data(f"           {len(scope.unreadable)} files read with difficulty (status -v)")
+            odd = counted(len(scope.unreadable), "file")
+            out.data(f"           {odd} read with difficulty (status -v)")
     for saved in found.live:
         where = f"{saved.live.scope.name}/{saved.live.agent}"
         if verbose:
@@ -60,7 +62,7 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
             out.data(out.safe(f"  left alone: {where}/{file}: {why}"))
     missing = [hook for hook, state in found.hooks.items() if state != "ours"]
     if missing:
-        out.data(f"  hooks not installed: {', '.join(missing)} (git mem init)")
+        out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed")
     if found.waiting:

@@ -15,7 +15,7 @@ from gitmem.integrations.saving import code_head, save_all
 from gitmem.store.commits import read_tip
 from gitmem.store.history import revision
 from gitmem.store.lookup import chosen_scopes
-from gitmem.store.travel import Undoing, newest_undoable, plan_undo, take_back
+from gitmem.store.travel import Undoing, newest_undoable, other_half, plan_undo, take_back
 from gitmem.store.workspace import Workspace
 
 
@@ -51,6 +51,9 @@ def undo(
         if written is None:
             raise _nothing_left(found)
         made = written.commit
+        half = other_half(workspace.scopes, found)
+        if half is not None:
+            take_back(half.scope, half.target, who, code_head(workspace))
         save_all(workspace, run.edges)
     if run.out.as_json:
         run.out.json(

@@ -135,3 +135,11 @@ def _cells(char: str) -> int:
     if unicodedata.combining(char) or char in (_JOINER, _EMOJI_SELECTOR):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, in the singular for one: `1 memory`, `2 memories`."""
+    if number == 1:
+        return f"1 {noun}"
+    regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {plural or regular}"

@@ -21,6 +21,7 @@ from gitmem.store.live_plan import agent_files
 from gitmem.store.lookup import Found
 from gitmem.store.salt import salt
 from gitmem.store.screen import screen
+from gitmem.store.travel import MOVE_JOB
 from gitmem.store.trees import Edits
 from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
 
@@ -150,6 +151,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
         raise UsageError(f"{found.memory.name} is in {to} already")
     _may_enter(target, found.memory.type)
     sync_live(workspace, edges, target.name, found.agent)
+    both = f"{MOVE_JOB}{found.blob[:8]}-{int(edges.now)}"
 
     def add(tip: Tip) -> Write:
         known = agent_files(target.repo, found.agent, tip)
@@ -160,7 +162,8 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
             )
         edits = _with_index(found.agent, known, found.file, found.memory)
         _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace))
-        return Write(edits, f"Move {found.memory.name} here from {found.scope}", _human(workspace, "add"))
+        provenance = replace(_human(workspace, "add"), job=both)
+        return Write(edits, f"Move {found.memory.name} here from {found.scope}", provenance)
 
     who = author(workspace, edges)
     written = commit(target.repo, target.ref, add, who)
@@ -172,7 +175,8 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
         if known.get(found.file) != found.memory.render():
             return None
         edits = _with_index(found.agent, known, found.file, None)
-        return Write(edits, f"Move {found.memory.name} to {to}", _human(workspace, "delete"))
+        provenance = replace(_human(workspace, "delete"), job=both)
+        return Write(edits, f"Move {found.memory.name} to {to}", provenance)
 
     commit(source.repo, source.ref, take, who)
     for scope in (target, source):

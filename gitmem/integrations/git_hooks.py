@@ -139,13 +139,19 @@ def plan_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) -> tu
             if not elsewhere:
                 steps += _install(hook, common_dir / "hooks" / hook, argv)
     if elsewhere and not configured:
-        folder = setup.hooks_path or common_dir / "hooks"
-        for hook in HOOKS:
-            text = _read(folder / hook) or b""
-            if b"/gitmem/hooks/" not in text:
-                what = f"{hook} belongs to {folder}: add this line to {folder / hook}: {BY_HAND}"
-                steps.append(HookAction("by-hand", hook, what, folder / hook, BY_HAND.encode()))
+        steps += _by_hand(setup.hooks_path or common_dir / "hooks")
     return tuple(steps)
+
+
+def _by_hand(folder: Path) -> list[HookAction]:
+    """The one line to add where the hooks are somebody else's; hooks that have it are left out."""
+    # Husky makes the files in `_` anew; people write theirs beside it.
+    theirs = folder.parent if folder.name == "_" else folder
+    missing = [hook for hook in HOOKS if b"/gitmem/hooks/" not in (_read(theirs / hook) or b"")]
+    if not missing:
+        return []
+    what = f"the hooks belong to {theirs}: add this line to {', '.join(missing)} there: {BY_HAND}"
+    return [HookAction("by-hand", ",".join(missing), what, theirs, BY_HAND.encode())]
 
 
 def plan_removal(common_dir: Path, setup: GitSetup) -> tuple[HookAction, ...]:

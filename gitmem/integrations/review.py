@@ -7,6 +7,7 @@ from typing import Any
 
 from gitmem.dream import review as dreams
 from gitmem.errors import UsageError
+from gitmem.guard.text import counted
 from gitmem.integrations.disputes import Dispute, disputes, settle
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.refresh import pending_snapshots, settle_snapshot
@@ -100,7 +101,12 @@ def accept(
             written = accept_suggestion(workspace, edges, one)
             return Decided(f"stored {item.title}" if written else f"known already: {item.title}", written)
         case Dispute() as one:
-            keep = numbers or tuple(range(1, len(one.claims) + 1))
+            if not numbers:
+                raise UsageError(
+                    f"Say which claims of {one.id} stand (all of them, if each is true)",
+                    f"See them: git mem review show {one.id}",
+                )
+            keep = numbers
             written = settle(workspace, edges, one, keep)
             kept = ", ".join(map(str, keep))
             return Decided(f"settled {one.id}: kept {kept} of {len(one.claims)}", written)
@@ -125,7 +131,9 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
     match item.subject:
         case Suggestion() as one:
             _no_numbers(item, numbers)
-            return Decided(f"rejected {item.title}", reject_suggestion(workspace, edges, one, why))
+            reject_suggestion(workspace, edges, one, why)
+            # An undo would lift the tombstone and not bring the suggestion back; remembering does both.
+            return Decided(f"rejected {item.title}")
         case Dispute() as one:
             if not numbers:
                 raise UsageError(f"Say which claim of {one.id} is wrong", f"git mem review show {one.id}")
@@ -178,16 +186,16 @@ def _suggestion(one: Suggestion) -> Item:
 
 def _dispute(one: Dispute) -> Item:
     numbered = [f"{number}. {claim}" for number, claim in enumerate(one.claims, start=1)]
-    title = f"{one.scope}/{one.path}: {len(one.claims)} versions of one claim"
+    title = f"{one.scope}/{one.path}: {counted(len(one.claims), 'version')} of one claim"
     value = {"scope": one.scope, "path": one.path, "claims": list(one.claims)}
     return Item(one.id, "dispute", title, (title, *numbered), value, one)
 
 
 def _dream(one: dreams.Dream) -> Item:
-    title = f"{one.scope}: {len(one.changes)} changes proposed"
+    title = f"{one.scope.name}: {counted(len(one.changes), 'change')} proposed"
     lines = tuple(dreams.show(one))
     value = {
-        "scope": one.scope,
+        "scope": one.scope.name,
         "ref": one.ref,
         "changes": [
             {"n": c.n, "commit": c.commit, "subject": c.subject, "reason": c.reason} for c in one.changes
@@ -209,7 +217,10 @@ def _held(live: tuple[Saved, ...]) -> list[Item]:
         for file, why in saved.plan.held.items():
             found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))
         for refusal in saved.plan.refusals:
-            text = f"{where}: {refusal.path} {refusal.reason}"
+            text = f"{refusal.path} {refusal.reason}; take it out of {saved.live.path}"
+            if refusal.fingerprints:
+                allow = f"git config --global --add gitmem.allow {refusal.fingerprints[0]}"
+                text += f", or if it is none: {allow}"
             found.append(_plain("refused", text, saved.live.path))
     return found
 

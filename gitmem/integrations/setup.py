@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.guard.text import counted
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
     apply_settings,
@@ -72,7 +74,8 @@ class InitPlan:
             found.append(f"keep private memory in {workspace.private_path} (yours alone, mode 0700)")
             found.append(f"keep project memory in {PRIVATE_REF} of this repository")
         for live, count in self.adopt:
-            found.append(f"adopt {count} memories from {live.path} as they are ({live.scope.name})")
+            number = counted(count, "memory")
+            found.append(f"adopt {number} from {live.path} as they are ({live.scope.name})")
         found += [str(action) for action in self.hooks]
         if self.settings.changes or self.settings.by_hand:
             found.append(str(self.settings))
@@ -83,7 +86,7 @@ class InitPlan:
         for path in self.tracked:
             found.append(
                 f"read {path} only: the code branch tracks it "
-                f"(to let gitmem write there: git rm -r --cached {path})"
+                f"(to let gitmem write there: git rm -r --cached {shlex.quote(str(path))})"
             )
         return found
 

@@ -109,12 +109,18 @@ def agent_name(raw: str) -> str:
     is `^code-^reviewer`. All of it is legal on Windows and macOS and in git trees.
 
     Raises:
-        UsageError: the name is empty, is not text, or is too long for a file name.
+        UsageError: the name is empty, is not text, is too long for a file name, or would lead out of the
+            folder that agents' memory lies in.
     """
     try:
         data = raw.encode("utf-8")
     except UnicodeEncodeError:
         raise UsageError(f"agent name {raw!a} is not valid Unicode", "rename the agent") from None
+    # The name is a folder on disk: a tree is hostile, and may spell `../..` in escapes.
+    if raw.startswith(".") or any(c in "/\\" or unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in raw):
+        raise UsageError(
+            f"agent name {raw[:40]!a} cannot be a folder's name", "give the agent another name"
+        )
     device = raw.split(".")[0] in DEVICES
     parts = []
     for position, byte in enumerate(data):

@@ -112,7 +112,19 @@ def revision(scope: Scope, word: str) -> str | None:
     if _OF_MEMORY.fullmatch(word):
         return scope.repo.resolve(scope.ref + (word if word.startswith("@{") else word.removeprefix("@")))
     found = scope.repo.resolve(word)
-    return found if found is not None and scope.repo.merge_bases(found, tip) else None
+    return found if found is not None and _was_here(scope, found, tip) else None
+
+
+def _was_here(scope: Scope, commit: str, tip: str) -> bool:
+    """Whether a ref holds a commit, or once stood on it or on something that holds it.
+
+    All scopes begin with one root, so having an ancestor in common says nothing.
+    """
+    repo = scope.repo
+    if repo.is_ancestor(commit, tip):
+        return True
+    stood = {entry.new for entry in repo.reflog(scope.ref)}
+    return commit in stood or any(repo.is_ancestor(commit, other) for other in stood - {tip})
 
 
 def resolve_all(

@@ -6,8 +6,9 @@ Nothing here rewrites history: what is brought or taken back is one more commit 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
@@ -28,6 +29,12 @@ from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, label, scan
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.store.workspace import LiveDirectory, Scope
+
+MOVE_JOB = "move-"
+"""What the job of a move begins with: its two commits, in two scopes, share it and are undone together."""
+
+HALVES_APART = 1_000
+"""Commits among which the other half of a move is looked for."""
 
 KEPT_OPS = frozenset({"adopt", "purge"})
 """What `undo` leaves alone: adopting took in what was on disk, and purging is meant to last."""
@@ -188,6 +195,25 @@ def take_back(scope: Scope, target: Commit, author: Signature, code_commit: str 
         return Write(edits, f"Undo: {target.subject}", provenance)
 
     return commit(scope.repo, scope.ref, plan, author)
+
+
+def other_half(scopes: Iterable[Scope], done: Undoing) -> Undoing | None:
+    """The change of another scope that was made by the same command: a move is two commits.
+
+    Returns:
+        What takes it back; None where the change stands alone.
+    """
+    job = parse_trailers(done.target.message).job
+    if not job.startswith(MOVE_JOB):
+        return None
+    for scope in scopes:
+        if scope.name == done.scope.name or scope.repo.ref(scope.ref) is None:
+            continue
+        tip = read_tip(scope.repo, scope.ref)
+        for candidate in islice(scope.repo.history(tip.commit), HALVES_APART):
+            if parse_trailers(candidate.message).job == job:
+                return plan_undo(scope, tip, candidate)
+    return None
 
 
 @dataclass(frozen=True)

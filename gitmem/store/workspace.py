@@ -228,6 +228,8 @@ class Workspace:
             folder = agent_folder_name(agent)
         except UsageError:
             return None
+        if Path(folder).name != folder:
+            return None
         if scope == "user":
             config = self.around.config
             return LiveDirectory(self.scope("user"), agent, config / "agent-memory" / folder, config)

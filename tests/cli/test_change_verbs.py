@@ -140,3 +140,29 @@ def test_save_commits_what_an_agent_wrote_and_says_how_to_undo(gitmem, repo: Pat
     assert gitmem("save").err == "nothing to save\n"
     gitmem("undo")
     assert not (folder / "x.md").exists()
+
+
+def test_a_move_is_undone_whole(gitmem) -> None:
+    gitmem("remember", "Deploy from the release branch.", "--name", "deploy", "--type", "project")
+    gitmem("move", "deploy", "--to", "project")
+    gitmem("undo")
+    assert [entry["scope"] for entry in gitmem("list", "--json").json] == ["local"]
+
+
+@pytest.mark.parametrize(
+    "agent", ["..", "../..", "../../.git/hooks", "/abs", "a/b", "a\\b", ".hidden", "a\nb"]
+)
+def test_an_agent_cannot_lead_out_of_the_folder_of_agents(gitmem, repo: Path, agent: str) -> None:
+    before = sorted(path for path in repo.parent.rglob("*") if "gitmem" not in path.parts)
+    ran = gitmem("remember", "x", "--agent", agent, "--scope", "project", "--type", "project", ok=False)
+    assert ran.code == 2 and "cannot be a folder's name" in ran.err
+    assert sorted(path for path in repo.parent.rglob("*") if "gitmem" not in path.parts) == before
+
+
+def test_a_commit_of_one_scope_is_no_revision_of_another(gitmem) -> None:
+    """Both scopes begin with one root commit, and live in one repository."""
+    gitmem("remember", "A fact about the user.", "--scope", "user", "--name", "mine", "--type", "user")
+    commit = gitmem("remember", "A local plan.", "--name", "plan", "--json").json["commit"]
+    gitmem("restore", "--all", "--at", commit)
+    listed = {(entry["scope"], entry["name"]) for entry in gitmem("list", "--json").json}
+    assert listed == {("user", "mine"), ("local", "plan")}

@@ -62,8 +62,11 @@ def test_a_disputed_description_takes_the_value_that_is_accepted(
     assert f"description: {stands}\n" in text and text.count("description:") == 1
 
 
-def test_accepting_without_a_number_keeps_both(gitmem, folder: Path) -> None:
-    gitmem("review", "accept", by_text(gitmem, "Thursdays")["id"])
+def test_accepting_needs_to_say_which_and_can_keep_both(gitmem, folder: Path) -> None:
+    item = by_text(gitmem, "Thursdays")["id"]
+    ran = gitmem("review", "accept", item, ok=False)
+    assert ran.code == 2 and f"git mem review show {item}" in ran.err
+    gitmem("review", "accept", item, 1, 2)
     text = (folder / "deploy.md").read_text()
     assert "On Thursdays.\n" in text and "On Wednesdays.\n" in text
 

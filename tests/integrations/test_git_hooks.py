@@ -412,7 +412,7 @@ def test_a_hooks_path_of_another_tool_is_left_alone(ground: Ground, git) -> None
     assert setup.hooks_path == ground.repo / ".husky"
     plan = ground.install(setup)
     offered = [action for action in plan if action.kind == "by-hand"]
-    assert [action.hook for action in offered] == list(git_hooks.HOOKS)
+    assert [action.hook for action in offered] == [",".join(git_hooks.HOOKS)]
     assert not (ground.repo / ".husky").exists()
     assert ground.state() == {}
     (ground.repo / ".husky").mkdir()
@@ -421,7 +421,14 @@ def test_a_hooks_path_of_another_tool_is_left_alone(ground: Ground, git) -> None
     hook.chmod(0o755)
     ground.change()
     assert ground.events() == ["commit"]
-    assert "post-commit" not in [action.hook for action in ground.install(setup)]
+    (left,) = [action.hook for action in ground.install(setup)]
+    assert "post-commit" not in left and "pre-push" in left
+
+
+def test_husky_makes_its_own_folder_anew_so_the_line_goes_beside_it(ground: Ground, git) -> None:
+    git("-C", ground.repo, "config", "core.hooksPath", ".husky/_")
+    (offered,) = ground.install(git_hooks.read_setup(ground.runner, ground.repo, ground.common))[-1:]
+    assert offered.kind == "by-hand" and offered.path == ground.repo / ".husky"
 
 
 def test_a_hooks_path_that_is_the_usual_one_is_used(ground: Ground, git) -> None:
