@@ -13,6 +13,7 @@ from gitmem.errors import UsageError
 from gitmem.guard.secrets import find_secrets, redact
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.jobs import engine_of, session_files
+from gitmem.sessions.claude_code import read_session
 
 WHOLE = 160
 """Characters shown of a sentence."""
@@ -61,6 +62,8 @@ def extract(
         return
     for one, seen in zip(outcomes, looked, strict=True):
         _show(run, one, seen, dry_run)
+    if session is not None and not read_session(paths[0]).messages:
+        run.out.warn(run.out.safe(f"{paths[0]} holds no message that can be read"))
     if not any(one.plan.stored or one.parked for one in outcomes):
         run.out.say("nothing new to extract")
     elif not dry_run:

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gitmem.dream.branch import REJECTED, prefix
+from gitmem.dream.branch import REJECTED, dreams_of, prefix
 from gitmem.dream.gather import said_when
 from gitmem.dream.lock import Held
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Engine
 from gitmem.errors import CheckFailed
-from gitmem.memory.account import account, is_memory, path_of
+from gitmem.memory.account import account, is_memory, path_of, reject_keys
 from gitmem.memory.trailers import Fate, Provenance, format_message
 from gitmem.store.commits import Tip, read_tip
 from gitmem.store.locks import Locked
@@ -57,7 +57,9 @@ def plan_dream(scope: Scope, engine: Engine, agents: tuple[str, ...] = ()) -> Dr
     tip = read_tip(scope.repo, scope.ref)
     files = read_files(scope.repo, tip.tree)
     said = said_when(scope.repo, tip.commit, files)
-    made: Consolidation = engine.consolidate(ConsolidateInput(files, said, agents))
+    proposed = [change for dream in dreams_of(scope) for change in dream.open]
+    waiting = frozenset(key for change in proposed for key in reject_keys(change.fates))
+    made: Consolidation = engine.consolidate(ConsolidateInput(files, said, agents, waiting))
     check(files, made.changes)
     return DreamPlan(scope, tip, engine.name, made.changes, made.notes, files)
 

@@ -54,11 +54,13 @@ class ConsolidateInput:
         files: the scope's tree: path from the root to content, tombstones of rejected proposals included.
         said: claim (`<file>#<12 hex>`) to when it was first said, for claims of which that is known.
         agents: folder names of those whose memories to consolidate; empty for all.
+        waiting: keys (`account.reject_keys`) of proposals that wait for a person already.
     """
 
     files: Mapping[str, bytes]
     said: Mapping[str, datetime] = field(default_factory=dict)
     agents: tuple[str, ...] = ()
+    waiting: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -203,11 +203,16 @@ def test_the_command_proposes_and_tells_how_to_go_on(ground: Ground, gitmem) -> 
     assert [status["gate"]["name"] for status in asked.json] == ["sessions"] * 3
     held = gitmem("dream")
     assert held.code == 0 and "0 of 5 sessions" in held.out
+    (planned,) = gitmem("dream", "-n", "--force", "--scope", "project", "--json").json
+    assert [change["kind"] for change in planned["changes"]] == ["date", "merge"]
+    assert planned["id"] is None
     done = gitmem("dream", "--force", "--scope", "project")
     (found,) = open_dreams(ground.workspace)
     assert f"dream {found.id} proposes 2 changes" in done.out and "git mem review reject" in done.err
-    value = gitmem("dream", "-n", "--force", "--scope", "project", "--json").json
-    assert [change["kind"] for change in value[0]["changes"]] == ["date", "merge"] and value[0][
-        "id"
-    ] is None
     assert gitmem("dream", "sleep", ok=False).code == 2
+
+
+def test_what_waits_already_is_not_proposed_again(ground: Ground) -> None:
+    waiting(ground)
+    assert night(ground) is None
+    assert len(open_dreams(ground.workspace)) == 1

@@ -41,7 +41,7 @@ def consolidate(given: ConsolidateInput) -> Consolidation:
     Returns:
         Changes in the order in which they apply: dates, links, merges. No index is touched.
     """
-    work = Work(given.files, given.agents)
+    work = Work(given.files, given.agents, given.waiting)
     # Dates come first: "yesterday" said on two days is not said twice.
     for path in work.paths():
         _annotate(work, path, given.said)
@@ -80,7 +80,7 @@ def _annotate(work: Work, path: str, said_at: Mapping[str, datetime]) -> None:
             continue
         reason = f"said on {said_on.date().isoformat()}"
         fate = Fate("merged", source, reference(path, changed.claims[number]), reason)
-        if work.is_rejected(path.split("/")[0], (fate,)) or lacking(claim.key, changed.claims[number].key):
+        if work.is_settled(path.split("/")[0], (fate,)) or lacking(claim.key, changed.claims[number].key):
             continue
         days = ", ".join(f"“{_flat(p.text)}” is {p.date.isoformat()}" for p in phrases if p.date)
         work.propose(
@@ -98,7 +98,7 @@ def _repair_links(work: Work, path: str, names: Names) -> None:
         turned = with_links(memory, {link: meant}, f"no memory is named {link}") if meant else None
         if turned is None or not turned[1]:
             work.notes.append(f"link: [[{link}]] in {memory.name} leads to no memory")
-        elif not work.is_rejected(path.split("/")[0], tuple(turned[1])):
+        elif not work.is_settled(path.split("/")[0], tuple(turned[1])):
             work.propose(
                 "link",
                 {path: turned[0]},

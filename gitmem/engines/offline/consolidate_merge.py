@@ -90,7 +90,7 @@ def _repeat(work: Work, agent: str, path: str) -> bool:
                 continue
             # Which of two equal claims goes does not matter: the first keeps the identity.
             fate = Fate("merged", reference(path, claim), reference(path, other), _TWICE)
-            if other.ordinal > claim.ordinal or work.is_rejected(agent, (fate,)):
+            if other.ordinal > claim.ordinal or work.is_settled(agent, (fate,)):
                 continue
             work.propose(
                 "merge",
@@ -146,7 +146,7 @@ def _whole(work: Work, agent: str, path: str, into: str) -> bool:
         name: new for name in (memory.name, PurePosixPath(path).stem) if name not in (new, target.name)
     }
     led = work.renamed_links(names, f"{mine} is merged into {theirs}", edited)
-    if led is None or work.is_rejected(agent, tuple(fates)):
+    if led is None or work.is_settled(agent, tuple(fates)):
         return False
     edited |= led[0]
     work.propose(
@@ -175,7 +175,7 @@ def _single(work: Work, agent: str, path: str, other: str) -> None:
             continue
         changed = without(memory, [number])
         fate = Fate("merged", reference(path, claim), reference(other, target.parsed.claims[found]), _TWICE)
-        if changed is None or work.is_rejected(agent, (fate,)):
+        if changed is None or work.is_settled(agent, (fate,)):
             continue
         mine, theirs = _labels(memory, target)
         subject = f"Leave to {theirs} what {mine} says too"

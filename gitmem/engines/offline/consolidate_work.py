@@ -18,9 +18,15 @@ from gitmem.memory.trailers import Fate
 class Work:
     """Memories of one scope under consolidation, and the changes made so far."""
 
-    def __init__(self, files: Mapping[str, bytes], agents: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        agents: Collection[str] = (),
+        waiting: frozenset[str] = frozenset(),
+    ) -> None:
         """Starts from a tree; no agents means all of them."""
         self._agents = agents
+        self._waiting = waiting
         self.memories = {path: parse(path, files[path]) for path in sorted(files) if is_memory(path)}
         self._linking = {path for path, memory in self.memories.items() if _has_links(memory)}
         self.changes: list[DreamChange] = []
@@ -49,10 +55,11 @@ class Work:
             if agent_folder(path) == agent and "/" not in path.removeprefix(f"{agent}/")
         ]
 
-    def is_rejected(self, agent: str, fates: tuple[Fate, ...]) -> bool:
-        """Whether a person rejected any of these before."""
+    def is_settled(self, agent: str, fates: tuple[Fate, ...]) -> bool:
+        """Whether a person rejected any of these before, or still has to decide on it."""
         stones = self._stones.get(agent, frozenset())
-        return any(tombstone.matches(stones, key, "rejected") for key in reject_keys(fates))
+        keys = reject_keys(fates)
+        return any(key in self._waiting or tombstone.matches(stones, key, "rejected") for key in keys)
 
     def propose(
         self,
