@@ -275,8 +275,8 @@ def _merged(
     agent: str, base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """Memory with a snapshot merged in; memories that come get an index line where they bring none."""
-    stones = {name: data for name, data in ours.items() if name == TOMBSTONES}
-    sides = (_rooted(agent, {**base, **stones}), _rooted(agent, ours), _rooted(agent, {**theirs, **stones}))
+    # A snapshot holds no tombstones: those of the memory take what was forgotten out of it.
+    sides = [_rooted(agent, side) for side in (base, ours, theirs)]
     merged = {p.removeprefix(f"{agent}/"): data for p, data in merge_trees(*sides).files.items()}
     fresh = [name for name in merged if name not in ours and kind(f"{agent}/{name}") == "memory"]
     gone = [name for name in ours if name not in merged and kind(f"{agent}/{name}") == "memory"]

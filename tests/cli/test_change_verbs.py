@@ -112,7 +112,7 @@ def test_what_was_forgotten_does_not_come_back_from_a_live_directory(gitmem, hom
     (live / "mocks.md").write_text(text)
     ran = gitmem("save")
     assert "mocks" not in gitmem("list").out
-    assert "forgotten before" in ran.err
+    assert "holds what was forgotten" in ran.err
 
 
 def test_move_takes_a_memory_to_another_scope(gitmem, git, repo: Path) -> None:

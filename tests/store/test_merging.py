@@ -135,16 +135,15 @@ def test_a_rename_meets_an_edit_that_stayed_at_the_old_path(store: Repository) -
     assert merged == {"main/z.md": MEMORY.format("a", "One.\n\nTwo.")}
 
 
-def test_a_tombstone_that_changed_nothing_since_still_counts(store: Repository) -> None:
-    """The stones are read although no side changed them: they lie in a file that is equal in all trees."""
-    stones = with_stones(
-        "", [bury(key, "5a" * 8, "2026-11-20", "forgot") for key in ("Gone.", "b", "About b")]
-    )
-    base = put(store, {"main/.tombstones": stones}, root_commit(store))
-    ours = put(store, {"main/.tombstones": stones, "main/a.md": "a\n"}, base)
-    theirs = put(store, {"main/.tombstones": stones, "main/b.md": MEMORY.format("b", "Gone.")}, base)
+def test_a_tombstone_takes_what_others_add_without_knowing_it(store: Repository) -> None:
+    """Who has the tombstone and writes the text all the same has both on purpose; writers ask before."""
+    stones = with_stones("", [bury("Gone.", "5a" * 8, "2026-11-20", "forgot")])
+    base = put(store, {"main/c.md": "c\n"}, root_commit(store))
+    ours = put(store, {"main/.tombstones": stones, "main/c.md": "c\n"}, base)
+    theirs = put(store, {"main/c.md": "c\n", "main/b.md": MEMORY.format("b", "Gone.\n\nKept.")}, base)
     merged = merge_commits(store, ours, theirs)
-    assert set(read(store, merged.commit)) == {"main/.tombstones", "main/a.md"}
+    assert "Kept." in read(store, merged.commit)["main/b.md"]
+    assert "Gone." not in read(store, merged.commit)["main/b.md"]
     assert ("main/b.md", "Gone.") in merged.buried
 
 
