@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gitmem.store.catalog import Catalog
 from gitmem.store.catalog.texts import COMMON_FROM
-from gitmem.store.catalog.words import terms
+from gitmem.store.catalog.words import tells, terms
 
 WEIGHTS = (3.0, 2.0, 1.0)
 """Weights of name, description and body in bm25: the first two were written to be found by."""
@@ -25,6 +25,12 @@ WINDOW = 64
 
 SHORTEST_PREFIX = 3
 
+IMAGINED = 20
+IMAGINED_WITH = 0.02
+IMAGINED_WITH_GENERAL = 0.4
+"""For `covered` a catalog counts as if it held this many texts more, and this share of them had the term:
+else in one memory the term that it has would be common, and the one that it lacks rare."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -36,7 +42,9 @@ class Candidate:
         score: the higher the better; comparable between catalogs only roughly.
         parts: what made the score: `text` (bm25), `rarity` (sum over matched terms), `covered` (0 to 1,
             share of the question's rarity that the memory matches), `matched` (number of terms),
-            `headed` (of these, in the name or description), `asked` (terms in the question).
+            `headed` (of these, in the name or description), `asked` (terms in the question). Of terms
+            that tell what it is about (`words.tells`): `telling` (in the question), `told` (matched),
+            `decisive` (in the name or description).
         time: author time of the last taught change, epoch seconds; 0 where unknown.
         commit: the commit it was read at, for a search as of then; empty for the tip.
     """
@@ -80,7 +88,7 @@ def search(
         At most `limit` candidates, best first; equal scores by ref and path. Empty where no term matches.
     """
     total = _count(catalog, "SELECT count(*) FROM blob")
-    asked, sought = _telling(catalog, terms(query), total)
+    asked, telling, sought = _telling(catalog, terms(query), total)
     past = when or {}
     sources = {f"{ref}@{past[ref]}" if ref in past else ref: (ref, past.get(ref, "")) for ref in refs}
     if not asked or not sources or limit < 1:
@@ -88,11 +96,12 @@ def search(
     phrases = [_quoted(term) for term in asked]
     found = _ranked(catalog, [_quoted(term) for term in sought], sources, agents, limit)
     if not found:  # the beginning of a word may match where the word does not
-        phrases = [f"{_quoted(term)}*" for term in asked if len(term) >= SHORTEST_PREFIX]
+        long = [len(term) >= SHORTEST_PREFIX for term in asked]
+        telling = [tell for tell, enough in zip(telling, long, strict=True) if enough]
+        phrases = [f"{_quoted(term)}*" for term, enough in zip(asked, long, strict=True) if enough]
         found = _ranked(catalog, phrases, sources, agents, limit) if phrases else []
-    matches = _matches(catalog, phrases, {row.blob for row in found})
-    rarities = [math.log(1 + (total - count + 0.5) / (count + 0.5)) for count, _, _ in matches]
-    candidates = [_candidate(row, matches, rarities, sources) for row in found]
+    matches = _matches(catalog, phrases, telling, total, {row.blob for row in found})
+    candidates = [_candidate(row, matches, sources) for row in found]
     candidates.sort(key=lambda c: (-c.score, c.ref, c.path))
     return tuple(candidates[:limit])
 
@@ -145,13 +154,36 @@ def _standing(catalog: Catalog, hits: Mapping[int, float], keys: Collection[str]
             yield _Row(blob, hits[blob], *rest)
 
 
-def _matches(catalog: Catalog, asked: list[str], ids: set[int]) -> list[tuple[int, set[int], set[int]]]:
-    """For each term: number of texts with it, which of `ids` have it, and which in name or description."""
+@dataclass(frozen=True)
+class _Match:
+    """Where a term stands.
+
+    Attributes:
+        tells: it says what the question is about.
+        rarity: by the texts of the catalog.
+        share: the same with `IMAGINED` texts more.
+        having, headed: texts with the term, and with it in the name or description.
+    """
+
+    tells: bool
+    rarity: float
+    share: float
+    having: set[int]
+    headed: set[int]
+
+
+def _rarity(total: float, count: float) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def _matches(
+    catalog: Catalog, asked: list[str], telling: list[bool], total: int, ids: set[int]
+) -> list[_Match]:
     if not ids:
         return []
     numbers = ",".join(map(str, sorted(ids)))
     found = []
-    for term in asked:
+    for term, tell in zip(asked, telling, strict=True):
         where = f"FROM text WHERE text MATCH ? AND +rowid IN ({numbers})"
         having = {row[0] for row in catalog.read(f"SELECT rowid {where}", (term,))}
         headed: set[int] = set()
@@ -159,20 +191,18 @@ def _matches(catalog: Catalog, asked: list[str], ids: set[int]) -> list[tuple[in
             column = "{name description} : " + term
             headed = {row[0] for row in catalog.read(f"SELECT rowid {where}", (column,))}
         count = _count(catalog, "SELECT count(*) FROM text WHERE text MATCH ?", term)
-        found.append((count, having, headed))
+        imagined = IMAGINED * (IMAGINED_WITH if tell else IMAGINED_WITH_GENERAL)
+        share = _rarity(total + IMAGINED, count + imagined)
+        found.append(_Match(tell, _rarity(total, count), share, having, headed))
     return found
 
 
-def _candidate(
-    row: _Row,
-    matches: list[tuple[int, set[int], set[int]]],
-    rarities: list[float],
-    sources: Mapping[str, tuple[str, str]],
-) -> Candidate:
+def _candidate(row: _Row, matches: list[_Match], sources: Mapping[str, tuple[str, str]]) -> Candidate:
     ref, commit = sources[row.key]
-    weighed = list(zip(rarities, matches, strict=True))
-    rarity = sum(weight for weight, (_, having, _) in weighed if row.blob in having)
-    heading = sum(weight for weight, (_, _, headed) in weighed if row.blob in headed)
+    matched = [match for match in matches if row.blob in match.having]
+    headed = [match for match in matches if row.blob in match.headed]
+    rarity = sum(match.rarity for match in matched)
+    heading = sum(match.rarity for match in headed)
     return Candidate(
         ref=ref,
         agent=row.agent,
@@ -182,10 +212,13 @@ def _candidate(
         parts={
             "text": row.bm25,
             "rarity": rarity,
-            "covered": rarity / sum(rarities),
-            "matched": float(sum(row.blob in having for _, having, _ in matches)),
-            "headed": float(sum(row.blob in headed for _, _, headed in matches)),
+            "covered": sum(match.share for match in matched) / sum(match.share for match in matches),
+            "matched": float(len(matched)),
+            "headed": float(len(headed)),
             "asked": float(len(matches)),
+            "telling": float(sum(match.tells for match in matches)),
+            "told": float(sum(match.tells for match in matched)),
+            "decisive": float(sum(match.tells for match in headed)),
         },
         name=row.name,
         description=row.description,
@@ -196,8 +229,10 @@ def _candidate(
     )
 
 
-def _telling(catalog: Catalog, asked: tuple[str, ...], total: int) -> tuple[list[str], list[str]]:
-    """Drops repeats of a stem; says which terms count, and which of them are sought.
+def _telling(
+    catalog: Catalog, asked: tuple[str, ...], total: int
+) -> tuple[list[str], list[bool], list[str]]:
+    """Drops repeats of a stem; says which terms count, whether each tells, and which of them are sought.
 
     Not sought are terms that are everywhere, where any other term is found at all: ranking reads every
     text that has one of the terms sought.
@@ -206,14 +241,14 @@ def _telling(catalog: Catalog, asked: tuple[str, ...], total: int) -> tuple[list
     for term, stem in zip(asked, catalog.stems(asked), strict=True):
         if stem:
             stems.setdefault(stem, term)
-    counted = list(stems.values())
+    counted, telling = list(stems.values()), [tells(stem) for stem in stems]
     if total <= COMMON_FROM:
-        return counted, counted
+        return counted, telling, counted
     rare = [t for s, t in stems.items() if not catalog.read("SELECT 1 FROM common WHERE term = ?", (s,))]
     found = rare and catalog.read(
         "SELECT 1 FROM text WHERE text MATCH ? LIMIT 1", (" OR ".join(map(_quoted, rare)),)
     )
-    return counted, rare if found else counted
+    return counted, telling, rare if found else counted
 
 
 def _count(catalog: Catalog, query: str, *values: str) -> int:

@@ -153,6 +153,87 @@ def test_a_later_correction_wins_in_one_session() -> None:
     assert "3.11" not in find.body
 
 
+def test_every_request_is_kept_where_only_numbers_and_names_differ() -> None:
+    """Sixty services and twenty-six teams: a likeness of words would keep one a team."""
+    asked = [
+        f"Remember that service number {n} must be restarted by team {chr(65 + n % 26) * 3}."
+        for n in range(1, 61)
+    ]
+    finds = extract(*asked)
+    assert [f.body for f in finds] == [f"Service{text.split(' service')[1]}" for text in asked]
+    assert all(f.asked for f in finds)
+    assert len({f.name for f in finds}) == len(finds)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Remember that the staging port is 5433.", "Remember that the staging port is 5434."),
+        ("Remember that Ann reports to Ben.", "Remember that Ben reports to Ann."),
+        ("Remember that we deploy on Fridays.", "Remember that we deploy on Fridays only to staging."),
+        (
+            "Remember that the orders cluster in the eu region is restarted by team alpha after a deploy.",
+            "Remember that the orders cluster in the eu region is restarted by team beta after a deploy.",
+        ),
+        ("Always squash commits on merge.", "Never squash commits on merge."),
+        ("We only support Python 3.11 and newer.", "We only support Python 3.12 and newer."),
+    ],
+)
+def test_without_a_word_of_correction_both_statements_are_kept(first: str, then: str) -> None:
+    """Which one holds is a person's or a dream's to settle; a request that was dropped is lost."""
+    assert len(extract(first, then)) == 2
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "Actually, remember that the staging port is 5434.",
+        "No, remember that the staging port is 5434.",
+        "Sorry, remember that the staging port is 5434.",
+        "Correction: remember that the staging port is 5434.",
+        "Remember that the staging port is 5434 instead.",
+        "Remember that the staging port is not 5433 but 5434.",
+        "No, wait. Remember that the staging port is 5434.",
+    ],
+)
+def test_a_plain_correction_replaces_what_it_corrects(then: str) -> None:
+    (find,) = extract("Remember that the staging port is 5433.", then)
+    assert "5434" in find.body
+    assert find.asked
+    assert (find.origin.first, find.origin.last) == ("m0", "m1")
+
+
+def test_a_correction_that_may_be_about_several_replaces_none() -> None:
+    finds = extract(
+        "Remember that service 1 listens on port 8001.",
+        "Remember that service 2 listens on port 8002.",
+        "Sorry, remember that service 2 listens on port 8003.",
+    )
+    assert len(finds) == 3
+
+
+def test_a_reason_makes_a_general_instruction_last() -> None:
+    (find,) = extract(
+        "don't use mocks in the database tests, because they hid a broken migration last quarter"
+    )
+    assert find.body == (
+        "Don't use mocks in the database tests.\n\n**Why:** They hid a broken migration last quarter."
+    )
+
+
+def test_who_they_are_is_kept_without_what_they_ask_now() -> None:
+    (find,) = extract("I'm a data engineer, new to Go and to this code. What is in here?")
+    assert (find.type, find.body) == ("user", "I'm a data engineer, new to Go.")
+    (find,) = extract("Hi, I'm a physicist and new to Rust; can you show me around?")
+    assert find.body == "I'm a physicist and new to Rust."
+
+
+def test_an_approach_named_and_confirmed_waits_for_a_person() -> None:
+    (find,) = extract("perfect, yes, single bundled PR is right here, keep doing that")
+    assert (find.type, find.asked) == ("feedback", False)
+    assert find.body == "Single bundled PR is right here, keep doing that."
+
+
 def test_different_things_in_the_same_words_stay_apart() -> None:
     finds = extract(
         "Remember that the staging database listens on port 5433.",

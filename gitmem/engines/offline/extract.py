@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from gitmem.engines.engine import Considered, ExtractInput
 from gitmem.engines.offline import prose, wording
 from gitmem.engines.offline.judge import Find, Refusal, judge
-from gitmem.engines.offline.likeness import Gist, gist, near, same, stated_in
-from gitmem.engines.offline.sentences import sentences
+from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
+from gitmem.engines.offline.repeats import Stated, earlier, takes_back
+from gitmem.engines.offline.sentences import Sentence, sentences
 from gitmem.memory.change import Change, Header, Origin
 from gitmem.memory.dates import annotate, relative_dates, unclear
 from gitmem.sessions.session import Message
@@ -18,7 +19,7 @@ from gitmem.sessions.session import Message
 @dataclass(frozen=True)
 class _Said:
     message: Message
-    sentence: str
+    sentence: Sentence
     verdict: Find | Refusal
 
 
@@ -30,7 +31,7 @@ def _judged(given: ExtractInput) -> Iterator[_Said]:
             for sentence in sentences(paragraph):
                 verdict = judge(sentence)
                 if verdict is not None:
-                    yield _Said(message, sentence.text, verdict)
+                    yield _Said(message, sentence, verdict)
 
 
 def _dated(text: str, message: Message) -> str:
@@ -73,55 +74,59 @@ def _against_manifest(change: Change, new: Gist, manifest: tuple[Header, ...]) -
         return change
     _, header, known = best
     found = replace(change, agent=header.agent, file=header.file, name=header.name)
-    if same(new, known):
+    if says_all(new, known) if change.asked else same(new, known):
         return replace(found, op="noop", reason=f"known already ({header.name}): {change.description}")
     return replace(found, op="update", reason=f"says more or otherwise than {header.name}: {change.reason}")
 
 
-def _earlier(new: Gist, said: str, found: list[tuple[Gist, Change]]) -> int | None:
-    """Finds the same statement, or the one it completes or corrects, among those of this session."""
-    for i, (known, change) in enumerate(found):
-        if said.startswith(change.body.split("\n", 1)[0]):
-            return i
-        if near(new, known) and (same(new, known) or same(known, new)):
-            return i
-        if new.words == known.words and (new.numbers, new.negative) != (known.numbers, known.negative):
-            return i
-    return None
+def _joined(old: Change, change: Change, *, replaces: bool, message: Message) -> Change:
+    """One change for what was said twice: the later words where they replace, the earlier name."""
+    return replace(
+        change if replaces else old,
+        name=old.name,
+        asked=old.asked or change.asked,
+        confidence=max(old.confidence, change.confidence),
+        origin=replace(old.origin, last=message.uuid, time=message.time or old.origin.time),
+    )
 
 
 def _walk(given: ExtractInput) -> tuple[list[Change], list[Considered]]:
-    found: list[tuple[Gist, Change]] = []
+    stated: list[Stated] = []
+    found: list[Change] = []
     seen: list[Considered] = []
-    taken = frozenset(h.name for h in given.manifest)
+    taken = {h.name for h in given.manifest}
     for said in _judged(given):
-        uuid = said.message.uuid
+        uuid, sentence = said.message.uuid, said.sentence
         if isinstance(said.verdict, Refusal):
-            seen.append(Considered(uuid, said.sentence, "refused", said.verdict.reason))
+            seen.append(Considered(uuid, sentence.text, "refused", said.verdict.reason))
             continue
         find = said.verdict
-        new = gist(find.said)
-        if stated_in(new, given.rules):
-            seen.append(Considered(uuid, said.sentence, "known", "the project's instruction files say so"))
+        new = Stated(wording.statement(find.said), gist(find.said), find.asked)
+        if stated_in(new.gist, given.rules, wholly=find.asked):
+            seen.append(Considered(uuid, sentence.text, "known", "the project's instruction files say so"))
             continue
-        change = _change(find, said.message, given.session, taken | {c.name for _, c in found})
-        at = _earlier(new, wording.statement(find.said), found)
-        if at is not None:
-            old_gist, old = found[at]
-            keep = change if not same(new, old_gist) or len(new.words) > len(old_gist.words) else old
-            joined = replace(
-                keep,
-                name=old.name,
-                asked=old.asked or change.asked,
-                confidence=max(old.confidence, change.confidence),
-                origin=replace(old.origin, last=uuid, time=said.message.time or old.origin.time),
+        change = _change(find, said.message, given.session, frozenset(taken))
+        before = earlier(new, stated, corrects=takes_back(sentence.text, sentence.before))
+        if before is None:
+            stated.append(new)
+            found.append(change)
+            taken.add(change.name)
+            seen.append(
+                Considered(uuid, sentence.text, "asked" if change.asked else "suggested", find.label)
             )
-            found[at] = (new if keep is change else old_gist, joined)
-            seen.append(Considered(uuid, said.sentence, "known", "said before in this session"))
             continue
-        found.append((new, change))
-        seen.append(Considered(uuid, said.sentence, "asked" if change.asked else "suggested", find.label))
-    return [_against_manifest(change, new, given.manifest) for new, change in found], seen
+        old = stated[before.at]
+        replaces = before.how != "repeats"
+        stated[before.at] = replace(new if replaces else old, asked=old.asked or new.asked)
+        found[before.at] = _joined(found[before.at], change, replaces=replaces, message=said.message)
+        reason = (
+            "corrects what was said before" if before.how == "corrects" else "said before in this session"
+        )
+        seen.append(Considered(uuid, sentence.text, "known", reason))
+    return [
+        _against_manifest(change, new.gist, given.manifest)
+        for new, change in zip(stated, found, strict=True)
+    ], seen
 
 
 def extract(given: ExtractInput) -> tuple[Change, ...]:

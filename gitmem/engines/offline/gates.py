@@ -83,9 +83,33 @@ _THEN_DO = re.compile(
     r"[,;] so (?:please )?(?:update|fix|change|add|remove|adjust|rename|check|test"
     r"|handle|make)\b"
 )
+# What went wrong once is a lesson, whatever the reason points at.
+_LESSON = re.compile(
+    r"\b(?:hid|broke|cost|bit us|burned|burnt|deleted|lost|leaked|caused|charged|took down|corrupted"
+    r"|last (?:week|month|quarter|year|time|spring|summer|autumn|fall|winter))\b"
+)
+_POINTING_WORD = re.compile(r"\b(?:this|that|these|those|it|them|here|there)\b")
 _POINTING = re.compile(
     r"\b(?:this|that|these|those|it|them|here|there|another|again|further|more|either)\b"
     r"|\bthe (?!same\b)[a-z-]+(?: [a-z-]+)? ?(?:yet|again)?$"
+)
+_NOT_LASTING_REASON = re.compile(
+    r"\b(?:i'm|i am|we're|we are|he is|she is|they are|[a-z]+ is)(?: just| currently| busy)? [a-z]+ing\b"
+    r"|\bin the middle of\b|\balready\b|\bi (?:still|just)\b"
+)
+_REASON = re.compile(r"[,;]? \b(?:because|since|so that|as otherwise|otherwise)\b ?(?P<why>.*)$")
+# "unless I ask": leave is the person's to give and outlives the task; "unless it is empty" is a condition.
+_UNLESS = re.compile(r"[,;]? \bunless\b(?P<condition>.*)$")
+_LEAVE = re.compile(
+    r"^ (?:(?:i|we|somebody|someone|the user|you) (?:explicitly |specifically |really )?(?:ask|say|tell"
+    r"|told|request|want|approve|confirm|agree|need|mention|instruct|check|have asked|get)\w*\b"
+    r"|(?:asked|told|requested|instructed|i've|i have)\b)"
+)
+# A thing of its kind, not the one at hand: "don't use mocks in the database tests".
+_OF_A_KIND = re.compile(
+    r"^(?:please )?(?:don't|do not|never|always) [a-z-]+ "
+    r"(?!the\b|my\b|your\b|our\b|his\b|her\b|its\b|both\b|all the\b|[a-z]+ed\b)"
+    r"(?:any|ever|(?:[a-z-]+ ){0,2}[a-z-]{3,}(?<!s)s\b)"
 )
 _SUBJECT = (
     r"(?:i|i'm|i'll|i've|we|we'll|we're|we've|he|she|they|it|he's|she's|they're|it's|that|that's|this"
@@ -275,9 +299,28 @@ def _why_not_feedback(masked: str, at: int, signal: Signal, supported: bool) -> 
         return "a complaint about this session"
     if signal.weight == "strong":
         return ""
-    rest = masked[at:]
-    pointing = _POINTING.search(re.sub(r",.*", "", rest))
-    if pointing:
+    return _why_not_weak(masked[at:], supported)
+
+
+def _why_not_weak(rest: str, supported: bool) -> str:
+    """Looks at an instruction that is as often for now, apart from its reason and condition."""
+    reason = _REASON.search(rest)
+    if reason and _NOT_LASTING_REASON.search(reason["why"]):
+        return "for this moment only"
+    main = rest[: reason.start()] if reason else rest
+    unless = _UNLESS.search(main)
+    leave = bool(unless and _LEAVE.match(unless["condition"]))
+    if unless:
+        if not leave and not reason and not _GENERAL.search(main[: unless.start()]):
+            return "one step of the task at hand"
+        main = main[: unless.start()]
+    main = re.sub(r",.*", "", main)
+    of_a_kind = leave or (supported and _OF_A_KIND.match(rest))
+    pointing = _POINTING.search(main)
+    if pointing and of_a_kind and pointing.group().startswith("the "):
+        pointing = None
+    of_a_kind = of_a_kind or bool(reason and _LESSON.search(reason["why"]))
+    if pointing or (reason and not of_a_kind and _POINTING_WORD.search(reason["why"])):
         return "points at something in the present work"
     if not supported and not _GENERAL.search(rest):
         return "one step of the task at hand"

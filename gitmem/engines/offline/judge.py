@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gitmem.engines.offline import gates, wording
 from gitmem.engines.offline.asked import asked, reminder
 from gitmem.engines.offline.sentences import Sentence, masked
-from gitmem.engines.offline.signals import CONFIRMED, STATED, Signal
+from gitmem.engines.offline.signals import CONFIRMED, IDENTITY, STATED, Signal
 from gitmem.memory.change import MemoryType
 
 # What was plainly asked is as sure as a rule can be of prose.
@@ -21,6 +21,16 @@ _ANAPHORIC = re.compile(
     r"^(?:please )?(?:stop|quit|avoid|keep|do|don't|never|always) (?:do|doing) (?:that|this|it|so)\b"
     r"|^(?:please )?(?:do|don't do) (?:it|this|that)\b"
     r"|^(?:from now on,? )?(?:do|keep) (?:it|that|this)\b|^(?:exactly )?(?:how|what) i (?:like|want)\b"
+)
+
+# After who they are: what they want now, and that the code at hand is new to them.
+_THEN_ASKS = re.compile(
+    r"(?:[,;:—–]| -) ?(?:and |but |so )*(?:what|where|which|how|who|why|when|can|could|would|will|please"
+    r"|show|is there|are there|do|does|tell|explain|help)\b.*$"
+)
+_NEW_TO_THIS = re.compile(
+    r",? (?:and |but )*(?:also )?(?:(?:completely |quite |fairly |pretty )?new )?to (?:this|that|the|your)"
+    r" (?:code|module|file|service|part|area|script|library|package|tool)(?= *[.!,;]*$)"
 )
 
 _PERSON = Signal("about the person", re.compile(""), "user", ASKED_CONFIDENCE)
@@ -131,6 +141,8 @@ def judge(sentence: Sentence) -> Find | Refusal | None:
     if found is None:
         return None
     signal, at = found
+    if signal in IDENTITY:
+        text, low = _who(text, low, signal)
     said = text
     if _ANAPHORIC.match(low) or (signal in CONFIRMED and len(low.split()) < 6):
         if not sentence.before or sentence.before.endswith("?"):
@@ -153,6 +165,15 @@ def judge(sentence: Sentence) -> Find | Refusal | None:
     if len(said.split()) < 3:
         return Refusal("too little said")
     return _find(said, sentence, signal, is_asked=False)
+
+
+def _who(text: str, low: str, signal: Signal) -> tuple[str, str]:
+    """Keeps of a sentence what says who they are, where that is told by its form; else all of it."""
+    for passing in (_THEN_ASKS, _NEW_TO_THIS):
+        m = passing.search(low)
+        if m and len(low[: m.start()].split()) >= 3 and signal.pattern.search(low[: m.start()]):
+            text, low = text[: m.start()], low[: m.start()]
+    return text, low
 
 
 def _has_content(low: str) -> bool:

@@ -105,15 +105,18 @@ def same(new: Gist, known: Gist) -> bool:
     )
 
 
-def stated_in(new: Gist, texts: Iterable[str]) -> bool:
+def says_all(new: Gist, known: Gist) -> bool:
+    """Says whether the known text has every word of the new one: likeness may not drop a request."""
+    return same(new, known) and new.words <= known.words
+
+
+def stated_in(new: Gist, texts: Iterable[str], *, wholly: bool = False) -> bool:
     """Says whether some line of the given texts says the same.
 
     Args:
         new: the statement.
         texts: instruction files, whole.
+        wholly: with every word of it.
     """
-    for text in texts:
-        for line in text.splitlines():
-            if line.strip() and same(new, gist(line)):
-                return True
-    return False
+    says = says_all if wholly else same
+    return any(says(new, gist(line)) for text in texts for line in text.splitlines() if line.strip())

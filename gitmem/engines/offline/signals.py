@@ -165,6 +165,11 @@ CONFIRMED: tuple[Signal, ...] = (
             r"|each|always|in)\b"
             r"|\bexactly (?:what|how) i (?:want|like|need)[^.]*\b(?:every|each|always|for all|from now)\b"
             r"|\b(?:was|is) (?:exactly )?the right (?:call|approach|choice|way|move)\b"
+            r"|\b(?:is|was|are|were) (?:\w+ )?(?:right|correct|good|perfect|great|fine|ideal|the way to go"
+            r"|what i (?:want|wanted|like|need))\b[^.;?]*[,;:—–-] ?(?:so |and |please |just )*(?:keep"
+            r" (?:on )?(?:doing|it up|that up|this up)\b"
+            r"|(?:stick (?:to|with)|continue with) (?:that|this|it)\b"
+            r"|do (?:it|that|this) (?:like (?:that|this)|this way|that way) (?:again|next time)\b)"
         ),
         "feedback",
         0.6,

@@ -16,7 +16,8 @@ _FILLER = re.compile(
     r"|please note(?: that)?|hey|hi|hmm+|well|oh|yes|yep|yeah"
     r"|no|nope|right|good catch|one more thing|quick one before we start|hey quick one before we start"
     r"|fyi|again|anyway|great|perfect|sure|cool"
-    r"|just so you know|for context|sorry|actually|wait|correction)(?:[,.:;!]+\s*|\s*[-–—]\s+"
+    r"|just so you know|for context|sorry|actually|wait|correction"
+    r"|hello|nice|good|exactly)(?:[,.:;!]+\s*|\s*[-–—]\s+"
     r"|\s+(?=(?:and|also|btw|by the way|for|from|please|i|i'm|we|just|don't|never|always)\b)))+",
     re.I,
 )

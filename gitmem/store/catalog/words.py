@@ -20,6 +20,29 @@ _FUNCTION_WORDS = """
 STOP = frozenset(_FUNCTION_WORDS.split())
 """Function and question words of English: they say how something is asked, not what about."""
 
+_GENERAL_WORDS = """
+    actual add allow alreadi alwai anyth app applic ask bad begin best better big break broken build
+    call center centr chang check clean clear close code come command comment convert copi correct
+    creat current cut dai data delet differ directori drop easi edit empti error everyon everyth
+    exampl explain extract fail fast field file find fine finish first fix folder follow forc format
+    full function gener give go good great happen hard hello help helper hi high idea implement
+    import includ increas issu item keep kind know last leav let like line list littl long look loop
+    lot main make mark mayb mean method modul move name never new next nice noth number object ok
+    okai old on open option output page part pass path pick place point possibl print problem
+    project pull put question quick read readi real refactor rememb remov renam replac repo
+    repositori result return right rule run sai save script second section see send set short show
+    simpl small someon someth sort split start step still stop string stuff sure switch tabl take
+    talk tell test text thank thing think third three time todai tomorrow translat true try turn two
+    type undo unus updat us user valu variabl version wai wait want whole word work world wrap write
+    wrong yesterdai
+"""
+GENERAL = frozenset(_GENERAL_WORDS.split())
+"""Words of any request to a coding agent, as Porter stems: a memory that shares only these is about
+something else. In a handful of memories no counting could tell: there each word is rare."""
+
+LONG_NUMBER = 3
+"""Digits from which on a number tells something: a port does, a version's part or a count does not."""
+
 MOST_TERMS = 48
 """Terms asked of the index at most: a pasted log as a prompt must not cost a second."""
 
@@ -60,6 +83,18 @@ def terms(question: str) -> tuple[str, ...]:
     if len(kept) > MOST_TERMS:  # a request stands at the beginning or the end of what is pasted
         kept = kept[: MOST_TERMS // 2] + kept[-MOST_TERMS // 2 :]
     return tuple(kept)
+
+
+def tells(stem: str) -> bool:
+    """Says whether a term, as the index holds it, says what a question is about.
+
+    Args:
+        stem: one stemmed word, or several joined by a space.
+    """
+    return any(
+        word not in GENERAL and word not in STOP and not (word.isdigit() and len(word) < LONG_NUMBER)
+        for word in stem.split()
+    )
 
 
 def _of_chunk(chunk: str, option: bool) -> list[str]:
