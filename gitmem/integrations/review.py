@@ -108,8 +108,7 @@ def accept(
                 )
             keep = numbers
             written = settle(workspace, edges, one, keep)
-            kept = ", ".join(map(str, keep))
-            return Decided(f"settled {one.id}: kept {kept} of {len(one.claims)}", written)
+            return Decided(_settlement(one, keep), written)
         case Standing() as one:
             _no_numbers(item, numbers)
             return Decided(settle_snapshot(workspace, edges, one, how))
@@ -139,12 +138,22 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
                 raise UsageError(f"Say which claim of {one.id} is wrong", f"git mem review show {one.id}")
             keep = tuple(n for n in range(1, len(one.claims) + 1) if n not in numbers)
             written = settle(workspace, edges, one, keep)
-            return Decided(f"settled {one.id}: dropped {', '.join(map(str, numbers))}", written)
+            return Decided(_settlement(one, keep), written)
         case Standing() as one:
             _no_numbers(item, numbers)
             return Decided(settle_snapshot(workspace, edges, one, "keep"))
     who = author(workspace, edges)
     return _landed("rejected", dreams.reject(workspace, item.id, numbers or None, why, who, edges.now))
+
+
+def _settlement(one: Dispute, keep: tuple[int, ...]) -> str:
+    gone = [number for number in range(1, len(one.claims) + 1) if number not in keep]
+    words = [
+        f"{verb} {', '.join(map(str, numbers))}"
+        for verb, numbers in (("kept", keep), ("dropped", gone))
+        if numbers
+    ]
+    return f"settled {one.id}: {', '.join(words)}"
 
 
 def _landed(verb: str, landed: dreams.Landed) -> Decided:
