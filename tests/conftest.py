@@ -39,10 +39,9 @@ GIT_CONFIG = """\
 def hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME with a git identity; nothing of the machine's own configuration is seen."""
     home = tmp_path_factory.mktemp("home")
+    foreign = ("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX")
     for name in list(os.environ):
-        if name.startswith(("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX")) and name != (
-            "GITMEM_TEST_CLAUDE"
-        ):
+        if name.startswith(foreign) and not name.startswith("GITMEM_TEST_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local/share"))
