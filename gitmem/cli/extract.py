@@ -11,6 +11,7 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.engines.engine import Considered
 from gitmem.errors import UsageError
 from gitmem.guard.secrets import find_secrets, redact
+from gitmem.guard.text import counted
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.jobs import engine_of, session_files
 from gitmem.sessions.claude_code import read_session
@@ -64,8 +65,9 @@ def extract(
         _show(run, one, seen, dry_run)
     if session is not None and not read_session(paths[0]).messages:
         run.out.warn(run.out.safe(f"{paths[0]} holds no message that can be read"))
+    spoken = sum(m.role == "person" for one in outcomes for m in one.plan.given.messages)
     if not any(one.plan.stored or one.parked for one in outcomes):
-        run.out.say("nothing new to extract")
+        run.out.say(f"nothing new to extract ({counted(spoken, 'new message')} of a person looked at)")
     elif not dry_run:
         if any(made for one in outcomes for made in one.commits):
             run.out.say("undo: git mem undo")

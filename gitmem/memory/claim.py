@@ -144,6 +144,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
+@lru_cache(maxsize=128)
 def parse_body(body: str) -> Body:
     """Cuts a body into claims.
 

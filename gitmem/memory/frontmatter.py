@@ -18,11 +18,14 @@ MAX_LINES = 200
 MAX_YAML = 16_384
 """Characters that YAML is asked about at once: its parser takes a second for ten times that."""
 
+MAX_BRACKETS = 100
+"""Opening brackets in what YAML is asked about."""
+
 NESTED = "metadata"
 
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
-_WORDS = frozenset("null true false yes no on off y n".split())
+_WORDS = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
 _ODD = ("[", "{", "'", '"', "|", ">", "&", "*", "!", "%", "@", "`", "- ", "? ")
 
 
@@ -151,8 +154,8 @@ def yaml_problem(block: Frontmatter) -> str:
     import yaml
 
     text = "".join(f.raw for f in block.fields)
-    if len(text) > MAX_YAML:
-        return f"frontmatter is longer than {MAX_YAML:,} characters"
+    if _too_much(text):
+        return "too long or too deeply nested to be read as YAML"
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
@@ -225,11 +228,16 @@ def _value(raw: str) -> Value:
     return text
 
 
+def _too_much(raw: str) -> bool:
+    """Whether reading this as YAML could take long: its parser is slow, and quadratic in open brackets."""
+    return len(raw) > MAX_YAML or raw.count("[") + raw.count("{") > MAX_BRACKETS
+
+
 def _load(raw: str) -> Value | None:
     """Reads one field with YAML, all scalars as strings; None where YAML refuses it."""
     import yaml
 
-    if len(raw) > MAX_YAML:
+    if _too_much(raw):
         return None
     lines = raw.split("\n")
     depth = _depth(lines[0])

@@ -6,15 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
-from gitmem.memory.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES
+from gitmem.memory.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, NAME_CHARS
 from gitmem.memory.sequence import merge_keys
 
 INDEX = "MEMORY.md"
 
-_ENTRY = re.compile(r"^\s{0,3}[-*+]\s+.*?\[[^\]]*\]\(<?([^)>\s]+)>?\)")
-_BARE = re.compile(r"^\s{0,3}[-*+]\s+`?([\w][\w.-]*\.md)`?\b")
+_BULLET = re.compile(r"\s{0,3}[-*+]\s+")
+_LINK = re.compile(r"\[[^\[\]]*\]\((?:<([^<>\n]*)>|([^()<>\s]+))\)")
+_BARE = re.compile(r"`?([\w][\w.-]*\.md)`?(?=\W|$)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -62,13 +63,27 @@ def targets(text: str) -> tuple[str, ...]:
 
 
 def entry(name: str, file: str, description: str) -> str:
-    """One index line of about 150 characters."""
-    title = name.replace("[", "(").replace("]", ")").strip() or file
-    hook = " ".join(description.split())
-    line = f"- [{title}]({file})" + (f" — {hook}" if hook else "")
-    if len(line) > ENTRY_CHARS:
-        line = line[: ENTRY_CHARS - 1].rsplit(" ", 1)[0].rstrip(" ,;:—") + "…"
+    """One index line of about 150 characters; what is not to be seen or not UTF-8 becomes U+FFFD.
+
+    An agent loads the index into every session: one odd description must not spoil it.
+    """
+    title = _visible(name.replace("[", "(").replace("]", ")")) or "(no name)"
+    hook = _visible(description)
+    target = "".join(quote(c) if c in " ()<>[]#%" or not c.isprintable() else c for c in file)
+    if len(title) > NAME_CHARS:
+        title = title[: NAME_CHARS - 1].rstrip() + "…"
+    line = f"- [{title}]({target})" + (f" — {hook}" if hook else "")
+    link = line.index(")") + 1
+    if len(line) > ENTRY_CHARS and link < ENTRY_CHARS - 1:
+        cut = line[: ENTRY_CHARS - 1]
+        line = (cut.rsplit(" ", 1)[0] if " " in cut[link:] else cut).rstrip(" ,;:—") + "…"
+    elif len(line) > ENTRY_CHARS:
+        line = line[:link]
     return line + "\n"
+
+
+def _visible(text: str) -> str:
+    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
 
 
 def with_entry(text: str, file: str, line: str) -> str:
@@ -153,32 +168,62 @@ def as_loaded(text: str, times: Mapping[str, int] | None = None) -> str:
         (unit for unit in units if unit.target), key=lambda unit: (ages.get(unit.target, 0), unit.target)
     )
     left_out: list[str] = []
+    lines = _lines(text)
+    size = _size(text)
+    dropped: set[int] = set()
     for unit in oldest:
+        warning = _warning(left_out) if left_out else ""
+        if lines + warning.count("\n") <= INDEX_LINES and size + _size(warning) <= INDEX_BYTES:
+            break
         left_out.append(unit.target)
-        units.remove(unit)
-        shown = _render(units) + _warning(left_out)
-        if _fits(shown):
-            return shown
-    kept = _render(units).splitlines(keepends=True)
-    while kept and not _fits("".join(kept) + _warning(left_out)):
-        kept.pop()
-    return "".join(kept) + _warning(left_out)
+        dropped.add(id(unit))
+        lines -= (unit.text + unit.gap).count("\n")
+        size -= _size(unit.text + unit.gap)
+    kept = _render(unit for unit in units if id(unit) not in dropped)
+    warning = _warning(left_out)
+    return _cut(kept, warning) + warning
+
+
+def _cut(text: str, warning: str) -> str:
+    """Lines first, then back to the last line end that fits (design.md section 4)."""
+    room = INDEX_BYTES - _size(warning)
+    kept: list[str] = []
+    for line in _LINE.findall(text)[: INDEX_LINES - warning.count("\n")]:
+        room -= _size(line)
+        if room < 0:
+            break
+        kept.append(line)
+    return "".join(kept)
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (bool(text) and not text.endswith("\n"))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
 
 
 def _fits(text: str) -> bool:
-    return text.count("\n") <= INDEX_LINES and len(text.encode("utf-8", "surrogateescape")) <= INDEX_BYTES
+    return _lines(text) <= INDEX_LINES and _size(text) <= INDEX_BYTES
 
 
 def _warning(left_out: list[str]) -> str:
-    names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
+    names = ", ".join(name[:NAME_CHARS] for name in left_out[:5]) + (
+        f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
+    )
     return f"\n> The index is over its limit; {len(left_out)} oldest entries are not shown: {names}\n"
 
 
 def _target(line: str) -> str:
-    match = _ENTRY.match(line) or _BARE.match(line)
+    bullet = _BULLET.match(line)
+    if bullet is None:
+        return ""
+    match = _LINK.search(line, bullet.end()) or _BARE.match(line, bullet.end())
     if match is None:
         return ""
-    target = unquote(match.group(1)).split("#", 1)[0].removeprefix("./")
+    linked = next(group for group in match.groups() if group is not None)
+    target = unquote(linked.split("#", 1)[0]).removeprefix("./")
     return target if target.endswith(".md") and "://" not in target else ""
 
 

@@ -11,13 +11,12 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import PurePosixPath
 
 from gitmem.memory import index, tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge_memory import Buried, merge_memory, nothing_buried
+from gitmem.memory.merge_memory import Buried, forgotten, merge_memory, nothing_buried, without
 from gitmem.memory.sequence import merge_keys
 
 Files = Mapping[str, bytes]
@@ -68,6 +67,7 @@ class _Merge:
         self.files: dict[str, bytes] = {}
         self.lost: list[tuple[str, str]] = []
         self.split: list[str] = []
+        self.stones: dict[str, tuple[Buried, Buried]] = {}
 
     def run(self) -> MergedTree:
         base, ours, theirs = self.sides
@@ -80,64 +80,60 @@ class _Merge:
         return MergedTree(self.files, tuple(self.lost), tuple(self.split))
 
     def _path(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
+        if kind(path) == "memory":
+            self._memory(path, base, ours, theirs)
+            return
         if ours == theirs or base == theirs:
             merged = ours
         elif base == ours:
             merged = theirs
-        elif kind(path) == "memory":
-            self._memory(path, base, ours, theirs)
-            return
         else:
             merged = self._other(path, base, ours, theirs)
         if merged is not None:
-            self._forgotten(path, merged, ours, theirs)
-
-    def _forgotten(self, path: str, merged: bytes, ours: bytes | None, theirs: bytes | None) -> None:
-        """A file that one side alone has stays, unless the other side forgot all that it says."""
-        absent = [number for number, side in ((1, ours), (2, theirs)) if side is None]
-        if kind(path) == "memory" and absent:
-            claims = parse(path, merged).parsed.claims
-            is_buried = self._buried(path, absent[0])
-            if claims and all(is_buried(claim.key) for claim in claims):
-                self.lost += [(path, claim.text) for claim in claims]
-                return
-        self.files[path] = merged
+            self._put(path, merged)
 
     def _memory(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
-        if ours is None or theirs is None:
-            self._deleted_or_edited(path, base, ours, theirs)
-            return
-        if ours == theirs or base == theirs:
-            self._put(path, ours)
-            return
-        if base == ours:
-            self._put(path, theirs)
-            return
-        one, other = parse(path, ours), parse(path, theirs)
-        if base is None and one.name != other.name:
+        if ours == theirs:
+            if ours is not None:
+                self._put(path, ours)
+        elif ours is None or theirs is None:
+            self._one_sided(path, base, ours, theirs)
+        elif base is None and parse(path, ours).name != parse(path, theirs).name:
             self._split(path, ours, theirs)
+        else:
+            self._united(path, base, ours, theirs)
+
+    def _united(self, path: str, base: bytes | None, ours: bytes, theirs: bytes) -> None:
+        buried = self._buried(path)
+        if buried == (nothing_buried, nothing_buried) and base in (ours, theirs):
+            self._put(path, theirs if base == ours else ours)
             return
         before = Memory(path, None, "") if base is None else parse(path, base)
-        merged = merge_memory(before, one, other, path, (self._buried(path, 1), self._buried(path, 2)))
+        merged = merge_memory(before, parse(path, ours), parse(path, theirs), path, buried)
         if merged.memory is None:
             self._split(path, ours, theirs)
             return
         self.lost += [(path, text) for text in merged.buried]
         self._put(path, merged.memory.render())
 
-    def _deleted_or_edited(
-        self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None
-    ) -> None:
-        """A bare deletion loses to an edit; a forgotten memory stays gone, and the edit is listed."""
-        edited = ours if theirs is None else theirs
-        if edited is None:
+    def _one_sided(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
+        """A file that one side lacks: a bare deletion loses to an edit, what was forgotten stays gone."""
+        here = ours if theirs is None else theirs
+        if here is None or here == base:
             return
-        is_buried = self._buried(path, 1 if ours is None else 2)
-        before = parse(path, base).parsed.claims if base is not None else ()
-        if before and all(is_buried(claim.key) for claim in before):
-            self.lost += [(path, claim.text) for claim in parse(path, edited).parsed.claims]
+        memory = parse(path, here)
+        before = parse(path, base).claims if base is not None else ()
+        gone = forgotten(before, memory.parsed.claims, self._buried(path)[0 if ours is None else 1])
+        if not gone:
+            self._put(path, here)
             return
-        self._put(path, edited)
+        said = {claim.key for claim in before}
+        left = [claim for claim in memory.parsed.claims if claim.id not in gone]
+        if all(claim.key in said for claim in left):
+            self.lost += [(path, claim.text) for claim in memory.parsed.claims]
+            return
+        self.lost += [(path, claim.text) for claim in memory.parsed.claims if claim.id in gone]
+        self._put(path, without(memory, gone).render())
 
     def _other(
         self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None
@@ -172,12 +168,19 @@ class _Merge:
     def _put(self, path: str, data: bytes) -> None:
         self.files[path] = data
 
-    def _buried(self, path: str, side: int) -> Buried:
-        stones_at = str(PurePosixPath(agent_folder(path)) / tombstone.FILE)
-        data = self.sides[side].get(stones_at)
-        if not data:
-            return nothing_buried
-        return partial(tombstone.matches, tombstone.parse(decode(data)), kind="forgot")
+    def _buried(self, path: str) -> tuple[Buried, Buried]:
+        """What each side forgot since the base.
+
+        A tombstone that both have takes nothing: who has it and the text has both on purpose.
+        """
+        folder = agent_folder(path)
+        if folder not in self.stones:
+            at = f"{folder}/{tombstone.FILE}" if folder else tombstone.FILE
+            old, ours, theirs = (tombstone.parse(decode(side.get(at, b""))) for side in self.sides)
+            fresh = (ours - theirs - old, theirs - ours - old)
+            one, other = (tombstone.finder(new, "forgot") if new else nothing_buried for new in fresh)
+            self.stones[folder] = (one, other)
+        return self.stones[folder]
 
     def _moves(self) -> list[tuple[str, str | None, str | None, str]]:
         """Renames: (old path, path in ours, path in theirs, path of the result)."""

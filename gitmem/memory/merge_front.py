@@ -42,9 +42,10 @@ def merge_front(
         elif merged.field(key) is None or merged.field(key) != field:
             merged = merged.with_field(field)
         if lost:
-            was = fields[0].value if fields[0] else ""
-            mark = claim_id(normal_form(_shown(was), item=False))[:DISPUTE_LENGTH]
-            losers.append(f"{key}: {lost} *(disputed {mark})*")
+            was = _shown(fields[0].value) if fields[0] else ""
+            # With the key, so that a claim of the body that says the same is another dispute.
+            mark = claim_id(normal_form(f"{key}: {was}", item=False))[:DISPUTE_LENGTH]
+            losers.append(f"{key}: {' '.join(lost.split())} *(disputed {mark})*")
     return merged, tuple(losers)
 
 

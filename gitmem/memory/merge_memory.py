@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gitmem.memory import frontmatter
 from gitmem.memory.claim import (
     DISPUTE_LENGTH,
     Body,
@@ -19,9 +20,10 @@ from gitmem.memory.claim import (
     parse_body,
     with_dispute,
 )
+from gitmem.memory.frontmatter import Frontmatter
 from gitmem.memory.memory import Memory
 from gitmem.memory.merge_front import merge_front
-from gitmem.memory.sequence import Order, merge_keys
+from gitmem.memory.sequence import Order, merge_keys, pair_edits
 
 Buried = Callable[[str], bool]
 """Whether a side's tombstones cover a claim's normal form."""
@@ -72,9 +74,9 @@ def merge_memory(
     if not losers and not gone and not _new_disputes(order, kept):
         # Where one side left the body alone, the other's bytes are the merge.
         if ours.body == theirs.body or base.body == theirs.body:
-            return MergedMemory(Memory(path, front, ours.body))
+            return MergedMemory(_memory(path, front, ours.body))
         if base.body == ours.body:
-            return MergedMemory(Memory(path, front, theirs.body))
+            return MergedMemory(_memory(path, front, theirs.body))
     marks = _new_disputes(order, kept)
     claims = [_merged_claim([side.get(id) for side in by_id], marks.get(id, "")) for id in kept]
     present = {claim.key for claim in claims}
@@ -82,7 +84,17 @@ def merge_memory(
         Claim(text, "\n\n", key) for text in losers if (key := normal_form(text, item=False)) not in present
     ]
     body = _assemble(claims, bodies)
-    return MergedMemory(None if body is None else Memory(path, front, body), tuple(dict.fromkeys(lost)))
+    memory = None if body is None else _memory(path, front, body)
+    return MergedMemory(memory, tuple(dict.fromkeys(lost)))
+
+
+def _memory(path: str, front: Frontmatter | None, body: str) -> Memory:
+    """Front and body in one file that reads as just these two."""
+    if front and body and not front.closing.endswith("\n"):
+        front = replace(front, closing=front.closing + ("\r\n" if front.opening.endswith("\r\n") else "\n"))
+    if front is None and frontmatter.split(body)[0] is not None:
+        body = "\n" + body
+    return Memory(path, front, body)
 
 
 def _buried(
@@ -95,6 +107,26 @@ def _buried(
         edits = order.edits[1 - number]
         gone |= {new for old, new in edits.items() if old not in here and is_buried(keys[old])}
     return frozenset(gone)
+
+
+def forgotten(base: Sequence[Claim], side: Sequence[Claim], is_buried: Buried) -> frozenset[str]:
+    """Ids of the claims of a side that are buried, or that replaced one which is."""
+    keys = {claim.id: claim.key for claim in (*base, *side)}
+    here = {claim.id: None for claim in side}
+    gone = {id for id in here if is_buried(keys[id])}
+    edits = pair_edits([claim.id for claim in base], list(here), lambda id: frozenset(keys[id].split()))
+    gone |= {new for old, new in edits.items() if is_buried(keys[old])}
+    return frozenset(gone)
+
+
+def without(memory: Memory, gone: frozenset[str]) -> Memory:
+    """The memory less these claims; neighbours that cannot stand together as they are may become one."""
+    body = memory.parsed
+    kept = [claim for claim in body.claims if claim.id not in gone]
+    written = _assemble(kept, [body, body, body])
+    if written is None:
+        written = "".join(claim.lead + claim.text for claim in kept) + body.tail
+    return Memory(memory.path, memory.front, written)
 
 
 def _new_disputes(order: Order, kept: Sequence[str]) -> dict[str, str]:
@@ -130,14 +162,26 @@ def _assemble(claims: list[Claim], bodies: list[Body]) -> str | None:
     tail = _tail(bodies, bool(claims))
     expected = Counter(claim.key for claim in claims)
     newline = "\r\n" if all("\r\n" in body.render() for body in bodies[1:]) else "\n"
-    leads = _leads(claims, bodies, newline)
-    apart = [lead if number == 0 else newline * 2 for number, lead in enumerate(leads)]
-    texts = [claim.text for claim in claims]
-    for joints, pieces in ((leads, texts), (apart, texts), (apart, [_self_contained(t) for t in texts])):
-        body = "".join(joint + piece for joint, piece in zip(joints, pieces, strict=True)) + tail
-        if Counter(claim.key for claim in parse_body(body).claims) == expected:
-            return body
+    for order in (claims, sorted(claims, key=_reach)):
+        leads = _leads(order, bodies, newline)
+        apart = [lead if number == 0 else newline * 2 for number, lead in enumerate(leads)]
+        texts = [claim.text for claim in order]
+        for joints, pieces in (
+            (leads, texts),
+            (apart, texts),
+            (apart, [_self_contained(t) for t in texts]),
+        ):
+            body = "".join(joint + piece for joint, piece in zip(joints, pieces, strict=True)) + tail
+            if Counter(claim.key for claim in parse_body(body).claims) == expected:
+                return body
     return None
+
+
+def _reach(claim: Claim) -> int:
+    """Where a block can stand at all: indented code after no list item, what nothing closes at the end."""
+    if claim.text.startswith(("    ", "\t")):
+        return 0
+    return 2 if claim.text.lstrip().startswith(("<", "```", "~~~")) else 1
 
 
 def _leads(claims: list[Claim], bodies: list[Body], newline: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import Literal, get_args
+from urllib.parse import quote, unquote
 
 Op = Literal["add", "update", "delete", "merge", "restore", "sync", "adopt", "page", "dream", "purge"]
 Writer = Literal["agent", "extract", "dream", "human", "sync"]
@@ -13,7 +14,7 @@ FateKind = Literal["kept", "merged", "superseded", "dropped"]
 OPS: frozenset[str] = frozenset(get_args(Op))
 WRITERS: frozenset[str] = frozenset(get_args(Writer))
 
-_LINE = re.compile(r"^[ \t]*(?:[*-][ \t]+)?Gitmem-([A-Za-z-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(?:[*-][ \t]+)?Gitmem-([A-Za-z-]+):(.*)$", re.MULTILINE)
 _CLAIM = re.compile(
     r"^(kept|merged|superseded|dropped)\s+(\S+#[0-9a-f]{12})(?:\s+->\s+(\S+#[0-9a-f]{12}))?(?:\s+(.*))?$"
 )
@@ -36,8 +37,11 @@ class Fate:
 
     def line(self) -> str:
         """The value of a `Gitmem-Claim` trailer."""
-        arrow = f" -> {self.target}" if self.target else ""
-        return f"{self.kind} {self.source}{arrow} {one_line(self.reason)}".rstrip()
+        arrow = f" -> {_word(self.target)}" if self.target else ""
+        reason = one_line(self.reason)
+        if not arrow and reason.startswith("->"):
+            reason = f"({reason})"
+        return f"{self.kind} {_word(self.source)}{arrow} {reason}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def format_message(subject: str, provenance: Provenance, body: str = "") -> str:
         if value:
             lines.append(f"Gitmem-{key}: {one_line(value)}")
     lines += [f"Gitmem-Claim: {fate.line()}" for fate in provenance.claims]
-    parts = [subject_line(subject) or "Update memory", _quoted(body.strip()), "\n".join(lines)]
+    parts = [_quoted(subject_line(subject)) or "Update memory", _quoted(body), "\n".join(lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -115,12 +119,13 @@ def parse(message: str) -> Provenance:
     dropped; a message without any trailer is a person's.
     """
     found: dict[str, str] = {}
-    claims: list[Fate] = []
-    for key, value in _LINE.findall(message):
+    claims: dict[Fate, None] = {}
+    for key, raw in _LINE.findall(message):
+        value = raw.strip()
         if key.lower() == "claim":
             fate = parse_fate(value)
-            if fate and fate not in claims:
-                claims.append(fate)
+            if fate:
+                claims[fate] = None
         elif value:
             found[key.lower()] = value
     first, dots, last = found.get("messages", "").partition("..")
@@ -145,9 +150,18 @@ def parse_fate(value: str) -> Fate | None:
     if match is None:
         return None
     kind, source, target, reason = match.groups()
-    return Fate(kind, source, target or "", reason or "")  # type: ignore[arg-type]
+    return Fate(kind, unquote(source), unquote(target or ""), reason or "")  # type: ignore[arg-type]
 
 
-def _quoted(body: str) -> str:
-    """Keeps text that looks like a trailer from being read as one."""
-    return _LINE.sub(lambda m: "> " + m.group(0).strip(), body)
+def _quoted(text: str) -> str:
+    """Keeps text that looks like a trailer from being read as one, wherever a host may break lines."""
+    lines = (
+        "".join(c if c.isprintable() or c == "\t" else " " for c in line) for line in text.splitlines()
+    )
+    plain = "\n".join(line.rstrip() for line in lines).strip()
+    return _LINE.sub(lambda match: "> " + match.group(0).strip(), plain)
+
+
+def _word(name: str) -> str:
+    """The name of a claim as one word: white space in a file's name is written in percent signs."""
+    return "".join(quote(c) if c in "% " or c.isspace() or not c.isprintable() else c for c in name)

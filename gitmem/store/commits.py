@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gitmem.errors import RepositoryError
 from gitmem.memory.trailers import Provenance, format_message
+from gitmem.store.locks import writer_lock
 from gitmem.store.repository import RefMoved, Repository, Signature
 from gitmem.store.trees import Edits, write_tree
 
@@ -17,6 +21,12 @@ ROOT_MESSAGE = "Begin a memory\n"
 FORMAT_FILE = ".gitmem"
 FORMAT = 1
 FORMAT_TEXT = b"format = 1\n"
+
+PATIENCE = 4
+"""Lost races after which a writer asks others to let it go first."""
+
+WAIT = 5.0
+"""Seconds to wait at most for another writer's turn."""
 
 ATTEMPTS = 64
 """Lost races in a row after which a write gives up: with the jitter below, minutes of contention."""
@@ -108,20 +118,44 @@ def commit(
     Raises:
         RepositoryError: the ref cannot be written.
     """
-    for attempt in range(ATTEMPTS):
-        known = repo.ref(ref)
-        tip = read_tip(repo, ref)
-        if known is not None and known != tip.commit:
-            continue
-        write = plan(tip)
-        if write is None:
-            return None
-        try:
-            return _attempt(repo, ref, known, tip, write, author, committer or author)
-        except RefMoved:
-            # Writers that lost together would lose together again.
-            time.sleep(random.uniform(0, 0.002 * min(attempt + 1, 25)))  # noqa: S311 - no secret in a pause
+    with ExitStack() as turn:
+        _give_way(repo, ref)
+        for attempt in range(ATTEMPTS):
+            if attempt == PATIENCE:
+                _take_turn(repo, ref, turn)
+            known = repo.ref(ref)
+            tip = read_tip(repo, ref)
+            if known is not None and known != tip.commit:
+                continue
+            write = plan(tip)
+            if write is None:
+                return None
+            try:
+                return _attempt(repo, ref, known, tip, write, author, committer or author)
+            except RefMoved:
+                # Writers that lost together would lose together again.
+                time.sleep(random.uniform(0, 0.002 * min(attempt + 1, 25)))  # noqa: S311 - no secret
     raise RepositoryError(f"{ref} kept moving under {ATTEMPTS} attempts to write it", "Run it again.")
+
+
+def _turn_lock(repo: Repository, ref: str) -> tuple[Path, str]:
+    return repo.git_dir / "gitmem", f"turn-{hashlib.sha256(ref.encode()).hexdigest()[:16]}"
+
+
+def _give_way(repo: Repository, ref: str) -> None:
+    """Waits for a writer whose plan takes longer than the ref stands still; a courtesy, no guarantee."""
+    folder, name = _turn_lock(repo, ref)
+    if (folder / f"{name}.lock").exists():
+        with suppress(RepositoryError), writer_lock(folder, name, timeout=WAIT):
+            pass
+
+
+def _take_turn(repo: Repository, ref: str, turn: ExitStack) -> None:
+    """Asks others to wait until this writer is done; what counts is still where the ref is."""
+    folder, name = _turn_lock(repo, ref)
+    with suppress(RepositoryError):
+        path = turn.enter_context(writer_lock(folder, name, timeout=WAIT))
+        turn.callback(path.unlink, missing_ok=True)
 
 
 def _attempt(

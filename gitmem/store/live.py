@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from gitmem.memory.merge import kind
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
 from gitmem.store.live_plan import (
     STALE_SECONDS,
+    VERSIONS,
     Plan,
     Request,
     agent_files,
@@ -20,12 +22,17 @@ from gitmem.store.live_plan import (
 )
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_record
-from gitmem.store.replace import replace_file
-from gitmem.store.scan import Displaced, Scan, blob_name, displaced_files, label, scan
-from gitmem.store.workspace import LiveDirectory
+from gitmem.store.replace import ASIDE, replace_file, sweep
+from gitmem.store.repository import Repository
+from gitmem.store.scan import Displaced, Scan, blob_name, cut_short, displaced_files, label, scan
+from gitmem.store.trees import blob_or_none
+from gitmem.store.workspace import LiveDirectory, linked
 
 SECOND_LOOK_SECONDS = 60.0
 """How long a displaced file is kept for one who still holds it open."""
+
+PAUSES = (0.01, 0.03, 0.1)
+"""Seconds between further looks at a file that someone seems to be writing."""
 
 ROUNDS = 8
 """Layouts in a row that an agent's edits may overtake before the next save goes on with it."""
@@ -52,9 +59,11 @@ def look(request: Request) -> Saved:
     """What a save would do, without writing anything."""
     live = request.live
     seen = scan(live)
+    if linked(live.anchor, live.path):
+        return Saved(live, Plan({}, {}, {}, {}), problems=seen.problems)
     record = read_record(live.scope.state, live.key)
     tip = read_tip(live.scope.repo, live.scope.ref)
-    plan = plan_save(request, record, seen, displaced_files(_aside(live)), tip)
+    plan = plan_save(request, record, seen, displaced_files(*_asides(live)), tip)
     return Saved(live, plan, problems=seen.problems)
 
 
@@ -65,6 +74,8 @@ def save(request: Request) -> Saved:
         RepositoryError: the ref or the folder cannot be written; what was not written is as it was.
     """
     live = request.live
+    if linked(live.anchor, live.path):
+        return look(request)
     with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
         written: list[Written] = []
         laid_out: list[str] = []
@@ -83,13 +94,15 @@ def _round(request: Request) -> tuple[Saved, bool]:
     live = request.live
     repo = live.scope.repo
     record = read_record(live.scope.state, live.key)
-    seen = scan(live)
-    displaced = displaced_files(_aside(live))
-    plans: list[Plan] = []
+    sweep(live.path)
+    seen = _settled_scan(live, record)
+    displaced = displaced_files(*_asides(live))
+    read = tuple(entry for entry in displaced if not _is_cut_short(repo, entry))
+    plans: list[tuple[Plan, Tip]] = []
 
     def plan(tip: Tip) -> Write | None:
-        planned = plan_save(request, record, seen, displaced, tip)
-        plans.append(planned)
+        planned = plan_save(request, record, seen, read, tip)
+        plans.append((planned, tip))
         if not planned.edits:
             return None
         before = rooted(live.agent, agent_files(repo, live.agent, tip))
@@ -102,64 +115,153 @@ def _round(request: Request) -> tuple[Saved, bool]:
         return Write(planned.edits, subject, provenance)
 
     written = commit(repo, live.scope.ref, plan, request.author)
-    planned = plans[-1]
-    tip = written.commit if written else read_tip(repo, live.scope.ref).commit
+    planned, known = plans[-1]
+    tip = written.commit if written else known.commit
     pinned = record.pinned if record else ""
     if live.tracked or pinned or not request.lay_out:
         # What stands there is the base of the next edit, not what the ref made of it.
         shown = {name: repo.add_blob(data) for name, data in planned.taken.items() if is_hot(name)}
         kept = Record(str(live.path), tip, shown, pinned=pinned, code_head=request.code_head)
-        _settle(live, displaced, request.now)
+        _settle(live, displaced, read, request.now)
         write_record(live.scope.state, live.key, kept)
         return Saved(live, planned, (written,) if written else (), problems=seen.problems), True
-    laid_out, before, calm = _lay_out(request, planned, seen)
+    laid_out = _lay_out(request, planned, seen)
     oids = {name: blob_name(data, repo.hex_length) for name, data in planned.stored.items()}
-    older = dict(record.before) if record and request.now - record.laid_out < STALE_SECONDS else {}
+    for name in {*laid_out.left, *seen.problems}:
+        # What stands there is no edit of what the ref holds: its base stays what it was.
+        oids.pop(name, None)
+        if record and name in record.files:
+            oids[name] = record.files[name]
+    recent = record is not None and request.now - record.laid_out < STALE_SECONDS
+    older = dict(record.before) if record and recent else {}
+    for name, oid in laid_out.before.items():
+        read_before = dict.fromkeys([oid, *older.get(name, "").split()])
+        older[name] = " ".join(list(read_before)[:VERSIONS])
     fresh = Record(
         str(live.path),
         tip,
         oids,
-        before=older | before,
-        laid_out=request.now if before else (record.laid_out if record else 0.0),
+        before=older,
+        laid_out=request.now if laid_out.before else (record.laid_out if record else 0.0),
         code_head=request.code_head,
     )
     write_record(live.scope.state, live.key, fresh)
-    _settle(live, displaced, request.now)
-    return Saved(live, planned, (written,) if written else (), tuple(laid_out), seen.problems), calm
+    _settle(live, displaced, read, request.now)
+    problems = {**seen.problems, **laid_out.problems}
+    saved = Saved(live, planned, (written,) if written else (), laid_out.files, problems)
+    return saved, laid_out.calm
 
 
-def _lay_out(request: Request, plan: Plan, seen: Scan) -> tuple[list[str], dict[str, str], bool]:
-    """Writes the target; returns files written, the blobs they replaced, and whether all was calm."""
+@dataclass(frozen=True)
+class _LaidOut:
+    """A layout.
+
+    Attributes:
+        files: files that were replaced, made or deleted.
+        before: file to blob name of what was replaced.
+        left: files that could not be put there, as someone else made them meanwhile.
+        problems: file to why it was left alone.
+        calm: whether nobody wrote in between.
+    """
+
+    files: tuple[str, ...]
+    before: Mapping[str, str]
+    left: tuple[str, ...]
+    problems: Mapping[str, str]
+    calm: bool
+
+
+def _lay_out(request: Request, plan: Plan, seen: Scan) -> _LaidOut:
+    """Writes the target."""
     live = request.live
     repo = live.scope.repo
     done: list[str] = []
+    left: list[str] = []
+    problems: dict[str, str] = {}
     before: dict[str, str] = {}
     calm = True
+    refused = {refusal.path.removeprefix(f"{live.agent}/") for refusal in plan.refusals}
     for name in sorted({*plan.target, *seen.files}):
         new, old = plan.target.get(name), seen.files.get(name)
         if new == old or name in seen.problems:
             continue
-        expected = blob_name(old, repo.hex_length) if old is not None else ""
-        if name in seen.files and name in plan.taken:
-            # What was refused is in the file, and must not become an object.
-            before[name] = repo.add_blob(plan.taken[name])
         path = live.path / name
-        replaced = replace_file(path, new, _aside(live), label(name, expected), request.times.get(name))
+        if linked(live.anchor, path.parent):
+            problems[name] = "is behind a symbolic link"
+            left.append(name)
+            continue
+        expected = blob_name(old, repo.hex_length) if old is not None else ""
+        if old is not None and name in plan.taken:
+            # What was refused is in the file, and must not become an object.
+            before[name] = repo.add_blob(plan.taken[name] if name in refused else old)
+        replaced = replace_file(path, new, _asides(live)[0], label(name, expected), request.times.get(name))
         calm = calm and replaced.done and replaced.found == old
-        done.append(name)
-    return done, before, calm
+        (done if replaced.done else left).append(name)
+    return _LaidOut(tuple(done), before, tuple(left), problems, calm)
 
 
-def _settle(live: LiveDirectory, displaced: tuple[Displaced, ...], now: float) -> None:
+def _settled_scan(live: LiveDirectory, record: Record | None) -> Scan:
+    """Reads the directory, and again where a file looks as if someone were just writing it.
+
+    Agents empty a file and then fill it: what is read in between would pass for a deletion of all claims.
+    A file that keeps changing while it looks so is left for the next save.
+    """
+    repo = live.scope.repo
+    known = record.files if record else {}
+    seen = scan(live)
+    marks = [_stamps(seen)]
+    for pause in PAUSES:
+        unfinished = [
+            name for name in seen.files if _is_unfinished(repo, seen.files[name], known.get(name))
+        ]
+        if not unfinished:
+            return seen
+        time.sleep(pause)
+        seen = scan(live)
+        marks.append(_stamps(seen))
+    busy = {
+        name: "is being written right now"
+        for name, data in seen.files.items()
+        if _is_unfinished(repo, data, known.get(name)) and len({mark.get(name) for mark in marks}) > 1
+    }
+    return replace(
+        seen,
+        files={name: data for name, data in seen.files.items() if name not in busy},
+        problems={**seen.problems, **busy},
+    )
+
+
+def _stamps(seen: Scan) -> dict[str, tuple[float, int]]:
+    return {name: (seen.times[name], len(data)) for name, data in seen.files.items()}
+
+
+def _is_unfinished(repo: Repository, data: bytes, oid: str | None) -> bool:
+    if oid is None or blob_name(data, repo.hex_length) == oid:
+        return oid is None and not data
+    known = blob_or_none(repo, oid) or b""
+    return cut_short(data, known) or (known.endswith(b"\n") and not data.endswith(b"\n"))
+
+
+def _is_cut_short(repo: Repository, entry: Displaced) -> bool:
+    known = blob_or_none(repo, entry.expected) if entry.expected else None
+    return known is not None and cut_short(entry.content, known)
+
+
+def _settle(
+    live: LiveDirectory, displaced: tuple[Displaced, ...], read: tuple[Displaced, ...], now: float
+) -> None:
     """Deletes displaced files that were taken in and that nobody can still be writing to."""
     for entry in displaced:
         current = blob_name(entry.content, live.scope.repo.hex_length)
+        folder = entry.at.parent
         if now - entry.since > SECOND_LOOK_SECONDS:
             entry.at.unlink(missing_ok=True)
-        elif current != entry.expected:
-            token = entry.at.name.split(".", 1)[0]
-            entry.at.rename(entry.at.with_name(f"{token}.{label(entry.file, current)}"))
+            folder.rmdir()
+        elif current != entry.expected and entry in read:
+            token = folder.name.split(".", 1)[0]
+            folder.rename(folder.with_name(f"{token}.{current}"))
 
 
-def _aside(live: LiveDirectory) -> Path:
-    return live.scope.state / "displaced" / live.key
+def _asides(live: LiveDirectory) -> tuple[Path, Path]:
+    """Where displaced files are: beside the record, or in the directory if that is another file system."""
+    return live.scope.state / "displaced" / live.key, live.path / ASIDE

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitmem.guard.check import Refusal
-from gitmem.memory import index
+from gitmem.memory import index, tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind, merge_trees
+from gitmem.memory.merge_memory import without
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Op, Provenance
 from gitmem.store.commits import Tip
 from gitmem.store.record import Record
-from gitmem.store.repository import Repository, Signature
-from gitmem.store.scan import Displaced, Scan, blob_name
+from gitmem.store.repository import MissingObject, Repository, Signature
+from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
 from gitmem.store.screen import screen
-from gitmem.store.trees import blob_or_none, list_files, subtree
+from gitmem.store.trees import blob_or_none, list_files, read_paths, subtree
 from gitmem.store.workspace import LiveDirectory
 
 STALE_SECONDS = 10.0
 """How long after a layout a write may still come from someone who read the file before it."""
+
+VERSIONS = 8
+"""Versions of a file before its last layouts that a writer may have read."""
 
 VANISHED = 3
 """So many files, or a tenth, may vanish at once and count as deleted (design.md section 3)."""
@@ -98,21 +102,18 @@ def plan_save(
     repo = live.scope.repo
     known = record or Record(str(live.path))
     base = _base(repo, live, known)
-    here = _with_displaced(repo, known, dict(seen.files), displaced)
+    older = _read_before(repo, known, seen, displaced)
+    here = _on_base(dict(seen.files), base, older)
+    here = _with_displaced(repo, known, here, displaced, older)
     _follow_code(request, known, base, here)
     held = _hold_absent(request, known, seen, base, here)
     theirs = agent_files(repo, live.agent, tip)
-    for name, oid in known.before.items():
-        older = (
-            blob_or_none(repo, oid) if seen.times.get(name, 0) - known.laid_out < STALE_SECONDS else None
-        )
-        if older is not None and name in here and _is_stale(name, older, base.get(name), here[name]):
-            base[name] = older
     screened = screen(
         rooted(live.agent, base) | rooted(live.agent, theirs), rooted(live.agent, here), request.allow
     )
     kept = _unrooted(live.agent, screened.files)
-    stones = {TOMBSTONES: theirs[TOMBSTONES]} if TOMBSTONES in theirs else {}
+    held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
+    stones = _stones_then(repo, live.agent, known.base)
     merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
     files = _unrooted(live.agent, merged.files)
     if not request.adopt:
@@ -164,8 +165,8 @@ def agent_files(repo: Repository, agent: str, tip: Tip) -> dict[str, bytes]:
 
 
 def is_hot(name: str) -> bool:
-    """Whether a file of an agent's folder is laid out: everything but the archive and host files."""
-    return not name.startswith("archive/") and kind(name) in ("memory", "index", "log")
+    """Whether a file of an agent's folder is laid out: the index, memories and logs, by safe names."""
+    return is_laid_out(name)
 
 
 def rooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -185,8 +186,7 @@ def _base(repo: Repository, live: LiveDirectory, record: Record) -> dict[str, by
         data = blob_or_none(repo, oid)
         if data is None:
             if fallback is None:
-                tree = repo.commit(record.base).tree if record.base else repo.add_tree({})
-                fallback = list_files(repo, tree, live.agent)
+                fallback = _files_then(repo, live.agent, record.base)
             other = fallback.get(f"{live.agent}/{name}")
             data = blob_or_none(repo, other) if other else None
         if data is not None:
@@ -194,13 +194,52 @@ def _base(repo: Repository, live: LiveDirectory, record: Record) -> dict[str, by
     return base
 
 
+def _files_then(repo: Repository, agent: str, base: str) -> dict[str, str]:
+    try:
+        return list_files(repo, repo.commit(base).tree, agent) if base else {}
+    except MissingObject:
+        return {}
+
+
+def _read_before(
+    repo: Repository, record: Record, seen: Scan, displaced: tuple[Displaced, ...]
+) -> dict[str, list[bytes]]:
+    """What stood in files before the last layouts, newest first, where someone wrote soon after one."""
+    recent = {name for name, time in seen.times.items() if time - record.laid_out < STALE_SECONDS}
+    recent |= {entry.file for entry in displaced if entry.since - record.laid_out < STALE_SECONDS}
+    older: dict[str, list[bytes]] = {}
+    for name in recent & ({*record.before} | {entry.file for entry in displaced}):
+        # What the layouts saw, and what stood there in the end.
+        found = [entry.content for entry in reversed(displaced) if entry.file == name][:VERSIONS]
+        stored = [blob_or_none(repo, oid) for oid in record.before.get(name, "").split()]
+        older[name] = list(dict.fromkeys([*found, *(data for data in stored if data is not None)]))
+    return older
+
+
+def _on_base(
+    here: dict[str, bytes], base: Mapping[str, bytes], older: Mapping[str, list[bytes]]
+) -> dict[str, bytes]:
+    """Puts what was written by someone who had read an older version onto the last one."""
+    for name in older.keys() & here.keys() & base.keys():
+        read = _version_read(name, older[name], base[name], here[name])
+        if read != base[name]:
+            here |= merge_trees({name: read}, {name: here[name]}, {name: base[name]}).files
+    return here
+
+
 def _with_displaced(
-    repo: Repository, record: Record, here: dict[str, bytes], displaced: tuple[Displaced, ...]
+    repo: Repository,
+    record: Record,
+    here: dict[str, bytes],
+    displaced: tuple[Displaced, ...],
+    older: Mapping[str, list[bytes]],
 ) -> dict[str, bytes]:
     """Takes in what was found in files that a layout moved aside."""
     for entry in displaced:
         if blob_name(entry.content, repo.hex_length) != entry.expected:
             before = blob_or_none(repo, entry.expected) if entry.expected else None
+            if before is not None:
+                before = _version_read(entry.file, older.get(entry.file, []), before, entry.content)
             sides = [{entry.file: data} if data is not None else {} for data in (before, entry.content)]
             current = {entry.file: here[entry.file]} if entry.file in here else {}
             here |= merge_trees(sides[0], sides[1], current).files
@@ -242,13 +281,59 @@ def _hold_absent(
     return held
 
 
-def _is_stale(name: str, older: bytes, base: bytes | None, here: bytes) -> bool:
-    """Whether a write comes from someone who read the file before the last layout was made."""
-    if base is None or here == base:
-        return False
-    ids = [frozenset(claim.key for claim in parse(name, data).claims) for data in (older, base, here)]
-    arrived = ids[1] - ids[0]
-    return bool(arrived) and not (arrived & ids[2])
+def _version_read(name: str, older: Sequence[bytes], base: bytes, here: bytes) -> bytes:
+    """What the writer of a file had read: the last layout, or what stood there before one of the last.
+
+    It was an older one if nothing of what arrived since is in what was written; of several, the one of
+    which the least is missing there, the newest first.
+    """
+    if here == base or not older:
+        return base
+    now, written = _keys(name, base), _keys(name, here)
+    best, missing = base, len(now - written)
+    for data in older:
+        then = _keys(name, data)
+        arrived = now - then
+        if arrived and not arrived & written and len(then - written) < missing:
+            best, missing = data, len(then - written)
+    return best
+
+
+def _keys(name: str, data: bytes) -> frozenset[str]:
+    if kind(name) == "memory":
+        return frozenset(claim.key for claim in parse(name, data).claims)
+    return frozenset(line.strip() for line in decode(data).splitlines())
+
+
+def _hold_forgotten(base: Mapping[str, bytes], kept: dict[str, bytes], stones: str) -> dict[str, str]:
+    """Takes out of `kept` what was forgotten and is written again: only a person lifts a tombstone."""
+    if not stones:
+        return {}
+    is_buried = tombstone.finder(tombstone.parse(stones), "forgot")
+    known = {key for name, data in base.items() if kind(name) == "memory" for key in _keys(name, data)}
+    held: dict[str, str] = {}
+    for name in [name for name, data in kept.items() if kind(name) == "memory" and base.get(name) != data]:
+        memory = parse(name, kept[name])
+        gone = frozenset(c.id for c in memory.parsed.claims if c.key not in known and is_buried(c.key))
+        if not gone:
+            continue
+        held[name] = "holds what was forgotten; to keep it after all, tell gitmem to remember it"
+        if len(gone) < len(memory.parsed.claims):
+            kept[name] = without(memory, gone).render()
+        elif name in base:
+            kept[name] = base[name]
+        else:
+            del kept[name]
+    return held
+
+
+def _stones_then(repo: Repository, agent: str, base: str) -> dict[str, bytes]:
+    """The tombstones that the directory's last state knew of: later ones take what they bury out of it."""
+    try:
+        found = read_paths(repo, repo.commit(base).tree, {f"{agent}/{TOMBSTONES}"}) if base else {}
+    except MissingObject:
+        return {}
+    return _unrooted(agent, found)
 
 
 def _reconcile_index(files: dict[str, bytes], theirs: Mapping[str, bytes]) -> None:

@@ -26,8 +26,8 @@ class Record:
         path: the folder, for a person who reads the file.
         base: commit of the memory ref that it showed.
         files: file (relative to the folder) to blob name of what was there: the base of the next merge.
-        before: file to blob name of what stood there until the last layout, for a writer that read the
-            file before it was replaced.
+        before: file to blob names, newest first and separated by spaces, of what stood there until the
+            last layouts, for a writer that read the file before it was replaced.
         laid_out: when that last layout was, in seconds since the epoch.
         pinned: revision that `checkout` laid out; empty on the tip.
         code_head: code commit at that time, for folders that the code branch tracks.

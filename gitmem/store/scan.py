@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from gitmem.memory.index import INDEX
 from gitmem.memory.limits import MEMORY_BYTES
@@ -67,8 +67,7 @@ def scan(live: LiveDirectory) -> Scan:
     times: dict[str, float] = {}
     for path in [*sorted(live.path.iterdir()), *sorted(live.path.glob("logs/*/*/*.md"))]:
         name = path.relative_to(live.path).as_posix()
-        wanted = name == INDEX or is_memory_file(name) or bool(_LOG.fullmatch(name))
-        if not wanted:
+        if not is_laid_out(name):
             if name.endswith(".md") and not name.startswith(".") and "/" not in name:
                 problems[name] = f"the name {unsafe_segment(name) or 'is taken for the index'}"
             continue
@@ -88,22 +87,34 @@ def scan(live: LiveDirectory) -> Scan:
     return Scan(True, files, problems, times)
 
 
+def is_laid_out(name: str) -> bool:
+    """Whether a file of an agent's folder belongs in a live directory: the index, a memory, a daily log.
+
+    Names come from trees that anyone may have written: whatever else they hold is never written to disk.
+    """
+    return name == INDEX or is_memory_file(name) or bool(_LOG.fullmatch(name))
+
+
 def label(file: str, expected: str) -> str:
-    """Names a displaced file so that it can be told later what it was."""
-    return f"{expected or 'none'}.{quote(file, safe='')}"
+    """Names a displaced file so that it can be told later what it was: a folder, and its own name."""
+    return f"{expected or 'none'}/{file.replace('%', '%25').replace('/', '%2F')}"
 
 
-def displaced_files(folder: Path) -> tuple[Displaced, ...]:
+def displaced_files(*folders: Path) -> tuple[Displaced, ...]:
     """Files that replacements moved aside, oldest first."""
     found = []
-    for path in folder.iterdir() if folder.is_dir() else ():
-        _, _, rest = path.name.partition(".")
-        expected, dot, file = rest.partition(".")
-        content = read_regular(path, OTHER_BYTES) if dot else None
+    for path in [path for folder in folders if not folder.is_symlink() for path in folder.glob("*.*/*")]:
+        expected = path.parent.name.partition(".")[2]
+        content = read_regular(path, OTHER_BYTES)
         if content is not None:
             known = "" if expected == "none" else expected
-            found.append(Displaced(path, unquote(file), known, content, path.stat().st_ctime))
-    return tuple(sorted(found, key=lambda entry: (entry.since, entry.at.name)))
+            found.append(Displaced(path, unquote(path.name), known, content, path.stat().st_ctime))
+    return tuple(sorted(found, key=lambda entry: (entry.since, str(entry.at))))
+
+
+def cut_short(data: bytes, known: bytes) -> bool:
+    """Whether content may be that of a file which someone has emptied and is about to fill again."""
+    return data != known and known.startswith(data)
 
 
 def blob_name(data: bytes, hex_length: int) -> str:

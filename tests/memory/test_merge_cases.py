@@ -86,7 +86,17 @@ def test_frontmatter_takes_the_more_private_type_and_keeps_a_lost_description_as
 
 
 def test_bytes_survive_where_nothing_was_changed() -> None:
-    head = "---\r\nname:   db\r\n# a comment\r\ndescription: it's: odd\r\nmetadata: \r\n  type: user\r\n---\r\n"
+    lines = [
+        "---",
+        "name:   db",
+        "# a comment",
+        "description: it's: odd",
+        "metadata: ",
+        "  type: user",
+        "---",
+        "",
+    ]
+    head = "\r\n".join(lines)
     base, ours = tree("One.\r\n", head), tree("One.\r\n\r\nTwo.\r\n", head)
     theirs = tree("One.\r\n", head.replace("type: user", "type: project"))
     (data,) = merge_trees(base, ours, theirs).files.values()

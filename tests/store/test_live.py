@@ -16,7 +16,14 @@ from gitmem.store.live_plan import Request
 from gitmem.store.record import read_record, write_record
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
-from gitmem.store.workspace import LiveDirectory, Scope, Surroundings, Workspace, open_workspace, store_project_id
+from gitmem.store.workspace import (
+    LiveDirectory,
+    Scope,
+    Surroundings,
+    Workspace,
+    open_workspace,
+    store_project_id,
+)
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
@@ -57,7 +64,9 @@ def run(live: LiveDirectory) -> Save:
 def tree(scope: Scope) -> dict[str, str]:
     tip = scope.repo.ref(scope.ref)
     assert tip is not None
-    return {path: data.decode() for path, data in read_files(scope.repo, scope.repo.commit(tip).tree).items()}
+    return {
+        path: data.decode() for path, data in read_files(scope.repo, scope.repo.commit(tip).tree).items()
+    }
 
 
 def test_a_new_file_reaches_the_ref_with_an_index_line(live: LiveDirectory, run: Save) -> None:
@@ -138,7 +147,12 @@ def test_many_deletions_count_when_they_were_asked_for(live: LiveDirectory, run:
 
 
 def test_two_worktrees_edit_one_memory_and_both_claims_stay(
-    live: LiveDirectory, run: Save, git: Callable[..., str], repo: Path, tmp_path: Path, workspace: Workspace
+    live: LiveDirectory,
+    run: Save,
+    git: Callable[..., str],
+    repo: Path,
+    tmp_path: Path,
+    workspace: Workspace,
 ) -> None:
     (live.path / "ports.md").write_text(MEMORY.format("ports"))
     run()
@@ -176,7 +190,9 @@ def test_a_secret_stays_on_disk_and_out_of_every_object(
     assert "One more." in tree(live.scope)["reviewer/deploy.md"]
 
 
-def test_links_foreign_and_large_files_are_left_alone(live: LiveDirectory, run: Save, tmp_path: Path) -> None:
+def test_links_foreign_and_large_files_are_left_alone(
+    live: LiveDirectory, run: Save, tmp_path: Path
+) -> None:
     (tmp_path / "passwd").write_text("secret")
     (live.path / "link.md").symlink_to(tmp_path / "passwd")
     (live.path / "notes.txt").write_text("foreign")
@@ -230,9 +246,9 @@ def test_a_process_that_died_while_replacing_has_deleted_nothing(live: LiveDirec
     record = read_record(live.scope.state, live.key)
     assert record is not None
     aside = live.scope.state / "displaced" / live.key
-    aside.mkdir(parents=True, exist_ok=True)
+    (aside / f"00ff.{record.files['a.md']}").mkdir(parents=True, exist_ok=True)
     write_record(live.scope.state, live.key, record)
-    (live.path / "a.md").rename(aside / f"00ff.{record.files['a.md']}.a.md")
+    (live.path / "a.md").rename(aside / f"00ff.{record.files['a.md']}/a.md")
     saved = run()
     assert saved.written == () and (live.path / "a.md").read_text() == MEMORY.format("a")
 
