@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from ran import Ran
 
 settings.register_profile(
     "ci",
@@ -89,20 +87,6 @@ def repo(tmp_path: Path, git: Git) -> Path:
     git("-C", path, "add", "README")
     git("-C", path, "commit", "-q", "-m", "first")
     return path
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a command gave back."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Its output as JSON."""
-        return json.loads(self.out)
 
 
 Gitmem = Callable[..., Ran]

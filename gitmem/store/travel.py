@@ -28,7 +28,7 @@ from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, label, scan
 from gitmem.store.trees import changed_files, list_files, read_paths
-from gitmem.store.workspace import LiveDirectory, Scope
+from gitmem.store.workspace import LiveDirectory, Scope, linked
 
 MOVE_JOB = "move-"
 """What the job of a move begins with: its two commits, in two scopes, share it and are undone together."""
@@ -252,6 +252,11 @@ def lay_out(live: LiveDirectory, then: str, pinned: str, now: float) -> LaidOut:
     """
     repo = live.scope.repo
     with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
+        if linked(live.anchor, live.path):
+            raise CheckFailed(
+                f"{live.path} is a symbolic link, or behind one, and is not followed",
+                "Replace the link by a folder and run it again.",
+            )
         refused = unsaved(live)
         if refused:
             raise CheckFailed(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from ran import Ran
 
 from gitmem.entry import main
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
@@ -30,19 +28,6 @@ def memory(name: str, body: str = "", description: str = "", type: str = "projec
     about = description or f"About {name}"
     text = body or f"The {name} fact."
     return f"---\nname: {name}\ndescription: {about}\ntype: {type}\n---\n\n{text}\n"
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a command gave back."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 class Ground:

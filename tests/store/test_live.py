@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gitmem.memory.trailers import parse as parse_trailers
-from gitmem.store.git import GitCommand
 from gitmem.store.live import Saved, look, save
 from gitmem.store.live_plan import Request
 from gitmem.store.record import read_record, write_record
@@ -19,46 +16,14 @@ from gitmem.store.trees import read_files
 from gitmem.store.workspace import (
     LiveDirectory,
     Scope,
-    Surroundings,
     Workspace,
-    open_workspace,
-    store_project_id,
 )
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
 
 
-@pytest.fixture
-def workspace(repo: Path, home: Path) -> Workspace:
-    around = Surroundings(
-        GitCommand(dict(os.environ)), home, home / ".local/share/gitmem", home / ".claude"
-    )
-    return store_project_id(open_workspace(around, repo))
-
-
-@pytest.fixture
-def live(workspace: Workspace, repo: Path) -> LiveDirectory:
-    folder = repo / ".claude/agent-memory/reviewer"
-    folder.mkdir(parents=True)
-    found = workspace.live_directory("project", "reviewer")
-    assert found is not None
-    return found
-
-
 Save = Callable[..., Saved]
-
-
-@pytest.fixture
-def run(live: LiveDirectory) -> Save:
-    """Saves the directory at a moment that moves on by a minute each time."""
-    clock = {"now": 1_800_000_000.0}
-
-    def do(**changes: object) -> Saved:
-        clock["now"] += 60
-        return save(replace(Request(live, clock["now"], ANN), **changes))
-
-    return do
 
 
 def tree(scope: Scope) -> dict[str, str]:

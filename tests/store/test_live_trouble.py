@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,47 +15,18 @@ from gitmem.memory.trailers import Provenance
 from gitmem.store import live as live_module
 from gitmem.store import replace as replace_module
 from gitmem.store.commits import Write, commit
-from gitmem.store.git import GitCommand
-from gitmem.store.live import Saved, look, save
+from gitmem.store.live import Saved, look
 from gitmem.store.live_plan import Request
 from gitmem.store.record import read_record, record_path
 from gitmem.store.repository import BLOB, LINK, TREE, Entry, Repository, Signature
 from gitmem.store.trees import list_files, read_files
-from gitmem.store.workspace import LiveDirectory, Surroundings, Workspace, open_workspace, store_project_id
+from gitmem.store.workspace import LiveDirectory
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
 
 
-@pytest.fixture
-def workspace(repo: Path, home: Path) -> Workspace:
-    around = Surroundings(
-        GitCommand(dict(os.environ)), home, home / ".local/share/gitmem", home / ".claude"
-    )
-    return store_project_id(open_workspace(around, repo))
-
-
-@pytest.fixture
-def live(workspace: Workspace, repo: Path) -> LiveDirectory:
-    folder = repo / ".claude/agent-memory/reviewer"
-    folder.mkdir(parents=True)
-    found = workspace.live_directory("project", "reviewer")
-    assert found is not None
-    return found
-
-
 Save = Callable[..., Saved]
-
-
-@pytest.fixture
-def run(live: LiveDirectory) -> Save:
-    clock = {"now": 1_900_000_000.0}
-
-    def do(**changes: object) -> Saved:
-        clock["now"] += 100
-        return save(replace(Request(live, clock["now"], ANN), **changes))
-
-    return do
 
 
 def stored(live: LiveDirectory) -> dict[str, str]:
