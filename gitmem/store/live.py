@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,18 +20,14 @@ from gitmem.store.live_plan import (
     rooted,
 )
 from gitmem.store.locks import writer_lock
+from gitmem.store.quiet import Quiet, read_quiet
 from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import ASIDE, replace_file, sweep
-from gitmem.store.repository import Repository
-from gitmem.store.scan import Displaced, Scan, blob_name, cut_short, displaced_files, label, scan
-from gitmem.store.trees import blob_or_none
+from gitmem.store.scan import Scan, blob_name, displaced_files, label, scan
 from gitmem.store.workspace import LiveDirectory, linked
 
 SECOND_LOOK_SECONDS = 60.0
 """How long a displaced file is kept for one who still holds it open."""
-
-PAUSES = (0.01, 0.03, 0.1)
-"""Seconds between further looks at a file that someone seems to be writing."""
 
 ROUNDS = 8
 """Layouts in a row that an agent's edits may overtake before the next save goes on with it."""
@@ -95,9 +90,8 @@ def _round(request: Request) -> tuple[Saved, bool]:
     repo = live.scope.repo
     record = read_record(live.scope.state, live.key)
     sweep(live.path)
-    seen = _settled_scan(live, record)
-    displaced = displaced_files(*_asides(live))
-    read = tuple(entry for entry in displaced if not _is_cut_short(repo, entry))
+    quiet = read_quiet(live, record.files if record else {}, _asides(live))
+    seen, read = quiet.seen, quiet.read
     plans: list[tuple[Plan, Tip]] = []
 
     def plan(tip: Tip) -> Write | None:
@@ -122,7 +116,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         # What stands there is the base of the next edit, not what the ref made of it.
         shown = {name: repo.add_blob(data) for name, data in planned.taken.items() if is_hot(name)}
         kept = Record(str(live.path), tip, shown, pinned=pinned, code_head=request.code_head)
-        _settle(live, displaced, read, request.now)
+        _settle(live, quiet, request.now)
         write_record(live.scope.state, live.key, kept)
         return Saved(live, planned, (written,) if written else (), problems=seen.problems), True
     laid_out = _lay_out(request, planned, seen)
@@ -146,7 +140,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         code_head=request.code_head,
     )
     write_record(live.scope.state, live.key, fresh)
-    _settle(live, displaced, read, request.now)
+    _settle(live, quiet, request.now)
     problems = {**seen.problems, **laid_out.problems}
     saved = Saved(live, planned, (written,) if written else (), laid_out.files, problems)
     return saved, laid_out.calm
@@ -200,64 +194,15 @@ def _lay_out(request: Request, plan: Plan, seen: Scan) -> _LaidOut:
     return _LaidOut(tuple(done), before, tuple(left), problems, calm)
 
 
-def _settled_scan(live: LiveDirectory, record: Record | None) -> Scan:
-    """Reads the directory, and again where a file looks as if someone were just writing it.
-
-    Agents empty a file and then fill it: what is read in between would pass for a deletion of all claims.
-    A file that keeps changing while it looks so is left for the next save.
-    """
-    repo = live.scope.repo
-    known = record.files if record else {}
-    seen = scan(live)
-    marks = [_stamps(seen)]
-    for pause in PAUSES:
-        unfinished = [
-            name for name in seen.files if _is_unfinished(repo, seen.files[name], known.get(name))
-        ]
-        if not unfinished:
-            return seen
-        time.sleep(pause)
-        seen = scan(live)
-        marks.append(_stamps(seen))
-    busy = {
-        name: "is being written right now"
-        for name, data in seen.files.items()
-        if _is_unfinished(repo, data, known.get(name)) and len({mark.get(name) for mark in marks}) > 1
-    }
-    return replace(
-        seen,
-        files={name: data for name, data in seen.files.items() if name not in busy},
-        problems={**seen.problems, **busy},
-    )
-
-
-def _stamps(seen: Scan) -> dict[str, tuple[float, int]]:
-    return {name: (seen.times[name], len(data)) for name, data in seen.files.items()}
-
-
-def _is_unfinished(repo: Repository, data: bytes, oid: str | None) -> bool:
-    if oid is None or blob_name(data, repo.hex_length) == oid:
-        return oid is None and not data
-    known = blob_or_none(repo, oid) or b""
-    return cut_short(data, known) or (known.endswith(b"\n") and not data.endswith(b"\n"))
-
-
-def _is_cut_short(repo: Repository, entry: Displaced) -> bool:
-    known = blob_or_none(repo, entry.expected) if entry.expected else None
-    return known is not None and cut_short(entry.content, known)
-
-
-def _settle(
-    live: LiveDirectory, displaced: tuple[Displaced, ...], read: tuple[Displaced, ...], now: float
-) -> None:
+def _settle(live: LiveDirectory, quiet: Quiet, now: float) -> None:
     """Deletes displaced files that were taken in and that nobody can still be writing to."""
-    for entry in displaced:
+    for entry in quiet.read:
         current = blob_name(entry.content, live.scope.repo.hex_length)
         folder = entry.at.parent
         if now - entry.since > SECOND_LOOK_SECONDS:
             entry.at.unlink(missing_ok=True)
             folder.rmdir()
-        elif current != entry.expected and entry in read:
+        elif current != entry.expected:
             token = folder.name.split(".", 1)[0]
             folder.rename(folder.with_name(f"{token}.{current}"))
 

@@ -14,6 +14,7 @@ from gitmem.memory.merge_memory import without
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Op, Provenance
 from gitmem.store.commits import Tip
+from gitmem.store.quiet import VANISHED
 from gitmem.store.record import Record
 from gitmem.store.repository import MissingObject, Repository, Signature
 from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
@@ -26,9 +27,6 @@ STALE_SECONDS = 10.0
 
 VERSIONS = 8
 """Versions of a file before its last layouts that a writer may have read."""
-
-VANISHED = 3
-"""So many files, or a tenth, may vanish at once and count as deleted (design.md section 3)."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def plan_save(
     base = _base(repo, live, known)
     older = _read_before(repo, known, seen, displaced)
     here = _on_base(dict(seen.files), base, older)
-    here = _with_displaced(repo, known, here, displaced, older)
+    here = _with_displaced(repo, known, base, here, displaced, older)
     _follow_code(request, known, base, here)
     held = _hold_absent(request, known, seen, base, here)
     theirs = agent_files(repo, live.agent, tip)
@@ -230,6 +228,7 @@ def _on_base(
 def _with_displaced(
     repo: Repository,
     record: Record,
+    base: Mapping[str, bytes],
     here: dict[str, bytes],
     displaced: tuple[Displaced, ...],
     older: Mapping[str, list[bytes]],
@@ -241,7 +240,9 @@ def _with_displaced(
             if before is not None:
                 before = _version_read(entry.file, older.get(entry.file, []), before, entry.content)
             sides = [{entry.file: data} if data is not None else {} for data in (before, entry.content)]
-            current = {entry.file: here[entry.file]} if entry.file in here else {}
+            # A file that is away or being written right now is as it was: what was displaced may be older.
+            standing = here.get(entry.file, base.get(entry.file))
+            current = {entry.file: standing} if standing is not None else {}
             here |= merge_trees(sides[0], sides[1], current).files
         elif entry.file not in here and entry.file in record.files and entry.since >= record.written:
             # The process died between moving the old file away and linking the new one.

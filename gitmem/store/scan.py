@@ -112,11 +112,6 @@ def displaced_files(*folders: Path) -> tuple[Displaced, ...]:
     return tuple(sorted(found, key=lambda entry: (entry.since, str(entry.at))))
 
 
-def cut_short(data: bytes, known: bytes) -> bool:
-    """Whether content may be that of a file which someone has emptied and is about to fill again."""
-    return data != known and known.startswith(data)
-
-
 def blob_name(data: bytes, hex_length: int) -> str:
     """Name that git gives a blob, without storing it."""
     algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256

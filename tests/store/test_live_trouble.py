@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gitmem.errors import RepositoryError
 from gitmem.memory import tombstone
 from gitmem.memory.trailers import Provenance
 from gitmem.store import live as live_module
+from gitmem.store import quiet
 from gitmem.store import replace as replace_module
 from gitmem.store.commits import Write, commit
 from gitmem.store.live import Saved, look
@@ -296,18 +298,17 @@ def test_a_file_that_is_being_written_is_not_taken_for_empty(
     run()
     (live.path / "a.md").write_text("")
     done = MEMORY.format("a") + "\nMore.\n"
-    monkeypatch.setattr(live_module.time, "sleep", lambda _: (live.path / "a.md").write_text(done))
+    monkeypatch.setattr(quiet.time, "sleep", lambda _: (live.path / "a.md").write_text(done))
     saved = run()
     assert len(saved.written) == 1 and stored(live)["a.md"] == done
 
 
-def test_a_file_that_someone_emptied_for_good_is_taken_as_that(
-    live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_someone_emptied_for_good_is_taken_as_that(live: LiveDirectory, run: Save) -> None:
     (live.path / "a.md").write_text(MEMORY.format("a"))
     run()
     (live.path / "a.md").write_text("")
-    monkeypatch.setattr(live_module.time, "sleep", lambda _: None)
+    then = (live.path / "a.md").stat().st_mtime - quiet.QUIET_SECONDS
+    os.utime(live.path / "a.md", (then, then))
     run()
     assert stored(live)["a.md"] == ""
 
@@ -320,18 +321,19 @@ def test_a_file_that_keeps_changing_is_left_for_the_next_save(
     run()
     push(live, {"a.md": (text + "\nFrom afar.\n").encode()})
     (live.path / "a.md").write_text("")
-    lengths = iter(range(1, 9))
+    lengths = cycle(range(1, 9))
     with monkeypatch.context() as patch:
-        patch.setattr(
-            live_module.time, "sleep", lambda _: (live.path / "a.md").write_text(text[: next(lengths)])
-        )
+        patch.setattr(quiet.time, "sleep", lambda _: (live.path / "a.md").write_text(text[: next(lengths)]))
         assert "being written" in run().problems["a.md"]
     (live.path / "a.md").write_text(text + "\nDone.\n")
     run()
     assert {"From afar.", "Done.", "The a fact."} <= set(stored(live)["a.md"].splitlines())
 
 
-def test_a_displaced_file_that_is_being_filled_deletes_nothing(live: LiveDirectory, run: Save) -> None:
+def test_a_displaced_file_that_is_being_filled_deletes_nothing(
+    live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quiet.time, "sleep", lambda _: None)
     (live.path / "a.md").write_text(MEMORY.format("a"))
     run()
     push(live, {"a.md": (MEMORY.format("a") + "\nFrom afar.\n").encode()})
@@ -418,3 +420,19 @@ def test_a_look_writes_nothing(live: LiveDirectory, run: Save) -> None:
     look(Request(live, 1_900_000_000, ANN))
     assert live.scope.repo.ref(live.scope.ref) is None
     assert sorted(p.name for p in live.path.iterdir()) == ["a.md"]
+
+
+def test_a_displaced_file_that_is_older_than_the_layout_deletes_nothing_while_the_file_is_busy(
+    live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was displaced lacks what a later layout brought; the file itself cannot be read just now."""
+    monkeypatch.setattr(quiet.time, "sleep", lambda _: None)
+    (live.path / "a.md").write_text(MEMORY.format("a"))
+    run()
+    push(live, {"a.md": (MEMORY.format("a") + "\nFrom afar.\n").encode()})
+    run()
+    (kept,) = (live.scope.state / "displaced" / live.key).glob("*/a.md")
+    kept.write_text(MEMORY.format("a") + "\nBy a late writer.\n")
+    (live.path / "a.md").write_text("")
+    run()
+    assert {"The a fact.", "From afar.", "By a late writer."} <= set(stored(live)["a.md"].splitlines())
