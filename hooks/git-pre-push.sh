@@ -1,5 +1,6 @@
-# Refuses to push agent memory while sharing is off, and gives stdin back to what follows.
-if [ -z "${GITMEM_DISABLE:-}" ] && [ -d @STATE@ ] && [ -x @PROGRAM@ ]; then
+# Refuses to push agent memory while sharing is off, and gives stdin back to what follows. It needs no
+# gitmem, so a broken or deleted one does not open the gate.
+if [ -z "${GITMEM_DISABLE:-}" ]; then
   gitmem_in=$(cat)
   case "
 $gitmem_in" in

@@ -50,10 +50,10 @@ def session_start(payload: Mapping[str, Any]) -> str:
         where there is nothing to say, or trouble.
     """
     try:
-        workspace, edges = _here(payload)
+        workspace, _ = _here(payload)
         if payload.get("source") in FORGETFUL:
             _shown_file(workspace, payload).unlink(missing_ok=True)
-        return _start(workspace, edges)
+        return _start(workspace)
     except _ORDINARY as error:
         return _nothing(payload, "session start", error)
 
@@ -98,7 +98,7 @@ def _nothing(payload: Mapping[str, Any], what: str, error: Exception) -> str:
     return ""
 
 
-def _start(workspace: Workspace, edges: Edges) -> str:
+def _start(workspace: Workspace) -> str:
     parts = []
     indexes = [(scope, text) for scope in _unseen_scopes(workspace) for text in _index(workspace, scope)]
     room = PROMPT_CONTEXT_CHARS // max(1, len(indexes)) - 400
@@ -113,9 +113,10 @@ def _start(workspace: Workspace, edges: Edges) -> str:
             "`git mem show NAME` prints one.\n",
         )
     # What is held back in live directories is left out: to find it, each would be read and screened.
-    from gitmem.integrations.review import waiting
+    from gitmem.integrations.review import waiting_in_refs
 
-    count = waiting(workspace, edges, live=())
+    # The agent waits for this: what would have to be read and screened first is left out.
+    count = waiting_in_refs(workspace)
     if count:
         what = "item waits" if count == 1 else "items wait"
         parts.append(f"{count} {what} for the person in `git mem review`.\n")

@@ -58,16 +58,25 @@ def queue(workspace: Workspace, edges: Edges, live: tuple[Saved, ...] | None = N
     Args:
         live: a look at the live directories, where one was taken already.
     """
-    found = [_dream(one) for one in dreams.open_dreams(workspace)]
-    found += [_dispute(one) for one in disputes(workspace)]
-    found += [_snapshot(one) for one in pending_snapshots(workspace)]
-    found += [_suggestion(one) for one in parked(workspace)]
-    return (*found, *_held(look_all(workspace, edges) if live is None else live))
+    held = _held(look_all(workspace, edges) if live is None else live)
+    snapshots = [_snapshot(one) for one in pending_snapshots(workspace)]
+    return (*_decidable(workspace), *snapshots, *held)
 
 
 def waiting(workspace: Workspace, edges: Edges, live: tuple[Saved, ...] | None = None) -> int:
     """How many things wait; arguments as for `queue`."""
     return len(queue(workspace, edges, live))
+
+
+def waiting_in_refs(workspace: Workspace) -> int:
+    """How many things wait that refs alone can tell: no folder and no snapshot is read and screened."""
+    return len(_decidable(workspace))
+
+
+def _decidable(workspace: Workspace) -> list[Item]:
+    found = [_dream(one) for one in dreams.open_dreams(workspace)]
+    found += [_dispute(one) for one in disputes(workspace)]
+    return found + [_suggestion(one) for one in parked(workspace)]
 
 
 def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -20,18 +21,20 @@ from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, pla
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import request_for, save_all
 from gitmem.memory.merge import kind
-from gitmem.memory.names import archive_path
-from gitmem.store.git import config_set
+from gitmem.memory.names import archive_path, is_memory_file
+from gitmem.store.git import config_set, config_unset
 from gitmem.store.live import Saved, save
 from gitmem.store.record import read_record
+from gitmem.store.replace import replace_file
 from gitmem.store.repository import TREE
-from gitmem.store.scan import scan
+from gitmem.store.scan import label, scan
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import (
     LIVE_FOLDERS,
     PRIVATE_REF,
     LiveDirectory,
     Workspace,
+    linked,
     make_project_id,
     store_project_id,
 )
@@ -49,6 +52,8 @@ class InitPlan:
         adopt: live directories that become first commits, with the number of memories in each.
         problems: what is left alone in them, and why.
         engine: engine to be written to the person's configuration; empty to leave it.
+        shared: whether sharing is set although gitmem was not here before.
+        known: whether the private repository holds memory of this project already.
     """
 
     project_id: str
@@ -60,6 +65,8 @@ class InitPlan:
     engine: str = ""
     problems: tuple[str, ...] = ()
     tracked: tuple[Path, ...] = ()
+    shared: bool = False
+    known: bool = False
 
     @property
     def changes(self) -> bool:
@@ -70,6 +77,10 @@ class InitPlan:
     def lines(self, workspace: Workspace) -> list[str]:
         """What will be done, one line a thing."""
         found = []
+        if self.new and self.shared:
+            found.append("turn gitmem.share off, which this repository brought along (git mem share)")
+        if self.new and self.known:
+            found.append(f"lay out what you keep for {self.project_id} already, from another clone of it")
         if self.new:
             found.append(f"keep private memory in {workspace.private_path} (yours alone, mode 0700)")
             found.append(f"keep project memory in {PRIVATE_REF} of this repository")
@@ -132,12 +143,18 @@ def plan_init(workspace: Workspace, engine: str = "") -> InitPlan:
         engine=engine if engine and engine != workspace.settings.get("engine") else "",
         problems=tuple(problems),
         tracked=tuple(tracked),
+        shared=workspace.settings.get("share") != "off",
+        known=_has_private_memory(named),
     )
 
 
 def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDone:
     """Does what was planned; doing it twice changes nothing."""
     author(workspace, edges)  # without an identity nothing must be half done
+    if plan.new and plan.shared:
+        # A copied or unpacked repository brings its configuration along; sharing is for the person to say.
+        config_unset(workspace.git, None, "gitmem.share", git_dir=workspace.layout.common_dir)
+        workspace = workspace.with_settings(share="off")
     if not workspace.settings.get("projectId"):
         workspace = store_project_id(workspace)
     for folder in (workspace.state / "spool", workspace.private_state):
@@ -197,11 +214,12 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         tree = scope.repo.commit(tip).tree
         for agent, entry in scope.repo.tree(tree).items():
             live = workspace.live_directory(scope.name, agent) if entry.mode == TREE else None
-            if live is None or live.tracked:
+            if live is None or live.tracked or linked(live.anchor, live.path):
                 continue
             for path, data in read_files(scope.repo, tree, f"{agent}/archive").items():
                 target = live.path / Path(path).name
-                if not target.exists() and archive_path(target.name) == path.removeprefix(f"{agent}/"):
+                known = archive_path(target.name) == path.removeprefix(f"{agent}/")
+                if known and is_memory_file(target.name) and not os.path.lexists(target):
                     archived.append((target, data))
     return UninstallPlan(
         plan_removal(common, setup),
@@ -219,7 +237,7 @@ def carry_out_uninstall(workspace: Workspace, plan: UninstallPlan) -> None:
         apply_settings(settings)
     for path, data in plan.archived:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        replace_file(path, data, plan.state / "displaced" / "uninstall", label(path.name, ""))
     _unexclude(workspace)
     workspace.git.run(
         ["config", "--local", "--remove-section", "gitmem"],
@@ -227,6 +245,13 @@ def carry_out_uninstall(workspace: Workspace, plan: UninstallPlan) -> None:
         check=False,
     )
     shutil.rmtree(plan.state, ignore_errors=True)
+
+
+def _has_private_memory(workspace: Workspace) -> bool:
+    if not workspace.private_path.is_dir():
+        return False
+    local = workspace.scope("local")
+    return local.repo.ref(local.ref) is not None
 
 
 def _start_from_remote(workspace: Workspace) -> list[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 
 from gitmem.guard.text import fence_for_model, one_line
 from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
 from gitmem.recall.recall import Recall, RecallItem
+
+PLACE_CHARS = 100
+"""Characters of a place that are shown."""
 
 _SHORTEST = 200
 """Characters of a memory below which showing its beginning is of no use."""
@@ -36,7 +40,7 @@ def as_context(recall: Recall, limit: int = PROMPT_CONTEXT_CHARS) -> str:
             shorter = item.text[: max(0, room - len(_block(item, "")) - 100)]
             block = _block(item, f"{shorter.rstrip()}\n[cut here for length; the whole is in {item.file}]")
             if len(shorter) < _SHORTEST or len(block) > room:
-                left_out.append(one_line(f"{item.scope}/{item.agent}/{item.file}", 100))
+                left_out.append(_place(item))
                 continue
         parts.append(block)
     if left_out:
@@ -50,12 +54,17 @@ def as_json(recall: Recall) -> dict[str, object]:
 
 
 def _block(item: RecallItem, text: str) -> str:
-    place = f"{item.scope}/{item.agent}/{item.file}"
+    place = _place(item)
     facts = [item.type, *([item.note] if item.note else [])]
     if item.commit:
         facts.append(f"as of {item.commit[:12]}")
     head = one_line(f"{item.name}: {item.description}" if item.description else item.name, 300)
     return fence_for_model(f"{head}\n\n{text}", source=f"{place} ({one_line('; '.join(facts), 300)})")
+
+
+def _place(item: RecallItem) -> str:
+    """Where a memory stands, as no more than a path: it is shown outside the fence."""
+    return re.sub(r"[^A-Za-z0-9._/^-]+", "_", f"{item.scope}/{item.agent}/{item.file}")[:PLACE_CHARS]
 
 
 def _plain(item: RecallItem) -> dict[str, object]:

@@ -146,7 +146,11 @@ class Workspace:
 
     def with_project_id(self, chosen: str) -> Workspace:
         """The same, knowing the project's name; nothing is written."""
-        known = Settings({**self.settings.values, "projectid": chosen})
+        return self.with_settings(projectid=chosen)
+
+    def with_settings(self, **values: str) -> Workspace:
+        """The same with other settings (lower-cased keys); nothing is written."""
+        known = Settings({**self.settings.values, **values})
         return Workspace(self.around, self.layout, known, self.auto_memory)
 
     @property
@@ -179,9 +183,10 @@ class Workspace:
     def claude_folder(self) -> str:
         """Name of the clients' folder in a work tree, `.claude` unless configured."""
         name = self.settings.get("claudeDir")
-        if "/" in name.strip("/") or name in ("..", ".git"):
+        # A repository's own configuration may set it, and must not lead out of the work tree.
+        if not re.fullmatch(r"\.?[A-Za-z0-9][A-Za-z0-9._-]*", name) or name.lower() == ".git":
             raise UsageError(f"gitmem.claudeDir is {name!r}", "Set it to the name of a folder.")
-        return name.strip("/")
+        return name
 
     @cached_property
     def worktrees(self) -> tuple[Worktree, ...]:
@@ -197,6 +202,8 @@ class Workspace:
             tracked = self._tracked(top)
             for name, folder in LIVE_FOLDERS.items():
                 parent = top / self.claude_folder / folder
+                if self._is_personal(parent):
+                    continue
                 found += [
                     replace(live, tracked=live.path.relative_to(top).as_posix() in tracked)
                     for live in self._agents(self.scope(name), parent, top)
@@ -236,8 +243,14 @@ class Workspace:
         if top is None:
             return None
         path = top / self.claude_folder / LIVE_FOLDERS[scope] / folder
+        if self._is_personal(path.parent):
+            return None
         tracked = path.relative_to(top).as_posix() in self._tracked(top)
         return LiveDirectory(self.scope(scope), agent, path, top, tracked)
+
+    def _is_personal(self, parent: Path) -> bool:
+        """Whether a folder of this work tree is the person's own: a home directory may be a work tree."""
+        return parent.resolve() == (self.around.config / "agent-memory").resolve()
 
     def _auto(self) -> LiveDirectory:
         assert self.auto_memory is not None  # noqa: S101 - callers ask first

@@ -165,3 +165,60 @@ def test_real_folders_come_back_byte_for_byte(gitmem, git, repo: Path, home: Pat
     for path in source.iterdir():
         name = f"refs/heads/local/{project}:main/{path.name}"
         assert command.run(["cat-file", "blob", name], git_dir=private).stdout == path.read_bytes()
+
+
+def test_uninstall_writes_nothing_through_a_link(gitmem, git, repo: Path, home: Path) -> None:
+    """A teammate's tree chooses the names, and a committed link the place."""
+    from gitmem.memory.names import archive_path
+
+    gitmem("init", "-y")
+    (home / ".claude").mkdir()
+    (repo / ".claude/agent-memory").symlink_to(home / ".claude")
+    blob = git("-C", repo, "hash-object", "-w", "--stdin", input="evil")
+    name = archive_path("evil.md").split("/")[1]
+    tree = git("-C", repo, "mktree", input=f"100644 blob {blob}\tevil.md\n")
+    for folder in (name, "archive", "agents"):
+        tree = git("-C", repo, "mktree", input=f"040000 tree {tree}\t{folder}\n")
+    commit = git("-C", repo, "commit-tree", tree, "-m", "evil")
+    git("-C", repo, "update-ref", "refs/gitmem/project", commit)
+    gitmem("uninstall", "-y")
+    assert list((home / ".claude").rglob("*.md")) == []
+
+
+def test_the_persons_own_agents_are_no_projects_where_home_is_a_work_tree(gitmem, git, home: Path) -> None:
+    git("init", "-q", home)
+    folder = home / ".claude/agent-memory/helper"
+    folder.mkdir(parents=True)
+    (folder / "me.md").write_text(MEMORY.format("me"))
+    ran = gitmem("init", "-y", "--json", cwd=home).json
+    assert [one["scope"] for one in ran["adopted"]] == ["user"]
+    gitmem("save", cwd=home)
+    assert git("-C", home, "for-each-ref", "refs/gitmem", "refs/heads/gitmem") == ""
+
+
+def test_sharing_that_a_repository_brought_along_is_off_after_init(gitmem, git, repo: Path) -> None:
+    git("-C", repo, "config", "gitmem.share", "direct")
+    assert "turn gitmem.share off" in gitmem("init", "-n").out
+    gitmem("init", "-y")
+    assert gitmem("status", "--json").json["sharing"] == "off"
+    gitmem("remember", "Ports start at 4000.", "--scope", "project", "--type", "project")
+    assert git("-C", repo, "for-each-ref", "refs/heads/gitmem") == ""
+
+
+@pytest.mark.parametrize("name", ["../", "..", ".git", ".git/", "a/b", "", "/abs", ".GIT"])
+def test_the_folder_of_agents_stays_in_the_work_tree(gitmem, git, repo: Path, name: str) -> None:
+    git("-C", repo, "config", "gitmem.claudeDir", name)
+    ran = gitmem("init", "-y", ok=False)
+    assert (ran.code == 2 and "gitmem.claudeDir" in ran.err) or name == ""
+
+
+def test_a_broken_gitmem_does_not_open_the_gate_for_a_push(gitmem, git, repo: Path, tmp_path: Path) -> None:
+    import shutil
+
+    git("init", "-q", "--bare", tmp_path / "remote.git")
+    git("-C", repo, "remote", "add", "origin", tmp_path / "remote.git")
+    gitmem("init", "-y")
+    gitmem("remember", "Ports start at 4000.", "--scope", "project", "--type", "project")
+    shutil.rmtree(repo / ".git/gitmem")
+    git("-C", repo, "push", "-q", "--mirror", "origin", check=False)
+    assert git("--git-dir", tmp_path / "remote.git", "for-each-ref") == ""

@@ -134,7 +134,7 @@ def test_an_index_cannot_leave_its_fence_nor_steer_a_terminal(filled: Ground) ->
 
 def test_what_waits_is_counted_and_not_told(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     review = ModuleType("gitmem.integrations.review")
-    review.waiting = lambda workspace, edges, live: 3  # type: ignore[attr-defined]
+    review.waiting_in_refs = lambda workspace: 3  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "gitmem.integrations.review", review)
     assert start(filled) == "3 items wait for the person in `git mem review`.\n"
 
