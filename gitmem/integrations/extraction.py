@@ -20,6 +20,7 @@ from gitmem.integrations.place import log, read_regular
 from gitmem.integrations.saving import sync_live
 from gitmem.memory.merge import kind
 from gitmem.memory.trailers import Provenance
+from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.sessions import cursor as cursors
 from gitmem.sessions.claude_code import read_session
 from gitmem.sessions.cursor import Cursor
@@ -107,7 +108,7 @@ def extract_sessions(
         if before is not None:
             before([session for _, session in _read(workspace, news[-SAVED_FROM:])])
         for start, session in _read(workspace, news) if rules.mode != "off" else ():
-            handled = cursors.load_handled(_cursors(workspace), _reporter(workspace))
+            handled = _handled(workspace)
             plan = plan_extraction(session, handled, known_at(workspace), engine, rules)
             changes = _changeset(workspace, edges, engine, session, start, plan)
             step("write the changeset")
@@ -125,7 +126,7 @@ def foresee(
 ) -> tuple[Outcome, ...]:
     """What `extract_sessions` by hand would do; writes nothing, not even a cursor."""
     rules = _rules(workspace, edges, True)
-    handled = cursors.load_handled(_cursors(workspace))
+    handled = _handled(workspace)
     known = known_at(workspace)
     found = []
     for _, session in _read(workspace, _news(workspace, paths)):
@@ -197,6 +198,26 @@ def _read(workspace: Workspace, news: Iterable[tuple[int, Path]]) -> Iterator[tu
             _reporter(workspace)(f"{path}: {error}")
 
 
+def _handled(workspace: Workspace) -> cursors.Handled:
+    """Messages that were extracted from; where that record is gone, as the memory's own history tells it.
+
+    The working state may be deleted at any time, and nothing may be learned twice for that.
+    """
+    known = cursors.load_handled(_cursors(workspace), _reporter(workspace))
+    if known.keys:
+        return known
+    told: list[str] = []
+    for scope in workspace.scopes:
+        tip = scope.repo.ref(scope.ref)
+        for made in scope.repo.history(tip) if tip else ():
+            provenance = parse_trailers(made.message)
+            if provenance.writer == "extract" and provenance.messages:
+                told += provenance.messages
+    for one in parked(workspace):
+        told += [one.change.origin.first, one.change.origin.last]
+    return known.plus(filter(None, told))
+
+
 def _cursor_name(path: Path) -> str:
     """The client names a file for its session; any other file is known by its place."""
     return path.stem if _CLIENT_ID.fullmatch(path.stem) else f"file:{path.resolve()}"
@@ -251,9 +272,7 @@ def _carry_out(
     folder = _cursors(workspace)
     step("save what was handled")
     if changes.handled:
-        cursors.save_handled(
-            folder, cursors.load_handled(folder, _reporter(workspace)).plus(changes.handled)
-        )
+        cursors.save_handled(folder, _handled(workspace).plus(changes.handled))
     step("save the cursor")
     name, offset = changes.cursor
     if name:

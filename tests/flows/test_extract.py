@@ -187,14 +187,27 @@ def test_running_twice_adds_nothing(workspace: Workspace, edges: Edges, home: Pa
 def test_losing_every_cursor_adds_nothing(
     workspace: Workspace, edges: Edges, home: Path, repo: Path
 ) -> None:
-    """Cursors can be deleted at no loss: what is known is recognised by its claims."""
+    """Cursors can be deleted at no loss: the memory's own history tells which messages taught it."""
     path = session(home, repo, ASKED, RULE)
     extract(workspace, edges, path)
     before = refs(workspace)
     for file in (workspace.state / "cursors").iterdir():
         file.unlink()
     [outcome] = extract(workspace, edges, path)
-    assert len(outcome.plan.known) == 2
+    assert (outcome.plan.stored, outcome.parked) == ((), ())
+    assert refs(workspace) == before
+
+
+def test_what_was_taken_back_is_not_learned_again_without_cursors(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    path = session(home, repo, ASKED)
+    extract(workspace, edges, path)
+    assert run("-C", repo, "undo")[0] == 0
+    before = refs(workspace)
+    for file in (workspace.state / "cursors").iterdir():
+        file.unlink()
+    extract(workspace, edges, path)
     assert refs(workspace) == before
 
 
