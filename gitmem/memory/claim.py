@@ -12,7 +12,6 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
@@ -256,8 +255,3 @@ def normal_form(text: str, item: bool) -> str:
         parts.append("\n".join(["```" + info, *code, "```"]))
     flush()
     return unicodedata.normalize("NFC", "\n".join(parts))
-
-
-def claims_of(file: str, texts: Iterable[Claim]) -> dict[str, Claim]:
-    """Names claims as `<file>#<12 hex>`."""
-    return {f"{file}#{claim.short}": claim for claim in texts}

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from gitmem.memory import frontmatter
 from gitmem.memory.change import TYPES
-from gitmem.memory.claim import Body, Claim, claim_id, normal_form, parse_body
+from gitmem.memory.claim import Body, Claim, normal_form, parse_body
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.frontmatter import Frontmatter
 
@@ -99,8 +99,3 @@ def description_claim(description: str) -> Claim | None:
 def create(name: str, description: str, type: str, body: str, file: str) -> Memory:
     """A new memory in the layout of current clients, its body ending in one newline."""
     return Memory(file, frontmatter.new(name, description, type), "\n" + body.strip() + "\n")
-
-
-def key_id(text: str) -> str:
-    """Identity of a text as a claim of its own."""
-    return claim_id(normal_form(text, item=False))

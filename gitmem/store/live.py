@@ -15,7 +15,6 @@ from gitmem.store.live_plan import (
     Request,
     agent_files,
     describe,
-    is_hot,
     plan_save,
     rooted,
 )
@@ -23,7 +22,7 @@ from gitmem.store.locks import writer_lock
 from gitmem.store.quiet import Quiet, read_quiet
 from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import ASIDE, replace_file, sweep
-from gitmem.store.scan import Scan, blob_name, displaced_files, label, scan
+from gitmem.store.scan import Scan, blob_name, displaced_files, is_laid_out, label, scan
 from gitmem.store.workspace import LiveDirectory, linked
 
 SECOND_LOOK_SECONDS = 60.0
@@ -114,7 +113,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
     pinned = record.pinned if record else ""
     if live.tracked or pinned or not request.lay_out:
         # What stands there is the base of the next edit, not what the ref made of it.
-        shown = {name: repo.add_blob(data) for name, data in planned.taken.items() if is_hot(name)}
+        shown = {name: repo.add_blob(data) for name, data in planned.taken.items() if is_laid_out(name)}
         kept = Record(str(live.path), tip, shown, pinned=pinned, code_head=request.code_head)
         _settle(live, quiet, request.now)
         write_record(live.scope.state, live.key, kept)

@@ -117,7 +117,7 @@ def plan_save(
     if not request.adopt:
         _reconcile_index(files, theirs)
     edits = _edits(live.agent, theirs, files)
-    stored = {name: data for name, data in files.items() if is_hot(name)}
+    stored = {name: data for name, data in files.items() if is_laid_out(name)}
     target = _target(here, kept, stored)
     return Plan(edits, target, stored, kept, held, screened.refusals, merged.buried, merged.split)
 
@@ -157,14 +157,11 @@ def agent_files(repo: Repository, agent: str, tip: Tip) -> dict[str, bytes]:
     if folder is None:
         return {}
     entries = {
-        name: oid for name, oid in list_files(repo, folder).items() if is_hot(name) or name == TOMBSTONES
+        name: oid
+        for name, oid in list_files(repo, folder).items()
+        if is_laid_out(name) or name == TOMBSTONES
     }
     return {name: repo.blob(oid) for name, oid in entries.items()}
-
-
-def is_hot(name: str) -> bool:
-    """Whether a file of an agent's folder is laid out: the index, memories and logs, by safe names."""
-    return is_laid_out(name)
 
 
 def rooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -339,7 +336,7 @@ def _stones_then(repo: Repository, agent: str, base: str) -> dict[str, bytes]:
 
 def _reconcile_index(files: dict[str, bytes], theirs: Mapping[str, bytes]) -> None:
     """Gives new memories an index line and takes the lines of deleted ones out."""
-    memories = [{n for n in side if kind(n) == "memory" and is_hot(n)} for side in (files, theirs)]
+    memories = [{n for n in side if kind(n) == "memory" and is_laid_out(n)} for side in (files, theirs)]
     added = {}
     for name in memories[0] - memories[1]:
         memory = parse(name, files[name])

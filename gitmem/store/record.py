@@ -86,11 +86,6 @@ def write_record(state: Path, key: str, record: Record) -> None:
     write_atomically(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
 
 
-def delete_record(state: Path, key: str) -> None:
-    """Deletes a record, if there is one."""
-    record_path(state, key).unlink(missing_ok=True)
-
-
 def write_atomically(path: Path, data: bytes) -> None:
     """Writes a file of gitmem's own state: aside, then renamed into place."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,12 +21,12 @@ from gitmem.memory.trailers import Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
 from gitmem.store.history import author_times, is_root
-from gitmem.store.live_plan import describe, is_hot
+from gitmem.store.live_plan import describe
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
-from gitmem.store.scan import blob_name, label, scan
+from gitmem.store.scan import blob_name, is_laid_out, label, scan
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.store.workspace import LiveDirectory, Scope, linked
 
@@ -268,7 +268,7 @@ def lay_out(live: LiveDirectory, then: str, pinned: str, now: float) -> LaidOut:
         target = {
             path.removeprefix(f"{live.agent}/"): oid
             for path, oid in then_files.items()
-            if is_hot(path.removeprefix(f"{live.agent}/"))
+            if is_laid_out(path.removeprefix(f"{live.agent}/"))
         }
         standing = {name: blob_name(data, repo.hex_length) for name, data in seen.items()}
         record = Record(str(live.path), then, target, before=standing, laid_out=now, pinned=pinned)
