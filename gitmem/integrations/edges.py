@@ -105,5 +105,6 @@ def author(workspace: Workspace, edges: Edges) -> Signature:
 
 def allowed_fingerprints(workspace: Workspace) -> frozenset[str]:
     """Fingerprints of secrets that the person accepted: `gitmem.allow`, from their own configuration."""
-    values = config_get_all(workspace.git, None, "gitmem.allow", git_dir=workspace.layout.common_dir)
+    where = workspace.layout.common_dir
+    values = config_get_all(workspace.git, None, "gitmem.allow", scope="global", git_dir=where)
     return frozenset(word for value in values for word in value.split())

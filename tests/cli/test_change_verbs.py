@@ -166,3 +166,15 @@ def test_a_commit_of_one_scope_is_no_revision_of_another(gitmem) -> None:
     gitmem("restore", "--all", "--at", commit)
     listed = {(entry["scope"], entry["name"]) for entry in gitmem("list", "--json").json}
     assert listed == {("user", "mine"), ("local", "plan")}
+
+
+def test_only_the_persons_own_configuration_lets_a_secret_pass(gitmem, git, repo: Path) -> None:
+    """A repository that could vouch for a secret could have it published."""
+    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    words = ("remember", f"The deploy token is {key}", "--name", "token", "--description", "A token")
+    refused = gitmem(*words, ok=False)
+    fingerprint = refused.err.split("gitmem.allow ")[1].split()[0]
+    git("-C", repo, "config", "gitmem.allow", fingerprint)
+    assert gitmem(*words, ok=False).code == 1
+    git("config", "--global", "--add", "gitmem.allow", fingerprint)
+    gitmem(*words)
