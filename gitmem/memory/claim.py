@@ -29,6 +29,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _MARKER = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
 _MARK = re.compile(r"\*\(disputed ([0-9a-f]{8})\)\*")
 _MARK_LENGTH = len("*(disputed 01234567)*")
+_PROSE = re.compile(r"(?:\*\*)?[^\W\d_]")
 _TAGGED = re.compile(r"^ {0,3}\*\*(?:Why|How(?: to apply)?)\b[^*\n]{0,40}\*\*", re.IGNORECASE)
 
 
@@ -186,6 +187,21 @@ def _joined_marks(claims: list[Claim]) -> tuple[Claim, ...]:
 
 def _starts(lines: list[str]) -> list[tuple[int, bool]]:
     """First line of every claim and whether it is a list item."""
+    blank = [not line.strip(_BLANK) for line in lines]
+    if all(empty or _PROSE.match(line) for empty, line in zip(blank, lines, strict=True)):
+        # Nothing but paragraphs begins with a letter, and none of its lines ends one: no parser is needed,
+        # which would cost most commands more than all else that they do.
+        ends = [True, *blank]
+        return [
+            (number, False)
+            for number, line in enumerate(lines)
+            if not blank[number] and (ends[number] or _TAGGED.match(line))
+        ]
+    return _parsed_starts(lines)
+
+
+def _parsed_starts(lines: list[str]) -> list[tuple[int, bool]]:
+    """The same for any text, by the parser."""
     found: dict[int, bool] = {}
     covered = [False] * len(lines)
     for token in _parser().parse("".join(lines)):

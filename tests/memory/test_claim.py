@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gitmem.memory import claim as claims
 from gitmem.memory.claim import Claim, dispute_of, normal_form, parse_body, with_dispute
 
 
@@ -135,3 +138,31 @@ def test_hostile_bodies_of_the_largest_size_are_cut(body: str) -> None:
 
 def test_a_claim_knows_its_dispute() -> None:
     assert Claim("x *(disputed 01234567)*", "", normal_form("x", False)).dispute == "01234567"
+
+
+_PIECES = ("word", "**Why:** so", "**bold** x", "**How to apply:** do", "É", "a | b", "x ---", "to <b>")
+_ODD = (
+    "  ",
+    "\t",
+    "-",
+    "---",
+    "| - |",
+    "1. a",
+    "[a]: b",
+    "<p>",
+    "```",
+    "    x",
+    "*a*",
+    "**",
+    "a\x0b",
+    "\x0c",
+    "ª",
+    "_a",
+)
+
+
+@given(st.lists(st.sampled_from(["", *_PIECES, *_ODD]), max_size=8), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_prose_is_cut_without_the_parser_just_as_with_it(lines: list[str], end: str) -> None:
+    """The short way is only for speed: it must never cut differently."""
+    found = claims._LINE.findall(end.join(lines))
+    assert claims._starts(found) == claims._parsed_starts(found)
