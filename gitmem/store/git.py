@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Literal
 
 from gitmem.errors import RepositoryError
 from gitmem.store.git_errors import IDENTITY_HINT, explain
+from gitmem.store.ref_locks import FOLDER, moving
 from gitmem.store.repository import Signature
 
 # Variables of the caller that choose configuration files, transport and credentials. All others (GIT_DIR,
@@ -82,6 +84,7 @@ class GitCommand:
         check: bool = True,
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        keep: Sequence[int] = (),
     ) -> Result:
         """Runs one git command to its end.
 
@@ -93,6 +96,7 @@ class GitCommand:
             check: whether a failure raises.
             env: further variables.
             timeout: seconds until it is ended.
+            keep: file handles that it inherits.
 
         Raises:
             RepositoryError: git is missing or took too long; with `check`, git failed.
@@ -106,6 +110,7 @@ class GitCommand:
                 timeout=timeout,
                 check=False,
                 input=input or b"",
+                pass_fds=keep,
             )
         except subprocess.TimeoutExpired:
             raise RepositoryError(f"git {args[0]} took longer than {timeout:g} seconds") from None
@@ -150,7 +155,10 @@ class GitCommand:
 
 def failure(result: Result, path: Path | None = None) -> RepositoryError:
     """Makes the error that tells a person why a git command failed."""
-    message, hint = explain(result.stderr, path)
+    said = result.stderr
+    if not said.strip() and result.returncode < 0:
+        said = f"git was ended: {signal.strsignal(-result.returncode)}"
+    message, hint = explain(said, path)
     return RepositoryError(message, hint)
 
 
@@ -257,16 +265,28 @@ def config_set(
     Raises:
         RepositoryError: the file is locked or cannot be written.
     """
-    git.run(["config", f"--{scope}", "--replace-all", key, value], cwd=cwd, git_dir=git_dir)
+    result = _write_config(git, ["config", f"--{scope}", "--replace-all", key, value], cwd, git_dir)
+    if result.returncode:
+        raise failure(result, cwd or git_dir)
 
 
 def config_unset(
     git: GitCommand, cwd: Path | None, key: str, *, scope: Scope = "local", git_dir: Path | None = None
 ) -> None:
     """Removes all values of a setting from a scope; one that is not set is fine."""
-    result = git.run(["config", f"--{scope}", "--unset-all", key], cwd=cwd, git_dir=git_dir, check=False)
+    result = _write_config(git, ["config", f"--{scope}", "--unset-all", key], cwd, git_dir)
     if result.returncode not in (0, 5):
         raise failure(result, cwd or git_dir)
+
+
+def _write_config(git: GitCommand, words: Sequence[str], cwd: Path | None, git_dir: Path | None) -> Result:
+    if git_dir is None or "--global" in words or not (git_dir / FOLDER).is_dir():
+        return git.run(words, cwd=cwd, git_dir=git_dir, check=False)
+    with moving(git_dir, ("config",), "*", "config") as turn:
+        result = git.run(words, cwd=cwd, git_dir=git_dir, check=False, keep=turn.keep)
+        if result.returncode < 0:
+            turn.clear_up()
+        return result
 
 
 @dataclass(frozen=True)

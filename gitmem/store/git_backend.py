@@ -4,103 +4,36 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import threading
-import weakref
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from gitmem.errors import RepositoryError
 from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, Result, failure
-from gitmem.store.repository import Commit, Entry, MissingObject, ReflogEntry, RefMoved, Signature
+from gitmem.store.kinds import Kinds
+from gitmem.store.object_reader import ObjectReader
+from gitmem.store.repository import (
+    Commit,
+    Entry,
+    MissingObject,
+    ReflogEntry,
+    RefMoved,
+    Signature,
+    Step,
+    Touch,
+)
+from gitmem.store.walks import Walks
 
 # How long git waits for a ref that another process holds, in milliseconds (git's own default is 100).
 LOCK_PATIENCE = 500
 
 
-class ObjectReader:
-    """A `git cat-file --batch` process that answers question after question; started at the first one.
+class _Unwritten(threading.local):
+    """What one thread has added inside `together`: object name to (kind, content); None outside."""
 
-    Safe between threads, and after a fork: a child starts a process of its own.
-    """
-
-    def __init__(self, git: GitCommand, git_dir: Path, hex_length: int) -> None:
-        self._git = git
-        self._git_dir = git_dir
-        self._hex_length = hex_length
-        self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
-        self._end: Callable[[], object] | None = None
-        self._lock = threading.Lock()
-
-    def read(self, oid: str) -> tuple[str, bytes]:
-        """Reads an object.
-
-        Returns:
-            (kind, content), the content checked against the object's name.
-
-        Raises:
-            MissingObject: it is missing or damaged.
-        """
-        objects.check_oid(oid, self._hex_length)
-        with self._lock:
-            # A process that was killed, or that died of a damaged object before, gets one successor.
-            found = self._ask(oid) or self._ask(oid)
-        if found is None:
-            raise objects.damaged(oid)
-        kind, data = found
-        objects.check_content(kind, data, oid)
-        return kind, data
-
-    def close(self) -> None:
-        """Ends the process."""
-        with self._lock:
-            self._stop()
-
-    def _ask(self, oid: str) -> tuple[str, bytes] | None:
-        if self._process is None or self._owner != os.getpid():
-            self._process = self._git.start(["cat-file", "--batch"], git_dir=self._git_dir)
-            self._owner = os.getpid()
-            # A reader that nobody closed ends its process all the same.
-            self._end = weakref.finalize(self, _end, self._process)
-        asked, answers = self._process.stdin, self._process.stdout
-        if asked is None or answers is None:
-            return None
-        try:
-            asked.write(oid.encode() + b"\n")
-            asked.flush()
-            head = answers.readline().split()
-            if len(head) == 2 and head[1] == b"missing":
-                raise objects.missing(oid)
-            data = _exactly(answers, int(head[2]) + 1)
-            return head[1].decode(), data[:-1]
-        except (OSError, IndexError, ValueError, EOFError):
-            self._stop()
-            return None
-
-    def _stop(self) -> None:
-        self._process = None
-        if self._end is not None and self._owner == os.getpid():
-            self._end()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-    process.kill()
-    process.wait()
-
-
-def _exactly(stream: IO[bytes], size: int) -> bytes:
-    data = stream.read(size)
-    if len(data) != size:
-        raise EOFError
-    return data
+    objects: dict[str, tuple[str, bytes]] | None = None
 
 
 class GitRepository:
@@ -111,6 +44,9 @@ class GitRepository:
         self._where = where
         self._hex_length = 64 if where.object_format == "sha256" else 40
         self._reader = ObjectReader(git, where.git_dir, self._hex_length)
+        self._walks = Walks(git, where.git_dir, self._hex_length)
+        self._kinds = Kinds(self._read)
+        self._unwritten = _Unwritten()
 
     @property
     def git_dir(self) -> Path:
@@ -124,17 +60,50 @@ class GitRepository:
         return self._git.run(words, git_dir=self._where.git_dir, input=input, check=check)
 
     def ref(self, name: str) -> str | None:
-        return self._each_ref(objects.check_ref_name(name)).get(name)
+        objects.check_ref_name(name)
+        if (found := self._ref_from_files(name)) is not None:
+            return found or None
+        oid, link = self._each_ref(name).get(name, ("", ""))
+        if link:
+            raise _symbolic(name, link)
+        return oid or None
 
     def refs(self, prefix: str) -> dict[str, str]:
-        return self._each_ref(prefix)
+        return {name: oid for name, (oid, link) in self._each_ref(prefix).items() if not link}
 
-    def _each_ref(self, pattern: str) -> dict[str, str]:
+    def _ref_from_files(self, name: str) -> str | None:
+        """A ref from its file or `packed-refs`; empty where it is in neither, None where git must say."""
+        if (self.git_dir / "reftable").is_dir():
+            return None
+        try:
+            # In this order, as git reads them: a ref that is being packed is in one of the two.
+            text = (self.git_dir / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return self._packed_ref(name)
+        except OSError:
+            return None
+        found = text.strip().decode("ascii", "replace")
+        if found.startswith("ref:"):
+            raise _symbolic(name, found.removeprefix("ref:").strip())
+        sound = re.fullmatch(rf"[0-9a-f]{{{self._hex_length}}}", found) and found.strip("0")
+        return found if sound else None
+
+    def _packed_ref(self, name: str) -> str:
+        try:
+            lines = b"\n" + (self.git_dir / "packed-refs").read_bytes()
+        except FileNotFoundError:
+            return ""
+        end = lines.find(b" %s\n" % os.fsencode(name))
+        return lines[end - self._hex_length : end].decode("ascii", "replace") if end > 0 else ""
+
+    def _each_ref(self, pattern: str) -> dict[str, tuple[str, str]]:
+        """Full ref name to object name, and the ref that a symbolic one names."""
         # Not rev-parse: for a ref that is missing it would take a branch named `refs/…` instead.
-        result = self._run("for-each-ref", "--format=%(refname)%00%(objectname)", pattern)
+        result = self._run("for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", pattern)
         if "broken ref" in result.stderr:
             raise failure(result, self.git_dir)
-        return dict(line.split("\0") for line in result.text.split("\n") if line)
+        rows = (line.split("\0") for line in result.text.split("\n") if line)
+        return {name: (oid, link) for name, oid, link in rows}
 
     def resolve(self, revision: str) -> str | None:
         # `^rev` and `a..b` are ranges, which `--verify` lets through in part; NUL cannot be an argument.
@@ -154,45 +123,74 @@ class GitRepository:
         return objects.parse_commit(self._read(oid, "commit"), oid)
 
     def tree(self, oid: str) -> dict[str, Entry]:
-        return objects.parse_tree(self._read(oid, "tree"), self._hex_length, oid)
+        entries = objects.parse_tree(self._read(oid, "tree"), self._hex_length, oid)
+        self._kinds.saw_tree(entries)
+        return entries
+
+    def entry(self, tree: str, path: str) -> Entry | None:
+        return objects.entry_at(lambda oid: self._read(oid, "tree"), tree, path, self._hex_length)
+
+    def files(self, tree: str) -> dict[str, str]:
+        objects.check_oid(tree, self._hex_length)
+        result = self._run("ls-tree", "-r", "-z", "--full-tree", tree, check=False)
+        if result.returncode:
+            raise MissingObject(failure(result).message, objects.MISSING_HINT)
+        # `<mode> blob <name>\t<path>`: links and submodules have other modes.
+        start = len("100644 blob ")
+        end = start + self._hex_length
+        return {row[end + 1 :]: row[start:end] for row in result.text.split("\0") if row.startswith("100")}
 
     def blob(self, oid: str) -> bytes:
         return self._read(oid, "blob")
 
     def _read(self, oid: str, wanted: str) -> bytes:
-        kind, data = self._reader.read(oid)
+        kind, data = (self._unwritten.objects or {}).get(oid) or self._reader.read(oid)
         if kind != wanted:
-            raise MissingObject(f"Object {oid} is a {kind}, not a {wanted}")
+            raise objects.unfit(oid, kind, wanted)
+        self._kinds.saw(oid, kind)
         return data
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        if self._unwritten.objects is not None:
+            yield
+            return
+        self._unwritten.objects = {}
+        try:
+            yield
+            if self._unwritten.objects:
+                self._write(self._unwritten.objects.values())
+        finally:
+            self._unwritten.objects = None
+
+    def _add(self, kind: str, data: bytes) -> str:
+        oid = objects.object_name(kind, data, self._hex_length)
+        if self._unwritten.objects is None:
+            self._write([(kind, data)])
+        else:
+            self._unwritten.objects[oid] = (kind, data)
+        self._kinds.saw(oid, kind)
+        return oid
+
+    def _write(self, contents: Iterable[tuple[str, bytes]]) -> None:
+        pack = objects.encode_pack(contents, self._hex_length)
+        self._checked(self._run("unpack-objects", "-q", input=pack, check=False))
+
     def add_blob(self, data: bytes) -> str:
-        return self._run("hash-object", "-w", "--stdin", input=data).text
+        return self._add("blob", data)
 
     def add_tree(self, entries: Mapping[str, Entry]) -> str:
-        rows = b"".join(
-            b"%06o %s %s\t%s\0"
-            % (
-                entry.mode,
-                objects.kind_of(entry.mode).encode(),
-                objects.check_oid(entry.oid, self._hex_length).encode(),
-                objects.encode_name(name),
-            )
-            for name, entry in entries.items()
-        )
-        result = self._run("mktree", "-z", input=rows, check=False)
-        if result.returncode and re.search(
-            r"is unavailable|but specified type was|doesn't match mode", result.stderr
-        ):
-            raise MissingObject(failure(result).message, "See what else is missing: git fsck")
-        return self._checked(result).text
+        data = objects.encode_tree(entries, self._hex_length)
+        self._kinds.expect_entries(entries)
+        return self._add("tree", data)
 
     def add_commit(
         self, tree: str, parents: tuple[str, ...], author: Signature, committer: Signature, message: str
     ) -> str:
-        for oid, kind in ((tree, "tree"), *((parent, "commit") for parent in parents)):
-            self._read(oid, kind)
-        data = objects.encode_commit(tree, parents, author, committer, message)
-        return self._run("hash-object", "-t", "commit", "-w", "--stdin", input=data).text
+        self._kinds.expect(tree, "tree")
+        for parent in parents:
+            self._kinds.expect(parent, "commit")
+        return self._add("commit", objects.encode_commit(tree, parents, author, committer, message))
 
     def _checked(self, result: Result) -> Result:
         if result.returncode:
@@ -214,49 +212,61 @@ class GitRepository:
             order = f"create {name}\0{new}\0"
         else:
             order = f"update {name}\0{new}\0{old}\0"
-        words = ["-c", f"core.filesRefLockTimeout={LOCK_PATIENCE}", "update-ref", "--create-reflog"]
-        words += ["-m", reflog_message(message), "-z", "--stdin"]
-        # A lock that is gone by the time git has failed belonged to a writer who left the ref where it was.
-        for _ in range(3):
-            result = self._run(*words, input=order.encode("utf-8", "surrogateescape"), check=False)
-            if result.returncode == 0:
-                return
-            if self.ref(name) != old:
-                raise moved(name)
-            held = re.search(r"Unable to create '([^']+\.lock)': File exists", result.stderr)
-            if not held or Path(held[1]).exists():
-                break
+        words = ["-c", f"core.filesRefLockTimeout={LOCK_PATIENCE}", "update-ref", "--no-deref"]
+        words += ["--create-reflog", "-m", reflog_message(message), "-z", "--stdin"]
+        from gitmem.store.ref_locks import moving  # a look moves no ref
+
+        with moving(self.git_dir, self._locked_for(name), new) as turn:
+            # A lock that is gone by the time git has failed was a writer's who left the ref where it was.
+            for _ in range(3):
+                result = self._git.run(
+                    words,
+                    git_dir=self._where.git_dir,
+                    input=order.encode("utf-8", "surrogateescape"),
+                    check=False,
+                    keep=turn.keep,
+                )
+                if result.returncode == 0:
+                    return
+                if result.returncode < 0:
+                    turn.clear_up()
+                if self.ref(name) != old:
+                    raise moved(name)
+                held = re.search(r"Unable to create '([^']+\.lock)': File exists", result.stderr)
+                if not held or Path(held[1]).exists():
+                    break
         if "nonexistent object" in result.stderr or "non-commit object" in result.stderr:
-            raise MissingObject(failure(result).message, "See what else is missing: git fsck")
+            raise MissingObject(failure(result).message, objects.MISSING_HINT)
         raise failure(result, self.git_dir)
 
-    def history(self, tip: str) -> Iterator[Commit]:
-        self._read(tip, "commit")
-        return self.walk(tip, self.commit)
+    def _locked_for(self, name: str) -> tuple[str, ...]:
+        """The ref, and HEAD where it names that: git locks it along."""
+        with suppress(OSError):
+            if (self.git_dir / "HEAD").read_bytes() == f"ref: {name}\n".encode("utf-8", "surrogateescape"):
+                return (name, "HEAD")
+        return (name,)
 
-    def walk(self, tip: str, read: Callable[[str], Commit]) -> Iterator[Commit]:
-        """Yields `history` in git's own order, each commit from `read`."""
-        process = self._git.start(["rev-list", "--date-order", tip, "--"], git_dir=self._where.git_dir)
-        ended = False
-        try:
-            for line in process.stdout or ():
-                yield read(line.decode().strip())
-            ended = True
-        finally:
-            if process.stdin:
-                process.stdin.close()
-            if process.stdout:
-                process.stdout.close()
-            if not ended:
-                process.kill()
-            process.wait()
-        if process.returncode:
-            raise MissingObject(f"The history of {tip} is damaged", "See what is missing: git fsck")
+    def history(self, tip: str, until: int | None = None) -> Iterator[Commit]:
+        self._read(tip, "commit")
+        return map(self.commit, self._walks.history(tip, until))
+
+    def touching(self, tip: str, paths: Sequence[str] = ()) -> Iterator[Touch]:
+        return self._walks.touching(tip, paths)
+
+    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+        self._read(tip, "commit")
+        return self._walks.steps(tip, paths, without)
+
+    def lineage(self, tip: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return self._walks.lineage(tip, paths)
 
     def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
         return tuple(sorted(self._related("--all", one, other).text.split()))
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        if ancestor == descendant:
+            self._kinds.expect(ancestor, "commit")
+            return True
         return self._related("--is-ancestor", ancestor, descendant).returncode == 0
 
     def _related(self, question: str, one: str, other: str) -> Result:
@@ -264,7 +274,7 @@ class GitRepository:
             objects.check_oid(oid, self._hex_length)
         result = self._run("merge-base", question, one, other, check=False)
         if result.returncode > 1:
-            raise MissingObject(failure(result).message, "See what is missing: git fsck")
+            raise MissingObject(failure(result).message, objects.MISSING_HINT)
         return result
 
     def reflog(self, name: str) -> tuple[ReflogEntry, ...]:
@@ -300,6 +310,14 @@ class GitRepository:
 
     def close(self) -> None:
         self._reader.close()
+
+
+def _symbolic(name: str, link: str) -> RepositoryError:
+    # Written through it, a branch of the person's would move, under HEAD and index.
+    return RepositoryError(
+        f"{name} is a symbolic ref to {link}, and no memory",
+        f"If nobody wants it: git symbolic-ref -d {name}. To bring memory back: git mem doctor",
+    )
 
 
 def reflog_message(message: str) -> str:

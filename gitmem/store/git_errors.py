@@ -16,7 +16,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (r"not a git repository", "Run it inside a repository, or make one here with: git init"),
     (r"tell me who you are|empty ident name|auto-detection is disabled|no email was given", IDENTITY_HINT),
     (
-        r"No space left on device|Disk quota exceeded",
+        r"No space left on device|Disk quota exceeded|File too large|File size limit",
         "Free some disk space and run it again; nothing was moved.",
     ),
     (r"Unable to create '(?P<lock>[^']+\.lock)': File exists", "If no other git is running, delete {lock}"),
@@ -24,6 +24,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"Read-only file system|Permission denied|insufficient permission|unable to create directory for",
         "Make it writable for you and run it again.",
     ),
+    (r"broken ref", "Bring it back from what is known of it: git mem doctor"),
     (r"exists; cannot create", "A branch with that name is in the way: rename it with git branch -m"),
     (
         r"must be run in a work tree|cannot use bare repository",
@@ -53,7 +54,7 @@ def explain(stderr: str, path: Path | None = None) -> tuple[str, str]:
 
 
 def _bare(line: str) -> str:
-    return re.sub(r"^(fatal|error): ", "", line)
+    return re.sub(r"^(fatal|error|warning): ", "", line)
 
 
 def _printable(line: str) -> str:

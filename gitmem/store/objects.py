@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from gitmem.errors import RepositoryError
 from gitmem.store.repository import SUBMODULE, TREE, Commit, Entry, MissingObject, ReflogEntry, Signature
 
-# The last second of year 9999, the last that Python's datetime can show.
-_LATEST = 253402300799
+LATEST = 253402300799 - 86_400
+"""A day before the end of year 9999: the last moment that Python can show in every time zone."""
+
 _LONGEST_HEADER = 32
 _WHO = re.compile(rb"(.*?) ?<([^<>\n]*)> ?(-?\d{1,20})? ?([+-]\d{4})?")
 _HEX = re.compile(r"[0-9a-f]+")
@@ -43,21 +45,57 @@ def check_ref_name(name: str) -> str:
     return name
 
 
+MISSING_HINT = "See what cannot be read, and mend what can be: git mem doctor"
+
+
 def missing(oid: str) -> MissingObject:
     """Makes the error for an object that is not there."""
-    return MissingObject(f"Object {oid} is missing", "See what else is missing: git fsck")
+    return MissingObject(f"Object {oid} is missing", MISSING_HINT)
 
 
 def damaged(oid: str) -> MissingObject:
     """Makes the error for an object that cannot be read."""
-    return MissingObject(f"Object {oid} is damaged", "See what else is damaged: git fsck")
+    return MissingObject(f"Object {oid} is damaged", MISSING_HINT)
+
+
+def unfit(oid: str, kind: str, wanted: str) -> MissingObject:
+    """Makes the error for an object that is of another kind than what names it says."""
+    return MissingObject(f"Object {oid} is a {kind}, not a {wanted}", MISSING_HINT)
+
+
+def object_name(kind: str, data: bytes, hex_length: int) -> str:
+    """The name that git gives an object."""
+    algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
+    return algorithm(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest()
 
 
 def check_content(kind: str, data: bytes, oid: str) -> None:
     """Raises MissingObject where the content is not the one that the name was made of."""
-    algorithm = hashlib.sha1 if len(oid) == 40 else hashlib.sha256
-    if algorithm(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest() != oid:
+    if object_name(kind, data, len(oid)) != oid:
         raise damaged(oid)
+
+
+_PACKED_KINDS = {"commit": 1, "tree": 2, "blob": 3}
+
+
+def encode_pack(contents: Iterable[tuple[str, bytes]], hex_length: int) -> bytes:
+    """Puts whole objects into one pack (gitformat-pack, version 2), to be handed to git in one go.
+
+    Args:
+        contents: (kind, content) of each.
+        hex_length: length of the repository's object names.
+    """
+    bodies = []
+    for kind, data in contents:
+        size, head = len(data) >> 4, bytearray([_PACKED_KINDS[kind] << 4 | len(data) & 15])
+        while size:
+            head[-1] |= 128
+            head.append(size & 127)
+            size >>= 7
+        bodies.append(bytes(head) + zlib.compress(data, 1))
+    pack = b"PACK" + struct.pack(">II", 2, len(bodies)) + b"".join(bodies)
+    algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
+    return pack + algorithm(pack, usedforsecurity=False).digest()
 
 
 def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:
@@ -139,6 +177,40 @@ def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
     return found
 
 
+def tree_entry(data: bytes, name: str, hex_length: int, oid: str) -> Entry | None:
+    """Reads one line of a tree, passing over the others; None where the name is not there.
+
+    Raises:
+        MissingObject: the tree is damaged.
+    """
+    raw = name.encode("utf-8", "surrogateescape")
+    if b" %s\0" % raw not in data:
+        return None
+    row = _TREE_ROWS[hex_length]
+    at = 0
+    while match := row.match(data, at):
+        if match[2] == raw:
+            return Entry(int(match[1], 8), match[3].hex())
+        at = match.end()
+    if at != len(data):
+        raise damaged(oid)
+    return None
+
+
+def entry_at(read: Callable[[str], bytes], tree: str, path: str, hex_length: int) -> Entry | None:
+    """Follows a path from a tree down, one level after the other.
+
+    Args:
+        read: content of a tree by its name.
+    """
+    found: Entry | None = Entry(TREE, tree)
+    for name in path.split("/"):
+        if found is None or found.mode != TREE:
+            return None
+        found = tree_entry(read(found.oid), name, hex_length, found.oid)
+    return found
+
+
 def encode_commit(
     tree: str, parents: tuple[str, ...], author: Signature, committer: Signature, message: str
 ) -> bytes:
@@ -174,7 +246,7 @@ def parse_signature(raw: bytes) -> Signature:
     time, zone = int(found[3] or b"0"), found[4] or b"+0000"
     offset = int(zone[1:3]) * 60 + int(zone[3:5])
     offset = 0 if offset >= 24 * 60 else -offset if zone[:1] == b"-" else offset
-    return Signature(name, email, time if 0 <= time <= _LATEST else 0, offset)
+    return Signature(name, email, time if 0 <= time <= LATEST else 0, offset)
 
 
 def parse_commit(data: bytes, oid: str) -> Commit:

@@ -30,7 +30,11 @@ def open_repository(
     Raises:
         RepositoryError: there is none, or it may not be used.
     """
-    where = _named(path, git) if bare else layout(git, path)
+    return open_known(_named(path, git) if bare else layout(git, path), git, prefer)
+
+
+def open_known(where: Layout, git: GitCommand, prefer: Literal["auto", "git"] = "auto") -> Repository:
+    """Opens a repository whose parts are known already; arguments as for `open_repository`."""
     # Other formats that libgit2 cannot read make it refuse below. Its backend reads loose objects by
     # itself, and not those of repositories that this one borrows from.
     borrows = (where.common_dir / "objects/info/alternates").exists()

@@ -6,7 +6,8 @@ syntax, and all that walks a history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pygit2
@@ -17,7 +18,10 @@ from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, identity
 from gitmem.store.git_backend import GitRepository, moved, reflog_message
 from gitmem.store.git_errors import explain
-from gitmem.store.repository import Commit, Entry, MissingObject, ReflogEntry, Signature
+from gitmem.store.kinds import Kinds
+from gitmem.store.ref_locks import moving
+from gitmem.store.repository import Commit, Entry, ReflogEntry, Signature, Step, Touch
+from gitmem.store.walks import Walks
 
 _KINDS = {"commit": ObjectType.COMMIT, "tree": ObjectType.TREE, "blob": ObjectType.BLOB}
 _NAMES = {int(kind): name for name, kind in _KINDS.items()}
@@ -32,9 +36,9 @@ class Pygit2Repository:
         self._where = where
         self._repo = handle
         self._command = GitRepository(git, where)
+        self._walks = Walks(git, where.git_dir, self.hex_length)
         self._objects = where.common_dir / "objects"
-        # Kind of each object that an existing tree names or that was written here: no need to look again.
-        self._known: dict[str, str] = {}
+        self._kinds = Kinds(self._read)
         self._fast: bool | None = None
 
     @property
@@ -48,13 +52,13 @@ class Pygit2Repository:
     def ref(self, name: str) -> str | None:
         objects.check_ref_name(name)
         try:
-            found = self._repo.lookup_reference(name).resolve().target
+            found = self._repo.lookup_reference(name)
         except KeyError:
             return None
         except (pygit2.GitError, ValueError, OSError):
             # A broken ref, or a name that is not UTF-8: git has the right words, or reads it.
             return self._command.ref(name)
-        return str(found)
+        return str(found.target) if found.type == ReferenceType.DIRECT else self._command.ref(name)
 
     def refs(self, prefix: str) -> dict[str, str]:
         return self._command.refs(prefix)
@@ -67,8 +71,14 @@ class Pygit2Repository:
 
     def tree(self, oid: str) -> dict[str, Entry]:
         entries = objects.parse_tree(self._read(oid, "tree"), self.hex_length, oid)
-        self._known.update((entry.oid, objects.kind_of(entry.mode)) for entry in entries.values())
+        self._kinds.saw_tree(entries)
         return entries
+
+    def entry(self, tree: str, path: str) -> Entry | None:
+        return objects.entry_at(lambda oid: self._read(oid, "tree"), tree, path, self.hex_length)
+
+    def files(self, tree: str) -> dict[str, str]:
+        return self._command.files(tree)
 
     def blob(self, oid: str) -> bytes:
         return self._read(oid, "blob")
@@ -77,8 +87,8 @@ class Pygit2Repository:
         objects.check_oid(oid, self.hex_length)
         kind, data = self._read_loose(oid) or self._read_packed(oid)
         if kind != wanted:
-            raise MissingObject(f"Object {oid} is a {kind}, not a {wanted}")
-        self._known[oid] = kind
+            raise objects.unfit(oid, kind, wanted)
+        self._kinds.saw(oid, kind)
         return data
 
     def _read_loose(self, oid: str) -> tuple[str, bytes] | None:
@@ -100,41 +110,35 @@ class Pygit2Repository:
             raise objects.damaged(oid) from None
         return _NAMES.get(int(kind), "tag"), data
 
-    def _expect(self, oid: str, wanted: str) -> None:
-        """Raises MissingObject unless the object is there and of that kind."""
-        if self._known.get(oid) != wanted:
-            self._read(oid, wanted)
-
     def _write(self, kind: str, data: bytes) -> str:
         try:
             oid = str(self._repo.write(_KINDS[kind], data))
         except _FAILURES as error:
             raise self._failed(error) from error
-        self._known[oid] = kind
+        self._kinds.saw(oid, kind)
         return oid
 
     def _failed(self, error: Exception) -> RepositoryError:
         message, hint = explain(str(error), self.git_dir)
         return RepositoryError(f"{self.git_dir}: {message}", hint)
 
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def add_blob(self, data: bytes) -> str:
         return self._write("blob", data)
 
     def add_tree(self, entries: Mapping[str, Entry]) -> str:
         data = objects.encode_tree(entries, self.hex_length)
-        known = self._known
-        for entry in entries.values():
-            kind = objects.kind_of(entry.mode)
-            if kind != "commit" and known.get(entry.oid) != kind:
-                self._read(entry.oid, kind)
+        self._kinds.expect_entries(entries)
         return self._write("tree", data)
 
     def add_commit(
         self, tree: str, parents: tuple[str, ...], author: Signature, committer: Signature, message: str
     ) -> str:
-        self._expect(tree, "tree")
+        self._kinds.expect(tree, "tree")
         for parent in parents:
-            self._expect(parent, "commit")
+            self._kinds.expect(parent, "commit")
         return self._write("commit", objects.encode_commit(tree, parents, author, committer, message))
 
     def move_ref(self, name: str, new: str | None, old: str | None, message: str) -> None:
@@ -147,9 +151,9 @@ class Pygit2Repository:
         if not self._can_log(name):
             return False
         objects.check_oid(old, self.hex_length)
-        self._expect(new, "commit")
+        self._kinds.expect(new, "commit")
         try:
-            with self._repo.transaction() as transaction:
+            with moving(self.git_dir, (name,), new), self._repo.transaction() as transaction:
                 transaction.lock_ref(name)
                 found = self._repo.lookup_reference(name)
                 if found.type != ReferenceType.DIRECT:
@@ -180,9 +184,19 @@ class Pygit2Repository:
                     self._fast = False
         return self._fast
 
-    def history(self, tip: str) -> Iterator[Commit]:
-        self._expect(tip, "commit")
-        return self._command.walk(tip, self.commit)
+    def history(self, tip: str, until: int | None = None) -> Iterator[Commit]:
+        self._kinds.expect(tip, "commit")
+        return map(self.commit, self._walks.history(tip, until))
+
+    def touching(self, tip: str, paths: Sequence[str] = ()) -> Iterator[Touch]:
+        return self._walks.touching(tip, paths)
+
+    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+        self._kinds.expect(tip, "commit")
+        return self._walks.steps(tip, paths, without)
+
+    def lineage(self, tip: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return self._walks.lineage(tip, paths)
 
     def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
         return self._command.merge_bases(one, other)

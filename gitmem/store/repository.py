@@ -6,7 +6,8 @@ touches a work tree, an index or HEAD, and none reads `GIT_*` variables of the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -75,6 +76,36 @@ class ReflogEntry:
     message: str
 
 
+@dataclass(frozen=True)
+class Touch:
+    """What one commit changed: against its parent, and for a merge against every one of them.
+
+    Attributes:
+        commit: its name.
+        paths: files that it changed, those that were asked about, in git's order.
+    """
+
+    commit: str
+    paths: tuple[str, ...]
+
+
+Difference = tuple[str, str | None, str | None]
+"""A path, and the regular file there before and after: names of blobs, None where there is none."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A commit, and all in which it differs from each of its parents.
+
+    Attributes:
+        commit: the commit; its message in UTF-8, without blank lines around it.
+        before: for each parent in turn, else for the empty tree alone, what differs.
+    """
+
+    commit: Commit
+    before: tuple[tuple[Difference, ...], ...]
+
+
 class RefMoved(RepositoryError):
     """A compare-and-swap found the ref somewhere else; plan the change again on the new tip."""
 
@@ -99,10 +130,14 @@ class Repository(Protocol):
         """Length of an object name: 40, or 64 for SHA-256 repositories."""
 
     def ref(self, name: str) -> str | None:
-        """Object name that the full ref name points at, or None where it does not exist."""
+        """Object name that the full ref name points at, or None where it does not exist.
+
+        Raises:
+            RepositoryError: it cannot be read, or is a symbolic ref: a write would move another one.
+        """
 
     def refs(self, prefix: str) -> dict[str, str]:
-        """Full ref name to object name, for refs under `prefix` (which ends in a slash)."""
+        """Full ref name to object name, for refs under `prefix` (ending in a slash); no symbolic ones."""
 
     def resolve(self, revision: str) -> str | None:
         """Commit that a git revision expression names, or None."""
@@ -113,8 +148,27 @@ class Repository(Protocol):
     def tree(self, oid: str) -> dict[str, Entry]:
         """Reads one level of a tree: name to entry. Raises MissingObject."""
 
+    def entry(self, tree: str, path: str) -> Entry | None:
+        """Reads the one line that a path has in a tree, at any depth; None where there is none.
+
+        Raises:
+            MissingObject: the tree, or a folder on the way, is missing or damaged.
+        """
+
+    def files(self, tree: str) -> dict[str, str]:
+        """Regular files of a tree at any depth, path to blob, in git's order: one process, however many.
+
+        What was added and is not on disk yet (see `together`) cannot be listed.
+
+        Raises:
+            MissingObject: the tree, or one below it.
+        """
+
     def blob(self, oid: str) -> bytes:
         """Reads a blob. Raises MissingObject."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is added inside is on disk at the end of it, and may cost one process instead of many."""
 
     def add_blob(self, data: bytes) -> str:
         """Stores a blob and returns its name."""
@@ -141,8 +195,48 @@ class Repository(Protocol):
             RepositoryError: it is locked, or may not be written.
         """
 
-    def history(self, tip: str) -> Iterator[Commit]:
-        """Commits reachable from `tip`, children before parents, newest first among equals."""
+    def history(self, tip: str, until: int | None = None) -> Iterator[Commit]:
+        """Commits reachable from `tip`, children before parents, newest first among equals.
+
+        Args:
+            until: only those committed no later, in seconds since the epoch.
+        """
+
+    def touching(self, tip: str, paths: Sequence[str] = ()) -> Iterator[Touch]:
+        """Commits that changed one of these paths, in the order of `history`.
+
+        Args:
+            paths: files or folders, taken literally but for a leading `*/`, which is any one folder;
+                none means all.
+
+        Raises:
+            MissingObject: history is damaged; it may have given some commits before.
+        """
+
+    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+        """Commits with what they changed, parents before children: one process, and no tree is read here.
+
+        Args:
+            paths: as for `touching`: only what differs there, and the commits in which something does.
+            without: commits that are left out with all their ancestors; ignored where they are gone.
+
+        Raises:
+            MissingObject: history is damaged; it may have given some commits before.
+        """
+
+    def lineage(self, tip: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The history of some paths with all else left out (`git rev-list --simplify-merges`).
+
+        Args:
+            paths: as for `touching`.
+
+        Returns:
+            Commits that changed a path, and merges of lines in which they differ, children first; each
+            with its nearest ancestors among them. Between the two, the paths are as in the ancestor.
+
+        Raises:
+            MissingObject: history is damaged.
+        """
 
     def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
         """Best common ancestors, sorted by name; empty where histories are unrelated."""

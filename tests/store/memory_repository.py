@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
-from gitmem.store.repository import BLOB, TREE, Commit, Entry, MissingObject, Signature
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
 
 START = 1_790_000_000
 DAY = 86_400
@@ -15,12 +16,19 @@ DAY = 86_400
 class MemoryRepository:
     """Objects by name; `opened` lists the blobs that were read, in order."""
 
+    git_dir = Path("/nowhere")
+    hex_length = 40
+
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.trees: dict[str, dict[str, Entry]] = {}
         self.commits: dict[str, Commit] = {}
         self.opened: list[str] = []
         self.trees_read = 0
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """All that is in here goes back to where memory begins."""
+        return True
 
     def blob(self, oid: str) -> bytes:
         self.opened.append(oid)
@@ -50,6 +58,33 @@ class MemoryRepository:
                 children[parent] -= 1
                 if not children[parent]:
                     heapq.heappush(ready, (-self.commit(parent).committer.time, parent))
+
+    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+        """Parents before children; a path is a file's."""
+        known = {commit.oid for oid in without for commit in self.history(oid)}
+        for commit in reversed(list(self.history(tip))):
+            trees = [self.commit(parent).tree for parent in commit.parents] or [None]
+            now = self.files(commit.tree)
+            before = tuple(
+                tuple(
+                    (path, old.get(path), now.get(path))
+                    for old in [self.files(tree) if tree else {}]
+                    for path in sorted({*old, *now})
+                    if old.get(path) != now.get(path) and (not paths or path in paths)
+                )
+                for tree in trees
+            )
+            if commit.oid not in known and (any(before) or not paths):
+                yield Step(commit, before)
+
+    def files(self, tree: str, prefix: str = "") -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, entry in self.trees[tree].items():
+            if entry.mode == TREE:
+                found |= self.files(entry.oid, f"{prefix}{name}/")
+            elif entry.mode in (BLOB, EXECUTABLE):
+                found[prefix + name] = entry.oid
+        return found
 
     def put(
         self,

@@ -1,0 +1,143 @@
+"""Walks over a history by the `git` command: all commits, those that touch a path, how these descend."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from gitmem.store.git import GitCommand
+from gitmem.store.objects import MISSING_HINT, check_oid, parse_commit
+from gitmem.store.repository import Difference, MissingObject, Step, Touch
+
+_CHUNK = 1 << 16
+
+# No path in a tree begins like this.
+_MARK = "//"
+
+# `git log`, whatever a person's configuration makes of it.
+_PLAIN_LOG = (
+    *("-c", "log.showSignature=false", "-c", "log.follow=false", "-c", "log.showRoot=true"),
+    *("-c", "log.diffMerges=separate"),
+    *("log", "-z", "--no-renames", "--no-relative", "--no-color", "--date-order", "--full-history"),
+)
+_TOUCHING = (*_PLAIN_LOG, "--name-only", "-c", f"--format={_MARK}%H")
+_STEPS = (
+    *(*_PLAIN_LOG, "--raw", "--no-abbrev", "-m", "--format=raw", "--reverse", "--ignore-missing"),
+    *("--no-abbrev-commit", "--no-decorate", "--no-notes", "--no-mailmap", "--encoding=UTF-8"),
+)
+_HEAD = re.compile(r"commit ([0-9a-f]+)(?: \(from ([0-9a-f]+)\))?\n")
+_INDENT = re.compile(r"^ {4}", re.MULTILINE)
+_REGULAR = ("100644", "100755")
+
+
+@dataclass(frozen=True)
+class Walks:
+    """Asks one repository; what each walk gives is told in `repository.Repository`."""
+
+    git: GitCommand
+    git_dir: Path
+    hex_length: int
+
+    def history(self, tip: str, until: int | None = None) -> Iterator[str]:
+        """Names of the commits of `Repository.history`."""
+        bound = [] if until is None else [f"--min-age={until}"]
+        return self._pieces(tip, ["rev-list", "--date-order", *bound, tip, "--"], b"\n")
+
+    def touching(self, tip: str, paths: Sequence[str]) -> Iterator[Touch]:
+        """See `Repository.touching`."""
+        words = [*_TOUCHING, tip, "--", *_pathspecs(paths)]
+        commit, found = "", list[str]()
+        for piece in chain(self._pieces(tip, words, b"\0"), [_MARK]):
+            if not piece.startswith(_MARK):
+                if piece:
+                    found.append(piece if found else piece.removeprefix("\n"))
+                continue
+            # Git shows merges that differ from one parent alone, with no path.
+            if commit and (found or not paths):
+                yield Touch(commit, tuple(found))
+            commit, found = piece.removeprefix(_MARK), []
+
+    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+        """See `Repository.steps`."""
+        hidden = [f"^{check_oid(oid, self.hex_length)}" for oid in without]
+        text, told = "", dict[str, list[Difference]]()
+        pieces = self._pieces(tip, [*_STEPS, tip, *hidden, "--", *_pathspecs(paths)], b"\0")
+        for piece in pieces:
+            if not piece:
+                continue
+            # `commit <name>[ (from <parent>)]`, header and indented message; then, if anything differs,
+            # `:<mode> <mode> <old> <new> <letter>` and a path, again and again. Merges come once a parent.
+            head, _, row = piece.partition("\n:") if not piece.startswith(":") else ("", "", piece[1:])
+            if head:
+                found = _HEAD.match(head)
+                if found is None:
+                    raise MissingObject(f"The history of {tip} is damaged", MISSING_HINT)
+                if not text.startswith(f"commit {found[1]}"):
+                    if text:
+                        yield _step(text, told)
+                    text, told = head, {}
+                differences = told.setdefault(found[2] or "", [])
+            if row:
+                old_mode, new_mode, old, new, _ = row.split(" ")
+                gone, come = old if old_mode in _REGULAR else None, new if new_mode in _REGULAR else None
+                path = next(pieces, "")
+                if gone != come:
+                    differences.append((path, gone, come))
+        if text:
+            yield _step(text, told)
+
+    def lineage(self, tip: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """See `Repository.lineage`."""
+        words = ["rev-list", "--date-order", "--full-history", "--parents", "--simplify-merges", tip, "--"]
+        rows = (line.split(" ") for line in self._pieces(tip, [*words, *_pathspecs(paths)], b"\n"))
+        return {row[0]: tuple(row[1:]) for row in rows}
+
+    def _pieces(self, tip: str, words: Sequence[str], end: bytes) -> Iterator[str]:
+        """Yields what a git process prints, cut at `end`, as it comes."""
+        check_oid(tip, self.hex_length)
+        process = self.git.start(words, git_dir=self.git_dir)
+        ended = False
+        try:
+            rest = b""
+            while process.stdout and (chunk := os.read(process.stdout.fileno(), _CHUNK)):
+                *whole, rest = (rest + chunk).split(end)
+                yield from (piece.decode("utf-8", "surrogateescape") for piece in whole)
+            if rest:
+                yield rest.decode("utf-8", "surrogateescape")
+            ended = True
+        finally:
+            if process.stdin:
+                process.stdin.close()
+            if process.stdout:
+                process.stdout.close()
+            if not ended:
+                process.kill()
+            process.wait()
+        if process.returncode:
+            raise MissingObject(f"The history of {tip} is damaged", MISSING_HINT)
+
+
+def _step(text: str, told: dict[str, list[Difference]]) -> Step:
+    """Reads what git shows of a commit; of a merge, only the parents from which it differs are told."""
+    head, _, rest = text.partition("\n")
+    header, _, message = rest.partition("\n\n")
+    shown = _INDENT.sub("", message).strip("\n")
+    data = header.rstrip("\n") + f"\n\n{shown}" + ("\n" if shown else "")
+    commit = parse_commit(data.encode("utf-8", "surrogateescape"), head.split(" ")[1])
+    # Where there is one parent, or none that is here, git names none.
+    whole = told.get("", [])
+    return Step(commit, tuple(tuple(told.get(parent, whole)) for parent in commit.parents or ("",)))
+
+
+def _pathspecs(paths: Sequence[str]) -> Iterator[str]:
+    """Paths of a tree as git takes them: from its root, wherever a work tree is configured to be."""
+    for path in paths:
+        if path.startswith("*/"):
+            escaped = re.sub(r"([*?\[\\])", r"\\\1", path.removeprefix("*/"))
+            yield f":(top,glob)*/{escaped}"
+        else:
+            yield f":(top,literal){path}"
