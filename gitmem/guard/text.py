@@ -53,7 +53,12 @@ def one_line(text: str, width: int) -> str:
         text: anything; white space collapses and the rest is made `printable`.
         width: cells, at least 1; a wide East Asian character takes two.
     """
-    line = printable(" ".join(text.split()))
+    line = " ".join(text.split())
+    if len(line) <= width and line.isascii() and line.isprintable():
+        return line
+    line = printable(line)
+    if line.isascii():
+        return line if len(line) <= width else line[: width - 1].rstrip() + "…"
     if sum(map(_cells, line)) <= width:
         return line
     kept: list[str] = []
@@ -102,6 +107,8 @@ def _invisible(text: str) -> Iterator[Invisible]:
 
 
 def _suspects(text: str) -> bool:
+    if text.isascii() and text.isprintable():
+        return False
     # Looks at each distinct character once: most texts have some sixty of them and nothing to hide.
     return any(_never_shown(char) for char in set(text))
 
@@ -141,5 +148,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun, in the singular for one: `1 memory`, `2 memories`."""
     if number == 1:
         return f"1 {noun}"
-    regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    regular = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
     return f"{number} {plural or regular}"
+
+
+def lasting(seconds: float) -> str:
+    """A stretch of time in its largest whole unit: `45 seconds`, `1 hour`, `3 days`."""
+    whole = max(0, int(seconds))
+    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if whole >= length:
+            return counted(whole // length, unit)
+    return counted(whole, "second")

@@ -25,6 +25,7 @@ NESTED = "metadata"
 
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
+_PLAIN_LINE = re.compile(r"( *)[A-Za-z_][\w.-]{0,99}:(?: +(\S[^\n]*))?\n")
 _WORDS = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
 _ODD = ("[", "{", "'", '"', "|", ">", "&", "*", "!", "%", "@", "`", "- ", "? ")
 
@@ -151,11 +152,13 @@ def render_field(key: str, value: Value, nested: bool) -> str:
 
 def yaml_problem(block: Frontmatter) -> str:
     """Why the block is not plain YAML: a syntax error, an anchor, an alias or a tag; empty if it is."""
-    import yaml
-
     text = "".join(f.raw for f in block.fields)
     if _too_much(text):
         return "too long or too deeply nested to be read as YAML"
+    if _surely_yaml(block):
+        return ""
+    import yaml
+
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
@@ -167,6 +170,23 @@ def yaml_problem(block: Frontmatter) -> str:
         where = f" in line {mark.line + 2}" if mark is not None else ""
         return f"not valid YAML{where}: {getattr(error, 'problem', None) or 'unreadable'}"
     return ""
+
+
+def _surely_yaml(block: Frontmatter) -> bool:
+    """Whether the block is nothing but keys with plain values on one line each, which is valid YAML."""
+    indents = set()
+    for field in block.fields:
+        match = _PLAIN_LINE.fullmatch(field.raw)
+        if match is None:
+            return False
+        indent, value = match.groups()
+        if value and not (value.isprintable() and _PLAIN.match(value)):
+            return False
+        if field.nested:
+            indents.add(indent)
+        elif indent or (not field.key and value):
+            return False
+    return len(indents) < 2 and "" not in indents
 
 
 def _looks_like_fields(lines: list[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
@@ -107,9 +107,14 @@ def with_entry(text: str, file: str, line: str) -> str:
 
 def without_entry(text: str, file: str) -> str:
     """The index without any entry for a file; the blank lines around it stay."""
+    return without_entries(text, {file})
+
+
+def without_entries(text: str, files: Collection[str]) -> str:
+    """The index without any entry for these files; the blank lines around them stay."""
     units: list[Unit] = []
     for unit in parse(text):
-        if unit.target != file:
+        if unit.target not in files:
             units.append(unit)
         elif units and not units[-1].gap:
             units[-1] = replace(units[-1], gap=unit.gap)
@@ -142,8 +147,9 @@ def reconcile(text: str, added: Mapping[str, str], removed: Iterable[str]) -> st
         removed: files that are gone.
     """
     known = frozenset(targets(text))
-    for file in removed:
-        text = without_entry(text, file)
+    gone = frozenset(removed)
+    if gone & known:
+        text = without_entries(text, gone)
     for file in sorted(added):
         if file not in known:
             text = with_entry(text, file, added[file])

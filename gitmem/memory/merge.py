@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from gitmem.memory import index, tombstone
+from gitmem.memory import archive, index, tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge_memory import Buried, forgotten, merge_memory, nothing_buried, without
+from gitmem.memory.names import kind as kind
 from gitmem.memory.sequence import merge_keys
 
 Files = Mapping[str, bytes]
 
-_LOG = re.compile(r"(?:^|/)logs/\d{4}/\d{2}/[^/]+$")
 _SUBFOLDER = re.compile(r"(?<=/)(?:logs/\d{4}/\d{2}|archive/[0-9a-f]{2})/(?=[^/]+$)")
 
 SPLIT_DIGITS = 6
@@ -48,6 +48,8 @@ def merge_trees(base: Files, ours: Files, theirs: Files) -> MergedTree:
 
     Args:
         base, ours, theirs: path (as in the tree of a memory ref, or inside one agent's folder) to content.
+            A memory that may be archived in one of them is given in both its places, with its agent's
+            index (`archive.twins`).
 
     Returns:
         The merged tree. Same heads give the same tree whichever is ours; merging again changes nothing;
@@ -55,8 +57,42 @@ def merge_trees(base: Files, ours: Files, theirs: Files) -> MergedTree:
     """
     if ours == theirs:
         return MergedTree(dict(ours))
-    merge = _Merge(base, ours, theirs)
-    return merge.run()
+    if any(archive.hot_path(path) for side in (base, ours, theirs) for path in side):
+        return _merge_paged(base, ours, theirs)
+    return _Merge(base, ours, theirs).run()
+
+
+def _merge_paged(*given: Files) -> MergedTree:
+    """Merges memories wherever they stand, then puts each where it belongs, with or without a line."""
+    sides = [_folded(side) for side in given]
+    merged = _Merge(*(side.files for side in sides)).run()
+    files, lines, unlisted = dict(merged.files), dict[str, str](), set[str]()
+    for path in sorted(frozenset().union(*(side.archived for side in sides))):
+        data = merged.files.get(path)
+        if data is not None and not archive.stays_archived(path, *sides):
+            memory = parse(path, data)
+            lines[path] = index.entry(memory.name, path.partition("/")[2], memory.description)
+            continue
+        unlisted.add(path)
+        if data is not None:
+            files[archive.archived_path(path) or path] = files.pop(path)
+    for agent in {path.partition("/")[0] for path in (*lines, *unlisted)}:
+        listed = files.get(f"{agent}/{index.INDEX}")
+        if listed is not None:
+            fresh = {p.partition("/")[2]: line for p, line in lines.items() if p.startswith(f"{agent}/")}
+            gone = [p.partition("/")[2] for p in unlisted if p.startswith(f"{agent}/")]
+            files[f"{agent}/{index.INDEX}"] = encode(index.reconcile(decode(listed), fresh, gone))
+    return replace(merged, files=files)
+
+
+def _folded(files: Files) -> archive.Folded:
+    """One side with every memory at its hot path; what stands hot and archived at once is united."""
+    folded = archive.fold(files)
+    united = dict(folded.files)
+    for path, data in folded.twice.items():
+        rest = {other: united[other] for other in united if other != path}
+        united = merge_trees(rest, united, rest | {path: data}).files
+    return replace(folded, files=united)
 
 
 class _Merge:
@@ -67,6 +103,7 @@ class _Merge:
         self.files: dict[str, bytes] = {}
         self.lost: list[tuple[str, str]] = []
         self.split: list[str] = []
+        self.asides: list[tuple[str, bytes]] = []
         self.stones: dict[str, tuple[Buried, Buried]] = {}
 
     def run(self) -> MergedTree:
@@ -77,6 +114,8 @@ class _Merge:
             self._memory(target, base[old], ours[here or old], theirs[there or old])
         for path in sorted({*base, *ours, *theirs} - taken):
             self._path(path, base.get(path), ours.get(path), theirs.get(path))
+        for path, data in self.asides:
+            self._beside(path, data)
         return MergedTree(self.files, tuple(self.lost), tuple(self.split))
 
     def _path(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
@@ -163,7 +202,16 @@ class _Merge:
         digits = hashlib.sha256(data).hexdigest()[:SPLIT_DIGITS]
         target = str(spot.with_name(f"{spot.stem}-{digits}{spot.suffix}"))
         self.split.append(target)
-        self._put(target, data)
+        self.asides.append((target, data))
+
+    def _beside(self, path: str, data: bytes) -> None:
+        """Puts a file where one may stand: the same, which moved aside before and was edited since."""
+        there = self.files.pop(path, data)
+        for target, united in merge_trees({}, {path: there}, {path: data}).files.items():
+            if target == path:
+                self._put(path, united)
+            else:
+                self._beside(target, united)
 
     def _put(self, path: str, data: bytes) -> None:
         self.files[path] = data
@@ -186,27 +234,18 @@ class _Merge:
         """Renames: (old path, path in ours, path in theirs, path of the result)."""
         base, ours, theirs = self.sides
         moves = []
-        here, there = _renames(base, ours), _renames(base, theirs)
+        here, there = renames(base, ours), renames(base, theirs)
         for old in sorted({*here, *there}):
             one, other = here.get(old), there.get(old)
             at, also = one or old, other or old
             target = min(path for path in (one, other) if path)
-            taken = (target in ours and at != target) or (target in theirs and also != target)
+            # Another file may stand where the other side moved this one.
+            taken = any(
+                (path in ours and path != at) or (path in theirs and path != also) for path in (one, other)
+            )
             if at in ours and also in theirs and not taken:
                 moves.append((old, one, other, target))
         return moves
-
-
-def kind(path: str) -> str:
-    """What a path of a memory tree holds: `index`, `memory`, `log`, `tombstones` or `host`."""
-    spot = PurePosixPath(path)
-    if spot.name == index.INDEX:
-        return "index"
-    if spot.name == tombstone.FILE:
-        return "tombstones"
-    if spot.suffix != ".md" or spot.name.startswith("."):
-        return "host"
-    return "log" if _LOG.search(path) else "memory"
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str:
@@ -233,7 +272,7 @@ def agent_folder(path: str) -> str:
     return _SUBFOLDER.sub("", path).rpartition("/")[0]
 
 
-def _renames(base: Files, side: Files) -> dict[str, str]:
+def renames(base: Files, side: Files) -> dict[str, str]:
     """Files that a side moved: the same name, or at least half of the claims (design.md section 6)."""
     gone = [path for path in sorted(base) if path not in side and kind(path) == "memory"]
     new = [path for path in sorted(side) if path not in base and kind(path) == "memory"]

@@ -6,11 +6,13 @@ import hashlib
 import re
 import unicodedata
 from datetime import date
+from functools import lru_cache
 
 from gitmem.errors import UsageError
 from gitmem.memory.limits import NAME_CHARS, SEGMENT_BYTES
 
 INDEX = "MEMORY.md"
+TOMBSTONES = ".tombstones"
 
 # Windows opens a device for these, whatever the extension.
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
@@ -27,6 +29,7 @@ _HFS_IGNORED = dict.fromkeys(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF], None
 )
 _NTFS_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::.*)?", re.IGNORECASE)
+_LOG = re.compile(r"(?:^|/)logs/\d{4}/\d{2}/[^/]+$")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _ESCAPED = re.compile(r"\^([a-z]|[0-9]{3})|([a-z0-9._-])")
 
@@ -54,6 +57,7 @@ def file_name(name: str) -> str:
     return f"{slugify(name)}.md"
 
 
+@lru_cache(maxsize=4096)
 def is_memory_file(name: str) -> bool:
     """Whether a name inside an agent's folder is that of a memory.
 
@@ -78,9 +82,10 @@ def unsafe_segment(segment: str) -> str | None:
         return "is empty"
     if segment in (".", ".."):
         return "leads out of its folder"
-    if any(unicodedata.category(char) in ("Cc", "Zl", "Zp") for char in segment):
+    plain = segment.isascii() and segment.isprintable()
+    if not plain and any(unicodedata.category(char) in ("Cc", "Zl", "Zp") for char in segment):
         return "holds a control character"
-    if any(unicodedata.category(char) == "Cs" for char in segment):
+    if not plain and any(unicodedata.category(char) == "Cs" for char in segment):
         return "is not UTF-8"
     if "/" in segment or "\\" in segment:
         return "holds a path separator"
@@ -178,6 +183,18 @@ def agent_folder_name(escaped: str) -> str:
             f"{escaped[:80]!a} is not the folder of an agent", "rename or remove it in the tree"
         )
     return raw
+
+
+def kind(path: str) -> str:
+    """What a path of a memory tree holds: `index`, `memory`, `log`, `tombstones` or `host`."""
+    name = path.rpartition("/")[2]
+    if name == INDEX:
+        return "index"
+    if name == TOMBSTONES:
+        return "tombstones"
+    if not name.endswith(".md") or name.startswith("."):
+        return "host"
+    return "log" if _LOG.search(path) else "memory"
 
 
 def archive_path(file: str) -> str:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-FILE = ".tombstones"
+from gitmem.memory.names import TOMBSTONES
+
+FILE = TOMBSTONES
 Kind = Literal["forgot", "rejected"]
 
 _LINE = re.compile(r"^v1 ([0-9a-f]{16,64}) ([0-9a-f]{64}) (\d{4}-\d{2}-\d{2}) (forgot|rejected)$")

@@ -20,6 +20,9 @@ _CLAIM = re.compile(
 )
 SUBJECT_WIDTH = 72
 
+MOVE_JOB = "move-"
+"""What the job of a move begins with: its two commits, in two scopes, share it and are undone together."""
+
 
 @dataclass(frozen=True)
 class Fate:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from gitmem.errors import RepositoryError
 from gitmem.guard.paths import check_path
+from gitmem.memory import archive
 from gitmem.memory.merge import MergedTree, agent_folder, merge_trees
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Provenance, format_message
@@ -83,8 +85,9 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
     paths = changed_files(repo, base, one) | changed_files(repo, base, other)
     check_paths(paths)
     given = paths | {f"{folder}/{TOMBSTONES}" for path in paths if (folder := agent_folder(path))}
+    given |= archive.twins(paths)
     sides = [read_paths(repo, tree, given) if tree else {} for tree in (base, one, other)]
-    merged = _without_collisions(repo, one, given, merge_trees(*sides))
+    merged = without_collisions(merge_trees(*sides), given, lambda wanted: read_paths(repo, one, wanted))
     files = merged.files
     edits = {
         path: files.get(path) for path in sorted({*given, *files}) if files.get(path) != sides[1].get(path)
@@ -94,13 +97,22 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
         for path in sorted({*given, *files})
         if files.get(path) not in (sides[1].get(path), sides[2].get(path))
     )
-    tree = write_tree(repo, one, edits)
+    with repo.together():
+        tree = write_tree(repo, one, edits)
     return MergedCommit("", tree, merged.buried, merged.split, both), tree
 
 
-def _without_collisions(repo: Repository, tree: str, given: set[str], merged: MergedTree) -> MergedTree:
-    """Unites a file that moved aside with one that stood at that path all along."""
-    taken = read_paths(repo, tree, set(merged.split) - given)
+def without_collisions(
+    merged: MergedTree, given: Set[str], read: Callable[[set[str]], Mapping[str, bytes]]
+) -> MergedTree:
+    """Unites a file that moved aside with one that stood at that path all along.
+
+    Args:
+        merged: what a merge of some paths made.
+        given: the paths that it was given.
+        read: content of those of some paths that the tree holds into which the result goes.
+    """
+    taken = read(set(merged.split) - given)
     files = dict(merged.files)
     for path, data in taken.items():
         files |= merge_trees({}, {path: data}, {path: files[path]}).files

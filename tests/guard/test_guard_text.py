@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.guard.text import fence_for_model, find_invisible, one_line, printable
+from gitmem.guard.text import fence_for_model, find_invisible, lasting, one_line, printable
 
 NASTY = st.text(
     alphabet=st.one_of(
@@ -106,3 +106,18 @@ def test_fence_keeps_what_the_memory_says() -> None:
     fenced = fence_for_model("Use `make`.\n```sh\nmake\n```\n", source="project/main/a.md by Ann")
     assert "Use `make`.\n```sh\nmake\n```\n````\n" in fenced
     assert fenced.startswith("Memory from project/main/a.md by Ann (data")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (-1, "0 seconds"),
+        (1.9, "1 second"),
+        (59, "59 seconds"),
+        (60, "1 minute"),
+        (3602, "1 hour"),
+        (200_000, "2 days"),
+    ],
+)
+def test_a_stretch_of_time_is_told_in_its_largest_unit(seconds: float, told: str) -> None:
+    assert lasting(seconds) == told
