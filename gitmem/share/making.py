@@ -16,6 +16,7 @@ from gitmem.store.commits import Tip, Write, commit, read_tip
 from gitmem.store.repository import TREE, Repository, Signature
 from gitmem.store.screen import screen
 from gitmem.store.snapshots import STATE_FILE, publishable, read_worktree, write_snapshot
+from gitmem.store.trees import subtree
 from gitmem.store.workspace import MAIN, Workspace
 
 
@@ -77,7 +78,8 @@ def make(
         refused = tuple(refusal.path for refusal in screened.refusals)
         kept = {path.removeprefix(f"{agent}/"): data for path, data in screened.files.items()}
         folder = parent / agent_folder_name(agent)
-        written = not dry_run and write_snapshot(top, folder, kept, now)
+        paged = subtree(scope.repo, tip.tree, f"{agent}/archive") is not None
+        written = not dry_run and write_snapshot(top, folder, kept, now, paged=paged)
         if written:
             _remember(workspace, top, folder, agent, author)
         count = sum(kind(name) == "memory" for name in kept)

@@ -9,10 +9,11 @@ from typing import Literal
 from gitmem.errors import RepositoryError, UsageError
 from gitmem.guard.check import Refusal
 from gitmem.memory import index
+from gitmem.memory.archive import archived_path
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.names import INDEX
+from gitmem.memory.names import INDEX, is_memory_file
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.share.leaving import memories
@@ -26,6 +27,7 @@ from gitmem.store.commits import (
     commit,
     read_tip,
 )
+from gitmem.store.paging import archived
 from gitmem.store.remote import find_remote
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.screen import screen
@@ -160,11 +162,25 @@ def settle(
             for name in {*ours, *after}
             if name != TOMBSTONES and ours.get(name) != after.get(name)
         }
+        if snapshot.paged and how == "merge":
+            edits |= _paged_out(scope.repo, tip, snapshot.agent, {n: ours[n] for n in ours.keys() - after})
         if not edits and FORMAT_FILE not in scope.repo.tree(tip.tree):
             edits = {FORMAT_FILE: FORMAT_TEXT}
         return Write(edits, subject, trailers, parents=(seen,))
 
     return commit(scope.repo, scope.ref, plan, author)
+
+
+def _paged_out(
+    repo: Repository, tip: Tip, agent: str, gone: Mapping[str, bytes]
+) -> dict[str, bytes | None]:
+    """Edits that page out what a snapshot does not hold: it may have been paged out there, not deleted."""
+    files = {f"{agent}/{name}": data for name, data in gone.items() if is_memory_file(name)}
+    twice = archived(repo, tip.tree, files)
+    edits: dict[str, bytes | None] = {path: files[path] for path in twice}
+    for path in files.keys() - twice:
+        edits |= {path: None, archived_path(path) or path: files[path]}
+    return edits
 
 
 def agent_memory(repo: Repository, tip: Tip, agent: str) -> dict[str, bytes]:
@@ -175,10 +191,11 @@ def agent_memory(repo: Repository, tip: Tip, agent: str) -> dict[str, bytes]:
 
 def record_commit(repo: Repository, snapshot: Snapshot) -> str:
     """The parentless commit that holds a snapshot and nothing else; the same in every clone."""
-    tree = snapshot_tree(repo, snapshot.agent, snapshot.files)
     who = replace(ROOT_SIGNATURE, time=snapshot.updated_at)
     message = format_message(_TAKEN + snapshot.agent, Provenance(op="sync", writer="sync"))
-    return repo.add_commit(tree, (), who, who, message)
+    with repo.together():
+        tree = snapshot_tree(repo, snapshot.agent, snapshot.files)
+        return repo.add_commit(tree, (), who, who, message)
 
 
 def hot_paths(repo: Repository, tip: Tip, agent: str) -> set[str]:

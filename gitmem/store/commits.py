@@ -13,7 +13,8 @@ from pathlib import Path
 from gitmem.errors import RepositoryError
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.locks import writer_lock
-from gitmem.store.repository import RefMoved, Repository, Signature
+from gitmem.store.objects import encode_commit, object_name
+from gitmem.store.repository import MissingObject, RefMoved, Repository, Signature
 from gitmem.store.trees import Edits, write_tree
 
 ROOT_SIGNATURE = Signature("gitmem", "gitmem@localhost", 0)
@@ -49,6 +50,7 @@ class Write:
         subject: what was learned, in the imperative.
         body: free text under the subject.
         parents: further parents after the tip (a merge).
+        moves: old path to new path of files that change places as they are.
     """
 
     edits: Edits
@@ -56,6 +58,7 @@ class Write:
     provenance: Provenance
     body: str = ""
     parents: tuple[str, ...] = field(default=())
+    moves: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,53 @@ class Written:
 
 def root_commit(repo: Repository) -> str:
     """The fixed, empty commit that every memory ref begins with; equal in all repositories."""
-    return repo.add_commit(repo.add_tree({}), (), ROOT_SIGNATURE, ROOT_SIGNATURE, ROOT_MESSAGE)
+    with repo.together():
+        return repo.add_commit(repo.add_tree({}), (), ROOT_SIGNATURE, ROOT_SIGNATURE, ROOT_MESSAGE)
+
+
+def root_objects(hex_length: int) -> dict[str, tuple[str, bytes]]:
+    """That commit's tree and itself: object name to (kind, content)."""
+    tree = object_name("tree", b"", hex_length)
+    data = encode_commit(tree, (), ROOT_SIGNATURE, ROOT_SIGNATURE, ROOT_MESSAGE)
+    return {tree: ("tree", b""), object_name("commit", data, hex_length): ("commit", data)}
+
+
+def root_name(repo: Repository) -> str:
+    """Name of that commit; nothing is written."""
+    return list(root_objects(repo.hex_length))[-1]
+
+
+def is_memory(repo: Repository, oid: str) -> bool:
+    """Whether a commit belongs to memory: its tree says so, or it goes back to the common root."""
+    with suppress(MissingObject):
+        if FORMAT_FILE in repo.tree(repo.commit(oid).tree):
+            return True
+    try:
+        return repo.is_ancestor(root_name(repo), oid)
+    except RepositoryError:
+        return False
+
+
+def memory_commit(repo: Repository, ref: str) -> str | None:
+    """Where a memory ref stands, to be read; None where there is no ref.
+
+    Raises:
+        RepositoryError: it cannot be read, or is no memory.
+    """
+    oid = repo.ref(ref)
+    if oid is not None:
+        _check_memory(repo, ref, oid)
+    return oid
+
+
+def _check_memory(repo: Repository, ref: str, oid: str) -> None:
+    repo.commit(oid)
+    # A commit of code would be taken for a memory that has lost all that was learned.
+    if not is_memory(repo, oid):
+        raise RepositoryError(
+            f"{ref} is at {oid[:12]}, which is no memory",
+            f"See what it is: git show {oid[:12]}. To bring memory back here: git mem doctor",
+        )
 
 
 def read_tip(repo: Repository, ref: str) -> Tip:
@@ -86,9 +135,10 @@ def read_tip(repo: Repository, ref: str) -> Tip:
 
 
 def check_format(repo: Repository, ref: str, tip: Tip) -> None:
-    """Raises where a newer gitmem wrote this ref: it is read-only then."""
+    """Raises where a newer gitmem wrote this ref, which is read-only then, or where it is no memory."""
     entry = repo.tree(tip.tree).get(FORMAT_FILE)
     if entry is None:
+        _check_memory(repo, ref, tip.commit)
         return
     for line in repo.blob(entry.oid).decode("utf-8", "replace").splitlines():
         key, _, value = line.partition("=")
@@ -168,14 +218,18 @@ def _attempt(
     committer: Signature,
 ) -> Written | None:
     edits = dict(write.edits)
-    if FORMAT_FILE not in repo.tree(tip.tree):
-        edits[FORMAT_FILE] = FORMAT_TEXT
-        if not write.edits:
-            return None
-    tree = write_tree(repo, tip.tree, edits)
-    if tree == tip.tree and not write.parents:
-        return None
     message = format_message(write.subject, write.provenance, write.body)
-    oid = repo.add_commit(tree, (tip.commit, *write.parents), author, committer, message)
+    with repo.together():
+        if known is None:
+            # No ref kept it while the write was planned: a `git gc --prune=now` may have taken it since.
+            root_commit(repo)
+        if FORMAT_FILE not in repo.tree(tip.tree):
+            edits[FORMAT_FILE] = FORMAT_TEXT
+            if not write.edits:
+                return None
+        tree = write_tree(repo, tip.tree, edits, write.moves)
+        if tree == tip.tree and not write.parents:
+            return None
+        oid = repo.add_commit(tree, (tip.commit, *write.parents), author, committer, message)
     repo.move_ref(ref, oid, known, f"gitmem {write.provenance.op}: {message.splitlines()[0]}")
     return Written(oid, tip.commit, message.splitlines()[0], edits)

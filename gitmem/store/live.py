@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gitmem.guard.text import counted
 from gitmem.memory.merge import kind
+from gitmem.store.begun_anew import rescue
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
+from gitmem.store.late_writes import STALE_SECONDS, VERSIONS
 from gitmem.store.live_plan import (
-    STALE_SECONDS,
-    VERSIONS,
     Plan,
     Request,
-    agent_files,
     describe,
     plan_save,
-    rooted,
 )
 from gitmem.store.locks import writer_lock
 from gitmem.store.quiet import Quiet, read_quiet
 from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import ASIDE, replace_file, sweep
 from gitmem.store.scan import Scan, blob_name, displaced_files, is_laid_out, label, scan
+from gitmem.store.trees import read_paths
 from gitmem.store.workspace import LiveDirectory, linked
 
 SECOND_LOOK_SECONDS = 60.0
@@ -40,6 +40,8 @@ class Saved:
         written: the commits made, oldest first.
         laid_out: files that were brought up to the ref.
         problems: name to why it was left alone.
+        paged: the commit that took its oldest memories to the archive, where there were too many.
+        lost: the base of what stood there, where the ref had lost that and begun anew.
     """
 
     live: LiveDirectory
@@ -47,6 +49,8 @@ class Saved:
     written: tuple[Written, ...] = ()
     laid_out: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
+    paged: Written | None = None
+    lost: str = ""
 
 
 def look(request: Request) -> Saved:
@@ -73,14 +77,16 @@ def save(request: Request) -> Saved:
     with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
         written: list[Written] = []
         laid_out: list[str] = []
+        lost = ""
         for _ in range(ROUNDS):
             done, calm = _round(request)
             written += done.written
             laid_out += done.laid_out
+            lost = lost or done.lost
             request = replace(request, adopt=False)
             if calm:
                 break
-        return replace(done, written=tuple(written), laid_out=tuple(dict.fromkeys(laid_out)))
+        return replace(done, written=tuple(written), laid_out=tuple(dict.fromkeys(laid_out)), lost=lost)
 
 
 def _round(request: Request) -> tuple[Saved, bool]:
@@ -90,7 +96,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
     record = read_record(live.scope.state, live.key)
     sweep(live.path)
     quiet = read_quiet(live, record.files if record else {}, _asides(live))
-    seen, read = quiet.seen, quiet.read
+    seen, read = quiet.seen.until(request.until), quiet.read
     plans: list[tuple[Plan, Tip]] = []
 
     def plan(tip: Tip) -> Write | None:
@@ -98,26 +104,30 @@ def _round(request: Request) -> tuple[Saved, bool]:
         plans.append((planned, tip))
         if not planned.edits:
             return None
-        before = rooted(live.agent, agent_files(repo, live.agent, tip))
+        before = read_paths(repo, tip.tree, set(planned.edits))
         op, subject = describe(planned.edits, before)
         provenance = replace(request.provenance, op="adopt" if request.adopt else op)
         if request.adopt:
-            subject = (
-                f"Adopt {sum(kind(path) == 'memory' for path in planned.edits)} memories of {live.agent}"
-            )
+            count = sum(kind(path) == "memory" for path in planned.edits)
+            subject = f"Adopt {counted(count, 'memory') if count else 'the index'} of {live.agent}"
         return Write(planned.edits, subject, provenance)
 
-    written = commit(repo, live.scope.ref, plan, request.author)
+    written = commit(repo, live.scope.ref, plan, request.author, request.committer)
     planned, known = plans[-1]
+    lost = record.base if record and planned.lost else ""
+    if lost:
+        rescue(repo, lost)
     tip = written.commit if written else known.commit
     pinned = record.pinned if record else ""
     if live.tracked or pinned or not request.lay_out:
         # What stands there is the base of the next edit, not what the ref made of it.
         shown = {name: repo.add_blob(data) for name, data in planned.taken.items() if is_laid_out(name)}
-        kept = Record(str(live.path), tip, shown, pinned=pinned, code_head=request.code_head)
+        kept = Record(
+            str(live.path), tip, shown, pinned=pinned, code_head=request.code_head, home=live.home
+        )
         _settle(live, quiet, request.now)
         write_record(live.scope.state, live.key, kept)
-        return Saved(live, planned, (written,) if written else (), problems=seen.problems), True
+        return Saved(live, planned, (written,) if written else (), problems=seen.problems, lost=lost), True
     laid_out = _lay_out(request, planned, seen)
     oids = {name: blob_name(data, repo.hex_length) for name, data in planned.stored.items()}
     for name in {*laid_out.left, *seen.problems}:
@@ -125,7 +135,8 @@ def _round(request: Request) -> tuple[Saved, bool]:
         oids.pop(name, None)
         if record and name in record.files:
             oids[name] = record.files[name]
-    recent = record is not None and request.now - record.laid_out < STALE_SECONDS
+    # Either way: the clock may have been set back since.
+    recent = record is not None and abs(request.now - record.laid_out) < STALE_SECONDS
     older = dict(record.before) if record and recent else {}
     for name, oid in laid_out.before.items():
         read_before = dict.fromkeys([oid, *older.get(name, "").split()])
@@ -137,11 +148,12 @@ def _round(request: Request) -> tuple[Saved, bool]:
         before=older,
         laid_out=request.now if laid_out.before else (record.laid_out if record else 0.0),
         code_head=request.code_head,
+        home=live.home,
     )
     write_record(live.scope.state, live.key, fresh)
     _settle(live, quiet, request.now)
     problems = {**seen.problems, **laid_out.problems}
-    saved = Saved(live, planned, (written,) if written else (), laid_out.files, problems)
+    saved = Saved(live, planned, (written,) if written else (), laid_out.files, problems, lost=lost)
     return saved, laid_out.calm
 
 

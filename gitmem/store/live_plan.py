@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.guard.check import Refusal
-from gitmem.memory import index, tombstone
+from gitmem.memory import archive, index, tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind, merge_trees
 from gitmem.memory.merge_memory import without
+from gitmem.memory.names import archive_path
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Op, Provenance
+from gitmem.store.begun_anew import is_lost
 from gitmem.store.commits import Tip
+from gitmem.store.late_writes import keys, on_base, read_before, with_displaced
+from gitmem.store.paging import archived
 from gitmem.store.quiet import VANISHED
 from gitmem.store.record import Record
-from gitmem.store.repository import MissingObject, Repository, Signature
+from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository, Signature
 from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
 from gitmem.store.screen import screen
 from gitmem.store.trees import blob_or_none, list_files, read_paths, subtree
 from gitmem.store.workspace import LiveDirectory
-
-STALE_SECONDS = 10.0
-"""How long after a layout a write may still come from someone who read the file before it."""
-
-VERSIONS = 8
-"""Versions of a file before its last layouts that a writer may have read."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,8 @@ class Request:
         code_files: file to blob name in that commit, for tracked directories.
         times: file to historic modification time, for files that gitmem creates.
         lay_out: whether the directory is brought up to the ref; false for a look.
+        until: files that were written to later, in seconds since the epoch, are passed over.
+        committer: who is named as committing; the author where None.
     """
 
     live: LiveDirectory
@@ -58,6 +59,8 @@ class Request:
     code_files: Mapping[str, str] = field(default_factory=dict)
     times: Mapping[str, float] = field(default_factory=dict)
     lay_out: bool = True
+    until: float = math.inf
+    committer: Signature | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Plan:
         refusals: claims that are not stored.
         buried: texts that a tombstone took.
         split: paths that had to move aside.
+        settled: whether the directory holds its target already.
+        lost: whether the ref began anew, and what stood here is no base any more.
     """
 
     edits: Mapping[str, bytes | None]
@@ -83,6 +88,8 @@ class Plan:
     refusals: tuple[Refusal, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
+    settled: bool = False
+    lost: bool = False
 
 
 def plan_save(
@@ -98,20 +105,27 @@ def plan_save(
     """
     live = request.live
     repo = live.scope.repo
-    known = record or Record(str(live.path))
-    base = _base(repo, live, known)
-    older = _read_before(repo, known, seen, displaced)
-    here = _on_base(dict(seen.files), base, older)
-    here = _with_displaced(repo, known, base, here, displaced, older)
+    lost = is_lost(repo, record, tip.commit)
+    known = Record(str(live.path)) if record is None or lost else record
+    # Most of what is in the ref stands in the directory as it is: what was read once is not read again.
+    read = _reader(repo, seen)
+    base = _base(repo, live, known, read)
+    older = read_before(repo, known, seen, displaced)
+    here = on_base(dict(seen.files), base, older)
+    here = with_displaced(repo, known, base, here, displaced, older)
     _follow_code(request, known, base, here)
     held = _hold_absent(request, known, seen, base, here)
-    theirs = agent_files(repo, live.agent, tip)
+    theirs = agent_files(repo, live.agent, tip, read)
+    paged = _paged_out(live, tip, known, base, here, theirs)
     screened = screen(
-        rooted(live.agent, base) | rooted(live.agent, theirs), rooted(live.agent, here), request.allow
+        rooted(live.agent, paged | base) | rooted(live.agent, theirs),
+        rooted(live.agent, here),
+        request.allow,
     )
     kept = _unrooted(live.agent, screened.files)
     held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
     stones = _stones_then(repo, live.agent, known.base)
+    theirs |= {archive_path(name): data for name, data in paged.items()}
     merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
     files = _unrooted(live.agent, merged.files)
     if not request.adopt:
@@ -119,7 +133,9 @@ def plan_save(
     edits = _edits(live.agent, theirs, files)
     stored = {name: data for name, data in files.items() if is_laid_out(name)}
     target = _target(here, kept, stored)
-    return Plan(edits, target, stored, kept, held, screened.refusals, merged.buried, merged.split)
+    settled = target == seen.files
+    left = (screened.refusals, merged.buried, merged.split)
+    return Plan(edits, target, stored, kept, held, *left, settled, lost)
 
 
 def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> tuple[Op, str]:
@@ -133,10 +149,13 @@ def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> 
     changed: list[str] = []
     gone: list[str] = []
     for path, data in sorted(edits.items()):
-        if kind(path) != "memory":
+        other = archive.hot_path(path) or archive.archived_path(path)
+        if kind(path) != "memory" or (data is None and edits.get(other or "") is not None):
+            # What only changed places is told where it stands now.
             continue
         name = parse(path, data if data is not None else before.get(path, b"")).name
-        (gone if data is None else changed if path in before else added).append(name)
+        known = path in before or other in edits
+        (gone if data is None else changed if known else added).append(name)
     parts = [
         f"{verb} {_names(names)}"
         for verb, names in (("add", added), ("update", changed), ("delete", gone))
@@ -151,17 +170,29 @@ def _names(names: list[str]) -> str:
     return ", ".join(names) if len(names) < 4 else f"{len(names)} memories"
 
 
-def agent_files(repo: Repository, agent: str, tip: Tip) -> dict[str, bytes]:
-    """An agent's hot memories, index, logs and tombstones: file (relative to its folder) to content."""
+def agent_files(
+    repo: Repository, agent: str, tip: Tip, read: Callable[[str], bytes] | None = None
+) -> dict[str, bytes]:
+    """An agent's hot memories, index, logs and tombstones: file (relative to its folder) to content.
+
+    Args:
+        read: gives a blob; the repository's own way unless given.
+    """
+    content = read or repo.blob
     folder = subtree(repo, tip.tree, agent)
     if folder is None:
         return {}
-    entries = {
-        name: oid
-        for name, oid in list_files(repo, folder).items()
-        if is_laid_out(name) or name == TOMBSTONES
-    }
-    return {name: repo.blob(oid) for name, oid in entries.items()}
+    # Not one folder of the archive is opened: it may hold any number of memories.
+    entries = repo.tree(folder)
+    names = {name: entry.oid for name, entry in entries.items() if entry.mode in (BLOB, EXECUTABLE)}
+    names |= list_files(repo, folder, "logs")
+    return {name: content(oid) for name, oid in names.items() if is_laid_out(name) or name == TOMBSTONES}
+
+
+def _reader(repo: Repository, seen: Scan) -> Callable[[str], bytes]:
+    """Reads blobs, those that stand in the directory from there."""
+    known = {blob_name(data, repo.hex_length): data for data in seen.files.values()}
+    return lambda oid: known[oid] if oid in known else repo.blob(oid)
 
 
 def rooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -173,13 +204,16 @@ def _unrooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {path.removeprefix(f"{agent}/"): data for path, data in files.items()}
 
 
-def _base(repo: Repository, live: LiveDirectory, record: Record) -> dict[str, bytes]:
+def _base(
+    repo: Repository, live: LiveDirectory, record: Record, read: Callable[[str], bytes]
+) -> dict[str, bytes]:
     """What stood there at the last save; a blob that was collected is read from the base commit."""
     base: dict[str, bytes] = {}
     fallback: dict[str, str] | None = None
     for name, oid in record.files.items():
-        data = blob_or_none(repo, oid)
-        if data is None:
+        try:
+            data: bytes | None = read(oid)
+        except MissingObject:
             if fallback is None:
                 fallback = _files_then(repo, live.agent, record.base)
             other = fallback.get(f"{live.agent}/{name}")
@@ -194,57 +228,6 @@ def _files_then(repo: Repository, agent: str, base: str) -> dict[str, str]:
         return list_files(repo, repo.commit(base).tree, agent) if base else {}
     except MissingObject:
         return {}
-
-
-def _read_before(
-    repo: Repository, record: Record, seen: Scan, displaced: tuple[Displaced, ...]
-) -> dict[str, list[bytes]]:
-    """What stood in files before the last layouts, newest first, where someone wrote soon after one."""
-    recent = {name for name, time in seen.times.items() if time - record.laid_out < STALE_SECONDS}
-    recent |= {entry.file for entry in displaced if entry.since - record.laid_out < STALE_SECONDS}
-    older: dict[str, list[bytes]] = {}
-    for name in recent & ({*record.before} | {entry.file for entry in displaced}):
-        # What the layouts saw, and what stood there in the end.
-        found = [entry.content for entry in reversed(displaced) if entry.file == name][:VERSIONS]
-        stored = [blob_or_none(repo, oid) for oid in record.before.get(name, "").split()]
-        older[name] = list(dict.fromkeys([*found, *(data for data in stored if data is not None)]))
-    return older
-
-
-def _on_base(
-    here: dict[str, bytes], base: Mapping[str, bytes], older: Mapping[str, list[bytes]]
-) -> dict[str, bytes]:
-    """Puts what was written by someone who had read an older version onto the last one."""
-    for name in older.keys() & here.keys() & base.keys():
-        read = _version_read(name, older[name], base[name], here[name])
-        if read != base[name]:
-            here |= merge_trees({name: read}, {name: here[name]}, {name: base[name]}).files
-    return here
-
-
-def _with_displaced(
-    repo: Repository,
-    record: Record,
-    base: Mapping[str, bytes],
-    here: dict[str, bytes],
-    displaced: tuple[Displaced, ...],
-    older: Mapping[str, list[bytes]],
-) -> dict[str, bytes]:
-    """Takes in what was found in files that a layout moved aside."""
-    for entry in displaced:
-        if blob_name(entry.content, repo.hex_length) != entry.expected:
-            before = blob_or_none(repo, entry.expected) if entry.expected else None
-            if before is not None:
-                before = _version_read(entry.file, older.get(entry.file, []), before, entry.content)
-            sides = [{entry.file: data} if data is not None else {} for data in (before, entry.content)]
-            # A file that is away or being written right now is as it was: what was displaced may be older.
-            standing = here.get(entry.file, base.get(entry.file))
-            current = {entry.file: standing} if standing is not None else {}
-            here |= merge_trees(sides[0], sides[1], current).files
-        elif entry.file not in here and entry.file in record.files and entry.since >= record.written:
-            # The process died between moving the old file away and linking the new one.
-            here[entry.file] = entry.content
-    return here
 
 
 def _follow_code(request: Request, record: Record, base: dict[str, bytes], here: dict[str, bytes]) -> None:
@@ -279,36 +262,12 @@ def _hold_absent(
     return held
 
 
-def _version_read(name: str, older: Sequence[bytes], base: bytes, here: bytes) -> bytes:
-    """What the writer of a file had read: the last layout, or what stood there before one of the last.
-
-    It was an older one if nothing of what arrived since is in what was written; of several, the one of
-    which the least is missing there, the newest first.
-    """
-    if here == base or not older:
-        return base
-    now, written = _keys(name, base), _keys(name, here)
-    best, missing = base, len(now - written)
-    for data in older:
-        then = _keys(name, data)
-        arrived = now - then
-        if arrived and not arrived & written and len(then - written) < missing:
-            best, missing = data, len(then - written)
-    return best
-
-
-def _keys(name: str, data: bytes) -> frozenset[str]:
-    if kind(name) == "memory":
-        return frozenset(claim.key for claim in parse(name, data).claims)
-    return frozenset(line.strip() for line in decode(data).splitlines())
-
-
 def _hold_forgotten(base: Mapping[str, bytes], kept: dict[str, bytes], stones: str) -> dict[str, str]:
     """Takes out of `kept` what was forgotten and is written again: only a person lifts a tombstone."""
     if not stones:
         return {}
     is_buried = tombstone.finder(tombstone.parse(stones), "forgot")
-    known = {key for name, data in base.items() if kind(name) == "memory" for key in _keys(name, data)}
+    known = {key for name, data in base.items() if kind(name) == "memory" for key in keys(name, data)}
     held: dict[str, str] = {}
     for name in [name for name, data in kept.items() if kind(name) == "memory" and base.get(name) != data]:
         memory = parse(name, kept[name])
@@ -323,6 +282,26 @@ def _hold_forgotten(base: Mapping[str, bytes], kept: dict[str, bytes], stones: s
         else:
             del kept[name]
     return held
+
+
+def _paged_out(
+    live: LiveDirectory,
+    tip: Tip,
+    record: Record,
+    base: Mapping[str, bytes],
+    here: dict[str, bytes],
+    theirs: Mapping[str, bytes],
+) -> dict[str, bytes]:
+    """What the archive holds of files that were written or deleted here: file to content.
+
+    In a folder that no record knows, a file that the archive has just so is no news, and leaves `here`.
+    """
+    changed = [name for name in {*base, *here} - theirs.keys() if base.get(name) != here.get(name)]
+    found = archived(live.scope.repo, tip.tree, [f"{live.agent}/{name}" for name in changed])
+    paged = _unrooted(live.agent, found)
+    for name in [name for name, data in paged.items() if not record.base and here.get(name) == data]:
+        del paged[name], here[name]
+    return paged
 
 
 def _stones_then(repo: Repository, agent: str, base: str) -> dict[str, bytes]:

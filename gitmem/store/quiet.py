@@ -74,11 +74,11 @@ def read_quiet(live: LiveDirectory, known: Mapping[str, str], asides: tuple[Path
 
 def _looks_cut(repo: Repository, data: bytes, known: str | None) -> bool:
     """Whether content may be a part of something longer: it ends in mid-line, or much is gone."""
+    if known == blob_name(data, repo.hex_length):
+        return False
     before = blob_or_none(repo, known) if known else None
     if before is None:
         return not data
-    if known == blob_name(data, repo.hex_length):
-        return False
     if before.startswith(data) or (before.endswith(b"\n") and not data.endswith(b"\n")):
         return True
     lines = before.splitlines()

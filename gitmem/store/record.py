@@ -7,6 +7,7 @@ memory: without it the next save unites what is on disk with what is in the ref.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
@@ -31,6 +32,8 @@ class Record:
         laid_out: when that last layout was, in seconds since the epoch.
         pinned: revision that `checkout` laid out; empty on the tip.
         code_head: code commit at that time, for folders that the code branch tracks.
+        home: git directory of the code repository whose memory is shown, where the folder's name alone does
+            not tell: the client gives `a-b` and `a/b` one folder.
         written: when this record was written, by the file system's clock; 0 for one not on disk.
     """
 
@@ -41,7 +44,13 @@ class Record:
     laid_out: float = 0.0
     pinned: str = ""
     code_head: str = ""
+    home: str = ""
     written: float = 0.0
+
+
+def record_key(path: Path) -> str:
+    """Name of a live directory's record and lock."""
+    return hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def record_path(state: Path, key: str) -> Path:
@@ -64,6 +73,7 @@ def read_record(state: Path, key: str) -> Record | None:
             laid_out=float(data["laid_out"]),
             pinned=str(data["pinned"]),
             code_head=str(data["code_head"]),
+            home=str(data.get("home", "")),
             written=written,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -82,6 +92,7 @@ def write_record(state: Path, key: str, record: Record) -> None:
         "laid_out": record.laid_out,
         "pinned": record.pinned,
         "code_head": record.code_head,
+        "home": record.home,
     }
     write_atomically(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from gitmem.errors import RepositoryError
-from gitmem.store.git import GitCommand, Result, config_get, failure
+from gitmem.store.address import without_credentials
+from gitmem.store.git import GitCommand, Result, config_get, failure, layout
 from gitmem.store.git_errors import explain
+from gitmem.store.ref_locks import moving
+from gitmem.store.repository import RefMoved, Repository
 
 BRANCHES = "refs/heads/gitmem/"
 MEMORY_BRANCH = BRANCHES + "project"
@@ -23,6 +27,8 @@ _RACE = re.compile(
     r"|is at \w+ but expected",
     re.IGNORECASE,
 )
+# A branch `gitmem` there leaves no room for `gitmem/project`; the verdict alone looks like a race.
+IN_THE_WAY = "exists; cannot create"
 _VERDICT = re.compile(r"^(?P<flag>[ +\-*!=])\t[^\t]*:(?P<ref>[^\t]+)\t(?P<words>.*)$", re.MULTILINE)
 
 Outcome = Literal["pushed", "race", "refused"]
@@ -42,20 +48,58 @@ class Pushed:
 
 
 @dataclass(frozen=True)
-class Remote:
-    """One configured remote of a code repository.
+class Move:
+    """One ref of a push.
 
     Attributes:
-        cwd: a work tree, in which the person's own hooks expect to run.
+        branch: full ref name at the remote.
+        oid: where to; None deletes the branch, which takes `expected`.
+        expected: where the branch has to be for a deletion to count.
+    """
+
+    branch: str
+    oid: str | None
+    expected: str | None = None
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A remote, seen through the refs that hold memory.
+
+    Attributes:
+        cwd: a work tree, in which the person's own hooks expect to run, or the repository itself.
+        name: what its remote-tracking refs are filed under.
+        address: what git is told; the name where empty.
+        families: beginnings, with a slash at the end, of the refs there that may hold memory.
+        git_dir: the repository, where `cwd` is no work tree of it.
     """
 
     git: GitCommand
     cwd: Path
     name: str
+    address: str = ""
+    families: tuple[str, ...] = (BRANCHES,)
+    git_dir: Path | None = None
 
     def tracking(self, branch: str) -> str:
-        """The remote-tracking ref of a memory branch given by its full name at the remote."""
-        return f"refs/remotes/{self.name}/{branch.removeprefix('refs/heads/')}"
+        """The remote-tracking ref of a ref given by its full name at the remote."""
+        return f"refs/remotes/{self.name}/{branch.removeprefix('refs/').removeprefix('heads/')}"
+
+    def listed(self, *patterns: str, timeout: float | None = None) -> dict[str, str]:
+        """Asks the remote for its refs: full name to object name; nothing is fetched.
+
+        Args:
+            patterns: what to ask for, as `git ls-remote` has it; all without any.
+            timeout: seconds after which it counts as out of reach.
+
+        Raises:
+            RepositoryError: it cannot be reached.
+        """
+        done = self._run(["ls-remote", "--refs", "--", self._address, *patterns], timeout)
+        if done.returncode:
+            raise self._unreachable(done)
+        rows = (line.partition("\t") for line in done.text.splitlines())
+        return {name: oid for oid, _, name in rows if name}
 
     def fetch(self) -> None:
         """Fetches all memory branches, also in clones that fetch one branch only.
@@ -63,7 +107,7 @@ class Remote:
         Raises:
             RepositoryError: the remote cannot be reached or read.
         """
-        spec = f"+{BRANCHES}*:{self.tracking(BRANCHES)}*"
+        specs = [f"+{family}*:{self.tracking(family)}*" for family in self.families]
         words = [
             "fetch",
             "--quiet",
@@ -72,9 +116,29 @@ class Remote:
             "--no-write-fetch-head",
             "--no-recurse-submodules",
         ]
-        done = self.git.run([*words, self.name, spec], cwd=self.cwd, check=False)
+        done = self._move([*words, self._address, *specs])
         if done.returncode:
             raise self._unreachable(done)
+
+    def fetched(self, repo: Repository) -> dict[str, str]:
+        """What the remote had when last fetched from or pushed to: full name there to object name."""
+        # The longer one first: where one family's tracking refs lie among those of another.
+        families = sorted(self.families, key=lambda family: -len(self.tracking(family)))
+        found = {}
+        for ref, oid in repo.refs(f"refs/remotes/{self.name}/").items():
+            for family in families:
+                if ref.startswith(self.tracking(family)):
+                    found[family + ref.removeprefix(self.tracking(family))] = oid
+                    break
+        return found
+
+    def note(self, repo: Repository, branch: str, oid: str | None) -> None:
+        """Writes down what the remote has; git does so itself only where it fetches that branch."""
+        tracking = self.tracking(branch)
+        known = repo.ref(tracking)
+        if known != oid:
+            with suppress(RefMoved):
+                repo.move_ref(tracking, oid, known, "gitmem sync")
 
     def has_code(self) -> bool:
         """Whether the remote has any branch that is no memory.
@@ -82,26 +146,29 @@ class Remote:
         Raises:
             RepositoryError: it cannot be reached.
         """
-        done = self.git.run(["ls-remote", "--heads", self.name], cwd=self.cwd, check=False)
-        if done.returncode:
-            raise self._unreachable(done)
-        names = (line.partition("\t")[2] for line in done.text.splitlines())
-        return any(name and not name.startswith(BRANCHES) for name in names)
+        return any(not name.startswith(BRANCHES) for name in self.listed("refs/heads/*"))
 
     def push(self, oid: str | None, branch: str, expected: str | None = None) -> Pushed:
-        """Pushes one commit to one memory branch, never by force; no tag or other ref goes with it.
+        """Pushes one commit to one memory branch; arguments as for `Move`, the rest as for `push_all`."""
+        return self.push_all([Move(branch, oid, expected)])[branch]
 
-        Args:
-            oid: the commit; None deletes the branch, which takes `expected`.
-            branch: full ref name at the remote.
-            expected: where the branch has to be for the push to count.
+    def push_all(self, moves: Sequence[Move]) -> dict[str, Pushed]:
+        """Pushes memory branches, each by itself and never by force; no tag or other ref goes with them.
+
+        Returns:
+            Full ref name to what became of it.
 
         Raises:
             RepositoryError: the remote cannot be reached.
         """
-        if not branch.startswith(BRANCHES) or (oid is None and expected is None):
-            raise ValueError(f"not a push of memory: {oid} to {branch}")
-        lease = [f"--force-with-lease={branch}:{expected}"] if oid is None else []
+        specs, leases = [], []
+        for move in moves:
+            known = move.branch.startswith(self.families)
+            if not known or (move.oid is None and move.expected is None):
+                raise ValueError(f"not a push of memory: {move.oid} to {move.branch}")
+            specs.append(f"{move.oid or ''}:{move.branch}")
+            if move.oid is None:
+                leases.append(f"--force-with-lease={move.branch}:{move.expected}")
         words = [
             "-c",
             "push.followTags=false",
@@ -110,41 +177,62 @@ class Remote:
             "push",
             "--porcelain",
         ]
-        words += ["--recurse-submodules=no", *lease, self.name, f"{oid or ''}:{branch}"]
-        done = self.git.run(words, cwd=self.cwd, check=False)
+        done = self._move([*words, "--recurse-submodules=no", *leases, self._address, *specs])
         if done.returncode == 0:
-            return Pushed("pushed")
-        for found in _VERDICT.finditer(done.text):
-            if found["flag"] == "!" and found["ref"] == branch:
-                race = _RACE.search(found["words"]) is not None
-                return Pushed("race" if race else "refused", _reason(found["words"], done.stderr))
-        if "failed to push some refs" in done.stderr:
-            return Pushed("refused", _reason("a pre-push hook said no", done.stderr))
-        raise self._unreachable(done)
+            return {move.branch: Pushed("pushed") for move in moves}
+        found = {}
+        for verdict in _VERDICT.finditer(done.text):
+            race = _RACE.search(verdict["words"]) is not None and IN_THE_WAY not in done.stderr
+            reason = without_credentials(_reason(verdict["words"], done.stderr))
+            refused = Pushed("race" if race else "refused", reason)
+            found[verdict["ref"]] = refused if verdict["flag"] == "!" else Pushed("pushed")
+        if not found and "failed to push some refs" in done.stderr:
+            reason = without_credentials(_reason("a pre-push hook said no", done.stderr))
+            return {move.branch: Pushed("refused", reason) for move in moves}
+        if any(move.branch not in found for move in moves):
+            raise self._unreachable(done)
+        return found
 
     def default_branch(self) -> str | None:
         """The remote's default branch as last fetched: full name of its tracking ref, or None."""
         head = f"refs/remotes/{self.name}/HEAD"
-        done = self.git.run(["symbolic-ref", "--quiet", head], cwd=self.cwd, check=False)
+        done = self._run(["symbolic-ref", "--quiet", head])
         names = [done.text] if done.returncode == 0 else []
         names += [f"refs/remotes/{self.name}/{name}" for name in ("main", "master")]
         for name in names:
-            known = self.git.run(["rev-parse", "--verify", "--quiet", name], cwd=self.cwd, check=False)
-            if known.returncode == 0:
+            if self._run(["rev-parse", "--verify", "--quiet", name]).returncode == 0:
                 return name
         return None
 
-    def new_blobs(self, oid: str) -> Iterator[tuple[str, str]]:
-        """Objects that a push of this commit would send for the first time: (object name, path)."""
-        known = f"--glob={self.tracking(BRANCHES)}*"
-        done = self.git.run(["rev-list", "--objects", oid, "--not", known, "--"], cwd=self.cwd)
+    def new_blobs(self, *oids: str) -> Iterator[tuple[str, str]]:
+        """Objects that a push of these commits would send for the first time: (object name, path)."""
+        known = [f"--glob={self.tracking(family)}*" for family in self.families]
+        done = self._run(["rev-list", "--objects", *oids, "--not", *known, "--"])
+        if done.returncode:
+            raise failure(done, self.cwd)
         for line in done.text.splitlines():
             name, _, path = line.partition(" ")
             if path:
                 yield name, path
 
+    @property
+    def _address(self) -> str:
+        return self.address or self.name
+
+    def _run(self, words: list[str], timeout: float | None = None) -> Result:
+        return self.git.run(words, cwd=self.cwd, git_dir=self.git_dir, check=False, timeout=timeout)
+
+    def _move(self, words: list[str]) -> Result:
+        """Runs git where it moves tracking refs; it takes long, so other refs may be moved meanwhile."""
+        common = layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
+        with moving(common, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
+            done = self.git.run(words, cwd=self.cwd, git_dir=self.git_dir, check=False, keep=turn.keep)
+            if done.returncode < 0:
+                turn.clear_up()
+            return done
+
     def _unreachable(self, done: Result) -> RepositoryError:
-        message = failure(done, self.cwd).message
+        message = without_credentials(failure(done, self.cwd).message)
         return RepositoryError(
             f"{self.name} cannot be used: {message}", "Nothing was sent. See whether git fetch works."
         )

@@ -155,4 +155,6 @@ def _link(fresh: Path, path: Path) -> bool:
 def _hint(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "Free some disk space and run it again; nothing was lost."
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return "A file is where a folder should be: move it away and run it again; nothing was lost."
     return "Make its folder writable for you and run it again."

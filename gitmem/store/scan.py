@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
 from gitmem.memory.index import INDEX
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.names import is_memory_file, unsafe_segment
+from gitmem.store.objects import object_name
 from gitmem.store.replace import read_regular
 from gitmem.store.workspace import LiveDirectory, linked
 
@@ -37,6 +38,11 @@ class Scan:
     files: Mapping[str, bytes]
     problems: Mapping[str, str] = field(default_factory=dict)
     times: Mapping[str, float] = field(default_factory=dict)
+
+    def until(self, moment: float) -> Scan:
+        """The same without the files that were written to later."""
+        files = {name: data for name, data in self.files.items() if self.times[name] <= moment}
+        return replace(self, files=files)
 
 
 @dataclass(frozen=True)
@@ -65,18 +71,22 @@ def scan(live: LiveDirectory) -> Scan:
     files: dict[str, bytes] = {}
     problems: dict[str, str] = {}
     times: dict[str, float] = {}
-    for path in [*sorted(live.path.iterdir()), *sorted(live.path.glob("logs/*/*/*.md"))]:
-        name = path.relative_to(live.path).as_posix()
+    with os.scandir(live.path) as entries:
+        names = sorted(entry.name for entry in entries)
+    logs = sorted(live.path.glob("logs/*/*/*.md"))
+    for name in [*names, *(path.relative_to(live.path).as_posix() for path in logs)]:
         if not is_laid_out(name):
             if name.endswith(".md") and not name.startswith(".") and "/" not in name:
                 problems[name] = f"the name {unsafe_segment(name) or 'is taken for the index'}"
             continue
+        path = live.path / name
         try:
             state = path.lstat()
         except OSError:
             continue
         limit = MEMORY_BYTES if is_memory_file(name) else OTHER_BYTES
-        data = None if linked(live.path, path) else read_regular(path, limit)
+        # A link at the path itself is not followed by the reader.
+        data = None if "/" in name and linked(live.path, path) else read_regular(path, limit)
         if data is None:
             problems[name] = _not_regular(state.st_mode)
         elif len(data) > limit:
@@ -114,8 +124,7 @@ def displaced_files(*folders: Path) -> tuple[Displaced, ...]:
 
 def blob_name(data: bytes, hex_length: int) -> str:
     """Name that git gives a blob, without storing it."""
-    algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
-    return algorithm(b"blob %d\0" % len(data) + data).hexdigest()
+    return object_name("blob", data, hex_length)
 
 
 def _not_regular(mode: int) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 from gitmem.errors import UsageError
 from gitmem.store.git import GitCommand, failure
 
-PERSONAL = frozenset({"engine", "model", "baseurl", "backup"})
-"""Settings that choose an endpoint or send data out: only the person's own configuration decides them."""
+PERSONAL = frozenset({"engine", "model", "baseurl", "backup", "allow"})
+"""Settings that choose an endpoint, send data out or accept a secret: only the person's own configuration
+decides them."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "share": ("off", "review", "direct"),

@@ -49,6 +49,7 @@ class Snapshot:
         updated_at: seconds since the epoch.
         digest: what `snapshot.json` says; empty where a client wrote it without one.
         files: file (memories and index) to content.
+        paged: whether more is in its agent's archive, which is not copied: what is missing may be there.
     """
 
     agent: str
@@ -56,6 +57,7 @@ class Snapshot:
     updated_at: int
     digest: str
     files: Mapping[str, bytes] = field(repr=False)
+    paged: bool = False
 
     @property
     def edited(self) -> bool:
@@ -169,7 +171,9 @@ def publishable(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], tuple[str
     return kept, tuple(sorted(memory.name for memory in personal.values()))
 
 
-def write_snapshot(top: Path, folder: Path, files: Mapping[str, bytes], now: float) -> bool:
+def write_snapshot(
+    top: Path, folder: Path, files: Mapping[str, bytes], now: float, *, paged: bool = False
+) -> bool:
     """Writes an agent's snapshot; `updatedAt` changes only when the content does.
 
     Args:
@@ -177,6 +181,7 @@ def write_snapshot(top: Path, folder: Path, files: Mapping[str, bytes], now: flo
         folder: where it goes, inside the work tree.
         files: memories and index.
         now: seconds since the epoch.
+        paged: whether the agent has more in its archive.
 
     Returns:
         Whether anything was written.
@@ -201,11 +206,14 @@ def write_snapshot(top: Path, folder: Path, files: Mapping[str, bytes], now: flo
         name for name in here if name not in files and (whole or parse(name, here[name]).front is not None)
     ]
     changed = {name: data for name, data in files.items() if here.get(name) != data}
-    if not changed and not gone and old is not None and before.get("digest") == wanted:
+    said = before.get("digest") == wanted and _is_paged(before) == paged
+    if not changed and not gone and old is not None and said:
         return False
     content_changed = bool(changed or gone) or old is None
     updated = max(int(now), (old or 0) + 1) if content_changed else old or int(now)
-    value = {"updatedAt": stamp(updated), "digest": wanted, "format": FORMAT}
+    value: dict[str, Any] = {"updatedAt": stamp(updated), "digest": wanted, "format": FORMAT}
+    if paged:
+        value["paged"] = True
     try:
         for name, data in sorted(changed.items()):
             _write(folder / name, data)
@@ -253,7 +261,8 @@ def _collect(
             if data is not None and len(data) <= (OTHER_BYTES if name == INDEX else MEMORY_BYTES)
         }
         known = value.get("digest")
-        found[agent] = Snapshot(agent, folder, seconds, known if isinstance(known, str) else "", good)
+        says = known if isinstance(known, str) else ""
+        found[agent] = Snapshot(agent, folder, seconds, says, good, _is_paged(value))
 
 
 def _is_wanted(name: str) -> bool:
@@ -266,6 +275,10 @@ def _state_value(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _is_paged(value: Mapping[str, Any]) -> bool:
+    return value.get("paged") is True
 
 
 def _seconds(value: Mapping[str, Any]) -> int | None:

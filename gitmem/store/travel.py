@@ -1,6 +1,6 @@
-"""Moving through a memory's history: bring a past state back, take a change back, lay a past state out.
+"""Moving through a memory's history: take a change back, lay a past state out.
 
-Nothing here rewrites history: what is brought or taken back is one more commit on the tip.
+Nothing here rewrites history: what is taken back is one more commit on the tip.
 """
 
 from __future__ import annotations
@@ -8,21 +8,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.guard.paths import check_path
-from gitmem.memory import index, tombstone
+from gitmem.memory import archive, tombstone
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.trailers import Provenance
+from gitmem.memory.trailers import MOVE_JOB, Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
-from gitmem.store.history import author_times, is_root
+from gitmem.store.history import is_root
+from gitmem.store.holdings import ARCHIVE, taught
 from gitmem.store.live_plan import describe
 from gitmem.store.locks import writer_lock
+from gitmem.store.merging import without_collisions
 from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
@@ -30,27 +32,17 @@ from gitmem.store.scan import blob_name, is_laid_out, label, scan
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.store.workspace import LiveDirectory, Scope, linked
 
-MOVE_JOB = "move-"
-"""What the job of a move begins with: its two commits, in two scopes, share it and are undone together."""
-
 HALVES_APART = 1_000
 """Commits among which the other half of a move is looked for."""
 
-KEPT_OPS = frozenset({"adopt", "purge"})
-"""What `undo` leaves alone: adopting took in what was on disk, and purging is meant to last."""
+KEPT_OPS = frozenset({"adopt", "page", "purge"})
+"""What `undo` leaves alone: adopting took in what was on disk, what was paged out is where it belongs (the
+next writer would page it out again), and purging is meant to last."""
 
-
-@dataclass(frozen=True)
-class Restored:
-    """What a restore would do, or did.
-
-    Attributes:
-        edits: path in the tree to content, None for what came since then.
-        forgotten: paths that stay away because a person forgot them.
-    """
-
-    edits: dict[str, bytes | None]
-    forgotten: tuple[str, ...] = ()
+_KEPT_HINTS = {
+    "adopt": "Delete single memories with: git mem forget NAME",
+    "page": "A memory comes back when it is changed, or by: git mem restore NAME --at REV",
+}
 
 
 @dataclass(frozen=True)
@@ -66,70 +58,6 @@ class Undoing:
     target: Commit
     edits: dict[str, bytes | None]
     buried: tuple[tuple[str, str], ...] = ()
-
-
-def plan_restore(
-    repo: Repository, tip: Tip, then: str, wanted: Callable[[str], bool] | None = None, agent: str = ""
-) -> Restored:
-    """Compares the tip with a past state and says what brings that back.
-
-    Args:
-        then: the commit to go back to.
-        wanted: which memories (paths from the root) to bring back, with their index lines; None for
-            all that agents' folders hold, so that what came since then goes.
-        agent: only this agent's folder; empty for every agent's.
-
-    Returns:
-        The edits. A single memory that was forgotten comes back, and its tombstones are lifted: a person
-        asked for it by name. A whole state does not bring back what was forgotten.
-    """
-    old = repo.commit(then).tree
-    changed = {
-        path for path in changed_files(repo, tip.tree, old) if "/" in path and check_path(path) is None
-    }
-    if agent:
-        changed = {path for path in changed if path.startswith(f"{agent}/")}
-    if wanted is None:
-        return _restore_all(repo, tip, old, changed)
-    paths = {path for path in changed if kind(path) == "memory" and wanted(path)}
-    before, now = read_paths(repo, old, paths), read_paths(repo, tip.tree, paths)
-    edits: dict[str, bytes | None] = {path: before.get(path) for path in paths}
-    for agent in {path.partition("/")[0] for path in paths}:
-        mine = {path: data for path, data in edits.items() if path.startswith(f"{agent}/")}
-        side = [f"{agent}/{index.INDEX}", f"{agent}/{tombstone.FILE}"]
-        kept = read_paths(repo, tip.tree, set(side))
-        text = decode(kept.get(side[0], b""))
-        lines = _index_lines(agent, mine)
-        gone = [path.partition("/")[2] for path, data in mine.items() if data is None and path in now]
-        _put(
-            edits, side[0], text, index.reconcile(text, lines, [file for file in gone if file not in lines])
-        )
-        stones = decode(kept.get(side[1], b""))
-        _put(edits, side[1], stones, tombstone.without_keys(stones, _keys(mine)))
-    return Restored(edits)
-
-
-def restore_as_of(
-    scope: Scope,
-    then: str,
-    author: Signature,
-    subject: str,
-    wanted: Callable[[str], bool] | None = None,
-    agent: str = "",
-    code_commit: str = "",
-) -> Written | None:
-    """Brings a past state back as one commit on the tip (arguments as for `plan_restore`).
-
-    Returns:
-        The commit, or None where all is as it was then.
-    """
-    provenance = Provenance(op="restore", writer="human", code_commit=code_commit)
-
-    def plan(tip: Tip) -> Write | None:
-        edits = plan_restore(scope.repo, tip, then, wanted, agent).edits
-        return Write(edits, subject, provenance, f"As of {then[:12]}.") if edits else None
-
-    return commit(scope.repo, scope.ref, plan, author)
 
 
 def newest_undoable(scope: Scope, mine: Callable[[Signature], bool] | None = None) -> Undoing | None:
@@ -164,7 +92,7 @@ def plan_undo(scope: Scope, tip: Tip, target: Commit) -> Undoing:
     if is_root(target):
         raise UsageError(f"{target.oid[:12]} is where the memory begins: there is nothing to undo")
     if op in KEPT_OPS:
-        hint = "Delete single memories with: git mem forget NAME" if op == "adopt" else ""
+        hint = _KEPT_HINTS.get(op, "")
         raise UsageError(f"{target.oid[:12]} is of the kind {op!r}, which cannot be undone", hint)
     if _is_sync(target) or not target.parents:
         raise UsageError(
@@ -175,9 +103,11 @@ def plan_undo(scope: Scope, tip: Tip, target: Commit) -> Undoing:
     paths = changed_files(repo, before, target.tree) | changed_files(repo, target.tree, tip.tree)
     paths = {path for path in paths if path != FORMAT_FILE}
     paths |= {f"{path.partition('/')[0]}/{tombstone.FILE}" for path in paths if "/" in path}
+    paths |= archive.twins(paths)
     sides = [read_paths(repo, tree, paths) for tree in (target.tree, tip.tree, before)]
-    merged = merge_trees(*_with_equal_stones(sides))
-    ours = sides[1]
+    read = partial(read_paths, repo, tip.tree)
+    merged = without_collisions(merge_trees(*_with_equal_stones(sides)), paths, read)
+    ours = sides[1] | read(set(merged.split) - paths)
     touched = {*ours, *merged.files}
     edits = {path: merged.files.get(path) for path in touched if merged.files.get(path) != ours.get(path)}
     return Undoing(scope, target, edits, merged.buried)
@@ -264,17 +194,18 @@ def lay_out(live: LiveDirectory, then: str, pinned: str, now: float) -> LaidOut:
                 "See what and why: git mem status; settle it, then run this again.",
             )
         seen = scan(live).files
-        then_files = list_files(repo, repo.commit(then).tree, live.agent)
+        then_files = list_files(repo, repo.commit(then).tree, live.agent, frozenset({ARCHIVE}))
         target = {
             path.removeprefix(f"{live.agent}/"): oid
             for path, oid in then_files.items()
             if is_laid_out(path.removeprefix(f"{live.agent}/"))
         }
         standing = {name: blob_name(data, repo.hex_length) for name, data in seen.items()}
-        record = Record(str(live.path), then, target, before=standing, laid_out=now, pinned=pinned)
+        shown = Record(str(live.path), then, target, before=standing, laid_out=now, pinned=pinned)
+        record = replace(shown, home=live.home)
         # Written first: who dies in between leaves a directory whose next save holds on to what it finds.
         write_record(live.scope.state, live.key, record)
-        times = author_times(repo, then, live.agent)
+        times = taught(live.scope, then, live.agent)
         aside = live.scope.state / "displaced" / live.key
         done = []
         for name in sorted({*target, *standing}):
@@ -327,51 +258,6 @@ def write_out(folder: Path, files: Mapping[str, bytes]) -> None:
         raise RepositoryError(
             f"{folder} cannot be written: {error.strerror}", "Give another folder."
         ) from error
-
-
-def _restore_all(repo: Repository, tip: Tip, old: str, changed: set[str]) -> Restored:
-    paths = {path for path in changed if kind(path) in ("memory", "index", "log")}
-    before = read_paths(repo, old, paths)
-    edits: dict[str, bytes | None] = {path: before.get(path) for path in paths}
-    forgotten: list[str] = []
-    for agent in {path.partition("/")[0] for path in paths}:
-        at = f"{agent}/{tombstone.FILE}"
-        stones = tombstone.parse(decode(read_paths(repo, tip.tree, {at}).get(at, b"")))
-        for path in sorted(path for path in edits if path.startswith(f"{agent}/")):
-            data = edits[path]
-            if data is None or kind(path) != "memory":
-                continue
-            claims = parse(path, data).parsed.claims
-            if claims and all(tombstone.matches(stones, claim.key) for claim in claims):
-                forgotten.append(path)
-    for path in forgotten:
-        del edits[path]
-        at = f"{path.partition('/')[0]}/{index.INDEX}"
-        listed = edits.get(at)
-        if listed is not None:
-            edits[at] = encode(index.without_entry(decode(listed), path.partition("/")[2]))
-    return Restored(edits, tuple(forgotten))
-
-
-def _index_lines(agent: str, edits: dict[str, bytes | None]) -> dict[str, str]:
-    lines = {}
-    for path, data in edits.items():
-        file = path.removeprefix(f"{agent}/")
-        if data is not None and "/" not in file:
-            memory = parse(file, data)
-            lines[file] = index.entry(memory.name, file, memory.description)
-    return lines
-
-
-def _keys(edits: dict[str, bytes | None]) -> list[str]:
-    return [
-        claim.key for path, data in edits.items() if data is not None for claim in parse(path, data).claims
-    ]
-
-
-def _put(edits: dict[str, bytes | None], path: str, old: str, new: str) -> None:
-    if new != old:
-        edits[path] = encode(new) if new else None
 
 
 def _in_force(repo: Repository, tip: str) -> Iterator[Commit]:

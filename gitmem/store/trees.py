@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from types import MappingProxyType
 
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
 
@@ -10,18 +11,21 @@ Edits = Mapping[str, bytes | None]
 """Path to new content; None deletes."""
 
 
-def list_files(repo: Repository, tree: str, under: str = "") -> dict[str, str]:
+def list_files(
+    repo: Repository, tree: str, under: str = "", without: Set[str] = frozenset()
+) -> dict[str, str]:
     """Files of a tree at any depth: path to blob name.
 
     Args:
         tree: object name of the root.
         under: a folder inside it, without a slash at the end; paths stay relative to the root.
+        without: folders right below that are not entered.
 
     Returns:
         Regular files only: links and submodules have no business in a memory tree and are passed over.
     """
     start = subtree(repo, tree, under) if under else tree
-    return dict(_walk(repo, start, f"{under}/" if under else "")) if start else {}
+    return dict(_walk(repo, start, f"{under}/" if under else "", without)) if start else {}
 
 
 def read_files(repo: Repository, tree: str, under: str = "") -> dict[str, bytes]:
@@ -83,22 +87,33 @@ def read_paths(repo: Repository, tree: str, paths: set[str]) -> dict[str, bytes]
     return found
 
 
-def write_tree(repo: Repository, tree: str | None, edits: Edits) -> str:
+def write_tree(
+    repo: Repository, tree: str | None, edits: Edits, moves: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Stores a tree with edits applied; folders that no edit lies in are not opened.
 
     Args:
         tree: the tree to start from; None is the empty one.
         edits: changes; a folder that becomes empty goes.
+        moves: old path to new path of files that change places as they are; no blob is read or written.
 
     Returns:
         Object name of the new tree.
     """
-    return _edited(repo, tree, edits) or repo.add_tree({})
+    changes: dict[str, bytes | Entry | None] = dict(edits)
+    folders: dict[str, dict[str, Entry]] = {}
+    for old, new in moves.items():
+        folder, _, name = old.rpartition("/")
+        if folder not in folders:
+            at = subtree(repo, tree, folder) if tree and folder else tree
+            folders[folder] = repo.tree(at) if at else {}
+        changes |= {old: None, new: folders[folder][name]}
+    return _edited(repo, tree, changes) or repo.add_tree({})
 
 
-def _edited(repo: Repository, tree: str | None, edits: Edits) -> str | None:
+def _edited(repo: Repository, tree: str | None, edits: Mapping[str, bytes | Entry | None]) -> str | None:
     entries = dict(repo.tree(tree)) if tree else {}
-    inner: dict[str, dict[str, bytes | None]] = {}
+    inner: dict[str, dict[str, bytes | Entry | None]] = {}
     for path, data in edits.items():
         head, _, rest = path.partition("/")
         if rest:
@@ -106,7 +121,7 @@ def _edited(repo: Repository, tree: str | None, edits: Edits) -> str | None:
         elif data is None:
             entries.pop(head, None)
         else:
-            entries[head] = Entry(BLOB, repo.add_blob(data))
+            entries[head] = data if isinstance(data, Entry) else Entry(BLOB, repo.add_blob(data))
     for head, deeper in inner.items():
         entry = entries.get(head)
         folder = _edited(repo, entry.oid if entry and entry.mode == TREE else None, deeper)
@@ -117,9 +132,11 @@ def _edited(repo: Repository, tree: str | None, edits: Edits) -> str | None:
     return repo.add_tree(entries) if entries else None
 
 
-def _walk(repo: Repository, tree: str, prefix: str) -> Iterator[tuple[str, str]]:
+def _walk(
+    repo: Repository, tree: str, prefix: str, without: Set[str] = frozenset()
+) -> Iterator[tuple[str, str]]:
     for name, entry in sorted(repo.tree(tree).items()):
-        if entry.mode == TREE:
+        if entry.mode == TREE and name not in without:
             yield from _walk(repo, entry.oid, f"{prefix}{name}/")
         elif entry.mode in (BLOB, EXECUTABLE):
             yield prefix + name, entry.oid

@@ -5,17 +5,27 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 from gitmem.errors import RepositoryError, UsageError
 from gitmem.memory.names import agent_folder_name, agent_name
-from gitmem.store.git import GitCommand, Layout, Worktree, config_get, config_set, layout, worktrees
-from gitmem.store.open import create_bare, open_repository
-from gitmem.store.repository import Repository
+from gitmem.store.git import (
+    GitCommand,
+    Layout,
+    Worktree,
+    config_get,
+    config_set,
+    identity,
+    layout,
+    worktrees,
+)
+from gitmem.store.open import create_bare, open_known, open_repository
+from gitmem.store.record import read_record, record_key
+from gitmem.store.repository import Repository, Signature
 from gitmem.store.settings import Settings, read_settings
 
 ScopeName = Literal["project", "local", "user"]
@@ -26,6 +36,7 @@ PRIVATE_REF = "refs/gitmem/project"
 SHARED_REF = "refs/heads/gitmem/project"
 LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
 SNAPSHOT_FOLDER = "agent-memory-snapshots"
+PROJECT_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,80}")
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,7 @@ class LiveDirectory:
         path: the folder; may be missing.
         anchor: folder above it that is trusted: no link is followed between the two.
         tracked: whether the code branch tracks files in it, which makes it read-only to gitmem.
+        home: git directory of the code repository that it belongs to, where its place does not tell.
     """
 
     scope: Scope
@@ -65,11 +77,12 @@ class LiveDirectory:
     path: Path
     anchor: Path
     tracked: bool = False
+    home: str = ""
 
     @property
     def key(self) -> str:
         """Name of its record and lock."""
-        return hashlib.sha256(str(self.path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return record_key(self.path)
 
 
 @dataclass(frozen=True)
@@ -99,12 +112,27 @@ class Workspace:
         self.git = around.git
         self.layout = where
         self.settings = settings
-        self.auto_memory = auto_memory
+        self._auto_memory = auto_memory
+        self._listed: dict[tuple[Path, tuple[str, ...]], frozenset[str]] = {}
 
     @property
     def state(self) -> Path:
         """Where what is no memory lives: `<common git dir>/gitmem`."""
         return self.layout.common_dir / "gitmem"
+
+    @cached_property
+    def auto_memory(self) -> Path | None:
+        """The client's own memory folder; None where there is none, or it is another repository's."""
+        return None if self.taken_by else self._auto_memory
+
+    @cached_property
+    def taken_by(self) -> Path | None:
+        """The repository whose memory stands in the folder that the client uses for this one, too."""
+        if self._auto_memory is None:
+            return None
+        record = read_record(self.private_state, record_key(self._auto_memory))
+        home = Path(record.home) if record is not None and record.home else self.layout.common_dir
+        return home if home != self.layout.common_dir and (home / "gitmem").is_dir() else None
 
     @property
     def private_state(self) -> Path:
@@ -117,14 +145,24 @@ class Workspace:
         return self.around.data / "private.git"
 
     @property
+    def has_private(self) -> bool:
+        """Whether the private repository is there, and not just its folder."""
+        return (self.private_path / "HEAD").is_file()
+
+    @property
     def initialised(self) -> bool:
         """Whether `init` ran here."""
         return bool(self.settings.get("projectId")) and self.state.is_dir() and self.private_path.is_dir()
 
+    @property
+    def main_layout(self) -> Layout:
+        """The repository itself, seen from no linked work tree."""
+        return replace(self.layout, git_dir=self.layout.common_dir)
+
     @cached_property
     def code(self) -> Repository:
         """The code repository."""
-        return open_repository(self.layout.common_dir, self.git)
+        return open_known(self.main_layout, self.git)
 
     @cached_property
     def private(self) -> Repository:
@@ -140,7 +178,7 @@ class Workspace:
             RepositoryError: `init` has not run here.
         """
         known = self.settings.get("projectId")
-        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{2,80}", known):
+        if not PROJECT_ID.fullmatch(known):
             raise RepositoryError(f"{self.layout.common_dir} has no gitmem memory yet", "Run: git mem init")
         return known
 
@@ -150,8 +188,9 @@ class Workspace:
 
     def with_settings(self, **values: str) -> Workspace:
         """The same with other settings (lower-cased keys); nothing is written."""
-        known = Settings({**self.settings.values, **values})
-        return Workspace(self.around, self.layout, known, self.auto_memory)
+        other = copy(self)
+        other.settings = Settings({**self.settings.values, **values})
+        return other
 
     @property
     def sharing(self) -> str:
@@ -187,6 +226,24 @@ class Workspace:
         if not re.fullmatch(r"\.?[A-Za-z0-9][A-Za-z0-9._-]*", name) or name.lower() == ".git":
             raise UsageError(f"gitmem.claudeDir is {name!r}", "Set it to the name of a folder.")
         return name
+
+    @cached_property
+    def origin(self) -> str | None:
+        """The normalised URL of the remote `origin`, where there is one."""
+        from gitmem.store.address import normalise_url
+
+        top = self.layout.common_dir
+        url = config_get(self.git, None, "remote.origin.url", git_dir=top)
+        return normalise_url(url, self.layout.worktree or top) if url else None
+
+    @cached_property
+    def person(self) -> Signature:
+        """Who the person is, as git decides it for the code repository; the time is without meaning.
+
+        Raises:
+            RepositoryError: git knows no identity.
+        """
+        return identity(self.git, None, 0, git_dir=self.layout.common_dir)
 
     @cached_property
     def worktrees(self) -> tuple[Worktree, ...]:
@@ -254,7 +311,8 @@ class Workspace:
 
     def _auto(self) -> LiveDirectory:
         assert self.auto_memory is not None  # noqa: S101 - callers ask first
-        return LiveDirectory(self.scope("local"), MAIN, self.auto_memory, self.auto_memory.parent)
+        folder, home = self.auto_memory, str(self.layout.common_dir)
+        return LiveDirectory(self.scope("local"), MAIN, folder, folder.parent, home=home)
 
     def _team(self) -> LiveDirectory:
         assert self.auto_memory is not None  # noqa: S101 - callers ask first
@@ -272,9 +330,12 @@ class Workspace:
 
     def _tracked(self, top: Path) -> frozenset[str]:
         """Agents' folders (relative to the work tree) in which the code branch tracks a file."""
-        folders = [f"{self.claude_folder}/{folder}" for folder in LIVE_FOLDERS.values()]
-        listed = self.git.run(["ls-files", "-z", "--", *folders], cwd=top, check=False).text
-        return frozenset("/".join(path.split("/")[:3]) for path in listed.split("\0") if path)
+        folders = tuple(f"{self.claude_folder}/{folder}" for folder in LIVE_FOLDERS.values())
+        if (top, folders) not in self._listed:
+            listed = self.git.run(["ls-files", "-z", "--", *folders], cwd=top, check=False).text
+            found = frozenset("/".join(path.split("/")[:3]) for path in listed.split("\0") if path)
+            self._listed[top, folders] = found
+        return self._listed[top, folders]
 
 
 def linked(anchor: Path, path: Path) -> bool:
@@ -297,45 +358,35 @@ def open_workspace(around: Surroundings, cwd: Path, auto_memory: Path | None = N
     return Workspace(around, where, read_settings(around.git, cwd), auto_memory)
 
 
-def make_project_id(workspace: Workspace) -> str:
+def make_project_id(workspace: Workspace, besides: str = "") -> str:
     """Chooses the project's name in the private repository, from what stays the same in every clone.
 
     From the normalised URL of `origin`, else the root commit, else (an empty repository) the folder's
     path; a readable stem and 8 hexadecimal digits.
+
+    Args:
+        besides: what else the digits depend on, for a repository that another's URL does not make the same.
     """
     git, top = workspace.git, workspace.layout.common_dir
-    url = config_get(git, None, "remote.origin.url", git_dir=top)
+    url = workspace.origin
     if url:
-        seed = normalise_url(url, workspace.layout.worktree or top)
+        seed = url
         stem = seed.rsplit("/", 1)[-1]
     else:
         roots = git.run(["rev-list", "--max-parents=0", "HEAD"], git_dir=top, check=False).text.split()
         seed = min(roots) if roots else str(top.resolve())
         stem = (workspace.layout.worktree or top).name
     clean = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "project"
-    return f"{clean}-{hashlib.sha256(seed.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+    whole = f"{seed} {besides}" if besides else seed
+    return f"{clean}-{hashlib.sha256(whole.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
-def store_project_id(workspace: Workspace) -> Workspace:
-    """Fixes the project id in the code repository's configuration; returns the workspace that knows it."""
-    chosen = make_project_id(workspace)
-    config_set(workspace.git, None, "gitmem.projectId", chosen, git_dir=workspace.layout.common_dir)
-    return workspace.with_project_id(chosen)
-
-
-def normalise_url(url: str, folder: Path) -> str:
-    """A remote's URL without what differs between two people's clones: scheme, user, port, `.git`.
+def store_project_id(workspace: Workspace, id: str = "") -> Workspace:
+    """Fixes the project id in the code repository's configuration; returns the workspace that knows it.
 
     Args:
-        folder: what a relative path is relative to.
+        id: the one to fix; made from the repository where empty.
     """
-    scp = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", url)
-    if scp and "://" not in url:
-        host, path = scp.groups()
-    else:
-        parts = urlsplit(url)
-        host, path = parts.hostname or "", parts.path
-    if not host:
-        path = str((folder / path).resolve())
-    path = path.strip("/").removesuffix(".git").strip("/")
-    return f"{host.lower()}/{path}" if host else path
+    chosen = id or make_project_id(workspace)
+    config_set(workspace.git, None, "gitmem.projectId", chosen, git_dir=workspace.layout.common_dir)
+    return workspace.with_project_id(chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -122,6 +123,7 @@ def test_a_snapshot_holds_memories_and_index_and_says_when(ann: Person) -> None:
         "updatedAt": "2026-11-18T11:07:40Z",
         "digest": digest({"ports.md": MEMORY.format("ports", "project", "Eighty.").encode()}),
         "format": 1,
+        "paged": True,
     }
 
 
@@ -254,6 +256,30 @@ def test_merging_uses_the_last_snapshot_as_the_base(mate: Person) -> None:
     assert all(text in found["ports.md"] for text in ("Eighty.", "Closed since May.", "Ben's own."))
     assert "\nOpen.\n" not in found["ports.md"]
     assert pending_snapshots(mate.workspace) == ()
+
+
+def test_what_was_paged_out_over_there_is_paged_out_here_too(
+    mate: Person, ann: Person, publish, git
+) -> None:
+    """A snapshot holds no archive, so what is missing in it may be there: it must not be deleted."""
+    mate.learn("ports", None)
+    mate.learn("old", "Gone soon.")
+    ann.learn("ports", None)
+    archive = f"archive/{hashlib.sha256(b'ports.md').hexdigest()[:2]}/ports"
+    ann.learn(archive, "Eighty.\n\nOpen.")
+    ann.learn("queue", "One.")
+    ann.make()
+    assert json.loads((ann.path / USUAL / "main/snapshot.json").read_text())["paged"] is True
+    publish(ann)
+    git("-C", mate.path, "fetch", "-q")
+    (one,) = pending_snapshots(mate.workspace)
+    settle_snapshot(mate.workspace, mate.edges, one, "merge")
+    found = mate.memories()
+    (paged,) = (file for file in found if file.startswith("archive/"))
+    assert paged.endswith("/old.md")
+    assert "Gone soon." in found[paged]
+    assert {"queue.md", "hosts.md"} <= found.keys()
+    assert "old.md" not in found
 
 
 def test_replacing_takes_it_as_it_is_and_keeping_changes_nothing(mate: Person, ann: Person) -> None:

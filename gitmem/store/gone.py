@@ -1,0 +1,99 @@
+"""Memories that are gone from the tip of their ref: where they stood, and how they last were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitmem.errors import UsageError
+from gitmem.memory.archive import hot_path
+from gitmem.memory.memory import parse
+from gitmem.memory.names import archive_path, file_name
+from gitmem.store.commits import memory_commit
+from gitmem.store.log import entries, homes
+from gitmem.store.lookup import Ambiguous, Found, Spot, chosen_agent, chosen_scopes, find
+from gitmem.store.repository import Commit, Repository
+from gitmem.store.workspace import SCOPES, Scope, Workspace
+
+
+def places(
+    workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
+) -> Iterator[tuple[Scope, str, tuple[str, ...]]]:
+    """Yields where a memory that is gone may have stood; it is known by its file alone.
+
+    Args:
+        name, scope, agent: as for `lookup.find`.
+
+    Yields:
+        Scope, its tip, and paths as `Repository.touching` takes them.
+    """
+    *led, last = name.strip().split("/")
+    scope = scope or next((word for word in led[:1] if word in SCOPES), None)
+    agent = agent or next((word for word in led[-1:] if word != scope), None)
+    folder = chosen_agent(agent) or "*"
+    files = dict.fromkeys((f"{last.removesuffix('.md')}.md", file_name(last.removesuffix(".md"))))
+    paths = tuple(f"{folder}/{place}" for file in files for place in (file, archive_path(file)))
+    for where in chosen_scopes(workspace, scope):
+        tip = memory_commit(where.repo, where.ref)
+        if tip is not None:
+            yield where, tip, paths
+
+
+def last_known(
+    workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
+) -> Found:
+    """Finds a memory that is there, else one that is gone as it last was.
+
+    A memory that is gone comes before one whose name only begins like it. Arguments as for `lookup.find`.
+
+    Raises:
+        UsageError: there never was one of that name.
+        Ambiguous: several have it, or had it; they are listed.
+    """
+    try:
+        return find(workspace, name, scope, agent, whole=True)
+    except Ambiguous:
+        raise
+    except UsageError:
+        gone = [
+            _spot(where, commit, path)
+            for where, tip, paths in places(workspace, name, scope, agent)
+            for path, commit in _last(where.repo, tip, paths).items()
+        ]
+    if not gone:
+        return find(workspace, name, scope, agent)
+    if len(gone) > 1:
+        raise Ambiguous(
+            f"{name!r} named {len(gone)} memories that are gone: {', '.join(one.address for one in gone)}",
+            "Say which: give it as scope/agent/name, or narrow with --scope and --agent.",
+        )
+    (spot,) = gone
+    memory = parse(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))
+    return Found(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
+
+
+def _last(repo: Repository, tip: str, paths: tuple[str, ...]) -> dict[str, Commit]:
+    """The newest commit that still had each memory which once stood at one of these paths."""
+    found: dict[str, tuple[str, Commit]] = {}
+    for entry in entries(repo, tip, paths):
+        for path in entry.paths:
+            hot = hot_path(path) or path
+            if hot not in found and (last := _held(repo, entry.commit, hot)):
+                found[hot] = last
+    return dict(found.values())
+
+
+def _held(repo: Repository, oid: str, hot: str) -> tuple[str, Commit] | None:
+    """Where a memory stood in a commit, or in the parent from which that commit took it."""
+    commit = repo.commit(oid)
+    for one in (commit, *map(repo.commit, commit.parents)):
+        for place in homes(hot):
+            if repo.entry(one.tree, place):
+                return place, one
+    return None
+
+
+def _spot(scope: Scope, commit: Commit, path: str) -> Spot:
+    agent, _, file = path.partition("/")
+    entry = scope.repo.entry(commit.tree, path)
+    assert entry is not None  # noqa: S101 - `_held` saw it there
+    return Spot(scope.name, agent, file, entry.oid, commit.oid)

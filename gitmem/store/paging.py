@@ -1,0 +1,202 @@
+"""Paging: the hot set of an agent is kept within its limit, the oldest going to the archive (design.md 2).
+
+Nothing of the archive is read but the files asked for, however many it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+from gitmem.guard.text import counted
+from gitmem.memory import archive, index
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.limits import HOT_MEMORIES
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import kind, merge_trees
+from gitmem.memory.names import INDEX, archive_path, is_memory_file
+from gitmem.memory.trailers import Provenance
+from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
+from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository
+from gitmem.store.trees import changed_files, read_paths, subtree
+from gitmem.store.workspace import Scope
+
+ATTEMPTS = 8
+"""Lost races after which paging is left to the next writer; till then the hot set is a little too large."""
+
+Ages = Callable[[Tip, Mapping[str, str]], Mapping[str, float]]
+"""From a tip and its hot memories (path to blob) to when each was last taught; unknown ones are absent."""
+
+
+@dataclass(frozen=True)
+class Paging:
+    """What changes places in one agent's folder.
+
+    Attributes:
+        moves: path in the tree to its path in the archive, the oldest memory first.
+        edits: the index without those lines; and what stood hot and archived at once, united.
+        united: hot paths of the latter.
+    """
+
+    moves: Mapping[str, str] = field(default_factory=dict)
+    edits: Mapping[str, bytes | None] = field(default_factory=dict)
+    united: tuple[str, ...] = ()
+
+
+def plan_paging(repo: Repository, tip: Tip, agent: str, ages: Ages, limit: int = HOT_MEMORIES) -> Paging:
+    """Decides what of an agent leaves the hot set: the oldest first (author time, then path).
+
+    What the tip itself brought back from the archive goes last, however old it is. A memory that stands in
+    both places (hosts merge without knowing of archives) is united where it is hot.
+
+    Args:
+        limit: memories that may be hot.
+    """
+    hot = hot_memories(repo, tip.tree, agent)
+    changed = _changed(repo, tip, agent)
+    twice = archived(repo, tip.tree, {archive.hot_path(path) or path for path in changed} & hot.keys())
+    moves: list[str] = []
+    excess = len(hot) - limit
+    if excess > 0:
+        times = ages(tip, hot)
+        back = {path for path in hot.keys() & changed if archive.archived_path(path) in changed}
+        order = sorted(hot, key=lambda path: (path in back, times.get(path, 0), path))
+        asked: set[str] = set()
+        while moves != (moves := [path for path in order if path not in twice][:excess]):
+            twice |= archived(repo, tip.tree, set(moves) - asked)
+            asked |= set(moves)
+    if not moves and not twice:
+        return Paging()
+    at = f"{agent}/{INDEX}"
+    given = read_paths(repo, tip.tree, {at, *twice})
+    edits: dict[str, bytes | None] = {}
+    for path, data in sorted(twice.items()):
+        united = merge_trees({}, {path: given[path]}, {path: data})
+        if beside := read_paths(repo, tip.tree, set(united.split)):
+            united = merge_trees(beside, beside | {path: given[path]}, beside | {path: data})
+        edits |= united.files
+        edits[archive.archived_path(path) or path] = None
+    listed = decode(given.get(at, b""))
+    shown = index.reconcile(listed, _lines(edits), [path.partition("/")[2] for path in moves])
+    if shown != listed:
+        edits[at] = encode(shown)
+    places = {path: place for path in moves if (place := archive.archived_path(path))}
+    return Paging(places, edits, tuple(sorted(twice)))
+
+
+def page(scope: Scope, agent: str, ages: Ages | None = None, limit: int = HOT_MEMORIES) -> Written | None:
+    """Brings an agent's hot set within its limit by one commit, if it is over it.
+
+    The commit is fixed by the tip that it stands on (gitmem's own signature at that commit's time), so
+    clones that page the same tip make the same object, and no identity is needed.
+
+    Args:
+        agent: folder name in the tree.
+        ages: when memories were taught, where history cannot tell; the catalog's unless given.
+
+    Returns:
+        The commit, or None where nothing had to change places.
+    """
+    repo = scope.repo
+    for _ in range(ATTEMPTS):
+        if repo.ref(scope.ref) is None:
+            return None
+        tip = read_tip(repo, scope.ref)
+        plan = plan_paging(repo, tip, agent, ages or known_ages(scope), limit)
+        if not plan.moves and not plan.edits:
+            return None
+        write = Write(plan.edits, _subject(agent, plan), Provenance("page", "sync"), moves=plan.moves)
+        who = replace(ROOT_SIGNATURE, time=repo.commit(tip.commit).committer.time)
+        written = commit(repo, scope.ref, _only_on(tip, write), who)
+        if written is not None:
+            return written
+    return None
+
+
+def known_ages(scope: Scope) -> Ages:
+    """Ages as the catalog knows them; where its file cannot be used, it asks history itself."""
+
+    def ages(tip: Tip, hot: Mapping[str, str]) -> Mapping[str, float]:
+        from gitmem.store.catalog import Catalog
+
+        with closing(Catalog.open(scope.state)) as catalog:
+            return catalog.times(scope.repo, scope.ref, tip.commit, hot)
+
+    return ages
+
+
+def hot_memories(repo: Repository, tree: str, agent: str) -> dict[str, str]:
+    """The hot memories of an agent: path in the tree to blob."""
+    folder = subtree(repo, tree, agent)
+    entries = repo.tree(folder) if folder else {}
+    return {
+        f"{agent}/{name}": entry.oid
+        for name, entry in entries.items()
+        if entry.mode in (BLOB, EXECUTABLE) and is_memory_file(name)
+    }
+
+
+def archived(repo: Repository, tree: str, paths: Iterable[str]) -> dict[str, bytes]:
+    """What the archive holds of these memories: hot path to content, where it holds any."""
+    places = {place: path for path in paths if (place := archive.archived_path(path))}
+    return {places[place]: data for place, data in read_paths(repo, tree, set(places)).items()}
+
+
+def standing(repo: Repository, tree: str, agent: str, file: str) -> tuple[str, bytes] | None:
+    """Where a memory stands now that stood at `file` before: there, hot, or in the archive.
+
+    Returns:
+        Its file inside the agent's folder and its content; None where it is gone.
+    """
+    name = PurePosixPath(file).name
+    for place in dict.fromkeys((file, name, archive_path(name))):
+        data = read_paths(repo, tree, {f"{agent}/{place}"}).get(f"{agent}/{place}")
+        if data is not None:
+            return place, data
+    return None
+
+
+def bring_back(repo: Repository, tree: str, path: str, data: bytes) -> dict[str, bytes | None]:
+    """Edits that write a changed memory: what was archived comes back to where the agent sees it.
+
+    Args:
+        path: where it stands in the tree.
+    """
+    hot = archive.hot_path(path)
+    if hot is None:
+        return {path: data}
+    at = f"{hot.partition('/')[0]}/{INDEX}"
+    listed = decode(read_paths(repo, tree, {at}).get(at, b""))
+    return {path: None, hot: data, at: encode(index.reconcile(listed, _lines({hot: data}), ()))}
+
+
+def _changed(repo: Repository, tip: Tip, agent: str) -> set[str]:
+    """Paths of an agent that the tip changed against its first parent."""
+    parents = repo.commit(tip.commit).parents
+    try:
+        before = repo.commit(parents[0]).tree if parents else None
+    except MissingObject:  # a shallow clone ends here
+        return set()
+    old, new = (subtree(repo, tree, agent) if tree else None for tree in (before, tip.tree))
+    return changed_files(repo, old, new, f"{agent}/")
+
+
+def _lines(edits: Mapping[str, bytes | None]) -> dict[str, str]:
+    lines = {}
+    for path, data in edits.items():
+        if data is not None and kind(path) == "memory":
+            memory, file = parse(path, data), path.partition("/")[2]
+            lines[file] = index.entry(memory.name, file, memory.description)
+    return lines
+
+
+def _subject(agent: str, plan: Paging) -> str:
+    if plan.moves:
+        return f"Page {counted(len(plan.moves), 'memory')} of {agent} to the archive"
+    return f"Unite {counted(len(plan.united), 'memory')} of {agent} with the archive"
+
+
+def _only_on(tip: Tip, write: Write) -> Callable[[Tip], Write | None]:
+    return lambda found: write if found.commit == tip.commit else None
