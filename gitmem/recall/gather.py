@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from gitmem.errors import RepositoryError
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.catalog import Catalog, Read, read_memory
+from gitmem.store.commits import memory_commit
 from gitmem.store.repository import Repository
 
 
@@ -49,7 +52,10 @@ def gather(
             if ref in source.at:
                 source.catalog.lay_out(source.repo, ref, source.at[ref], read)
             else:
-                source.catalog.bring_up_to_date(source.repo, ref, source.repo.ref(ref), read)
+                # A ref that cannot be read takes nothing from what the index knows of it and of others.
+                with suppress(RepositoryError):
+                    tip = memory_commit(source.repo, ref)
+                    source.catalog.bring_up_to_date(source.repo, ref, tip, read)
         hits = search(source.catalog, query, source.scopes.keys(), agents, limit, source.at)
         found += [(source, hit) for hit in hits]
     found.sort(key=lambda pair: (-pair[1].score, pair[0].scopes[pair[1].ref], pair[1].path))

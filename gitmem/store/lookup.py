@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import cached_property
-from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.errors import UsageError
-from gitmem.memory.change import Header
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
+from gitmem.errors import RepositoryError, UsageError
 from gitmem.memory.names import agent_name
-from gitmem.store.history import author_times, resolve_all
-from gitmem.store.repository import TREE, MissingObject
-from gitmem.store.trees import list_files
+from gitmem.store.catalog import Catalog, Kept
+from gitmem.store.commits import memory_commit
+from gitmem.store.holdings import is_archived, memories
+from gitmem.store.objects import MISSING_HINT
+from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import SCOPES, Scope, Workspace
+
+if TYPE_CHECKING:
+    from gitmem.memory.memory import Memory
 
 MOST_LISTED = 10
 """Matches of an ambiguous name that are listed."""
@@ -28,22 +29,20 @@ class Ambiguous(UsageError):
     kind = "ambiguous"
 
 
-@dataclass(frozen=True)
-class Found:
-    """One memory where it stands.
+class Spot(NamedTuple):
+    """Where a memory stands; there may be very many.
 
     Attributes:
         scope: `project`, `local` or `user`.
         agent: the agent's folder in the tree.
         file: path inside that folder.
         blob: object name of its content.
-        commit: the commit of the memory ref that it was read at.
+        commit: the commit of the memory ref that it was seen at.
     """
 
     scope: str
     agent: str
     file: str
-    memory: Memory
     blob: str
     commit: str
 
@@ -53,14 +52,76 @@ class Found:
         return f"{self.agent}/{self.file}"
 
     @property
-    def archived(self) -> bool:
-        """Whether it was paged out."""
-        return self.file.startswith("archive/")
+    def stem(self) -> str:
+        """Its file's name without the ending."""
+        return _stem(self.file)
 
-    @cached_property
+    @property
     def address(self) -> str:
         """What names it and nothing else: `scope/agent/file stem`."""
-        return f"{self.scope}/{self.agent}/{PurePosixPath(self.file).stem}"
+        return f"{self.scope}/{self.agent}/{self.stem}"
+
+
+class Listed(NamedTuple):
+    """What a list says of a memory; there may be very many.
+
+    Attributes:
+        scope, agent, file: as those of a `Spot`.
+        name: its file's, where it has none.
+        time: when it was last taught, seconds since the epoch; 0 where that is unknown.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    name: str
+    description: str
+    type: str
+    time: int
+
+
+class _Held(NamedTuple):
+    """What an agent has in a scope, as of a commit; all of it can be read."""
+
+    scope: Scope
+    commit: str
+    agent: str
+    memories: list[Kept]
+
+    def spot(self, memory: Kept) -> Spot:
+        return Spot(self.scope.name, self.agent, memory.file, memory.blob, self.commit)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One memory where it stands, opened; attributes as those of a `Spot`."""
+
+    scope: str
+    agent: str
+    file: str
+    memory: Memory
+    blob: str
+    commit: str
+
+    @property
+    def spot(self) -> Spot:
+        """The same without its content."""
+        return Spot(self.scope, self.agent, self.file, self.blob, self.commit)
+
+    @property
+    def path(self) -> str:
+        """Its path in the tree."""
+        return self.spot.path
+
+    @property
+    def archived(self) -> bool:
+        """Whether it was paged out."""
+        return is_archived(self.file)
+
+    @property
+    def address(self) -> str:
+        """What names it and nothing else: `scope/agent/file stem`."""
+        return self.spot.address
 
 
 def chosen_scopes(workspace: Workspace, scope: str | None = None) -> tuple[Scope, ...]:
@@ -79,34 +140,6 @@ def chosen_agent(agent: str | None) -> str | None:
     return agent if "^" in agent else agent_name(agent)
 
 
-def every(
-    workspace: Workspace,
-    scope: str | None = None,
-    agent: str | None = None,
-    at: str | None = None,
-    now: float | None = None,
-) -> tuple[Found, ...]:
-    """Reads all memories that apply, archived ones too, by scope, agent and file.
-
-    Args:
-        scope, agent: narrow the search; `agent` is a name or a folder's.
-        at: revision, date or tag (see `history.resolve_at`); None is the present.
-        now: seconds since the epoch, for relative dates.
-
-    Raises:
-        UsageError: an unknown scope, or `at` means nothing.
-    """
-    scopes = chosen_scopes(workspace, scope)
-    folder = chosen_agent(agent)
-    past = resolve_all(workspace, scopes, at, now) if at else None
-    found: list[Found] = []
-    for where in scopes:
-        commit = where.repo.ref(where.ref) if past is None else past.get(where.ref)
-        if commit:
-            found += _of_scope(where, commit, folder)
-    return tuple(found)
-
-
 def find(
     workspace: Workspace,
     name: str,
@@ -114,30 +147,47 @@ def find(
     agent: str | None = None,
     at: str | None = None,
     now: float | None = None,
+    *,
+    whole: bool = False,
 ) -> Found:
     """Finds one memory by its name, its file, or the beginning of either that no other has.
 
     Args:
         name: may be led by scope and agent: `reviewer/ports`, `project/reviewer/ports`.
-        scope, agent, at, now: as for `every`.
+        scope: narrows the search.
+        agent: narrows it too; an agent's name or its folder's.
+        at: revision, date or tag (see `history.resolve_at`); None is the present.
+        now: seconds since the epoch, for relative dates.
+        whole: the beginning of a name is no name.
 
     Raises:
-        UsageError: none has that name; close ones are named.
+        UsageError: an unknown scope, `at` means nothing, or none has that name; close ones are named.
         Ambiguous: several have it; they are listed.
+        MissingObject: none that can be read has it, and some cannot be read.
     """
     named_scope, named_agent, bare = _parts(name)
-    known = every(workspace, scope or named_scope, agent or named_agent, at, now)
-    matches = _matching(known, bare)
+    missed: dict[str, str] = {}
+    known = _held(workspace, scope or named_scope, agent or named_agent, at, now, missed=missed)
+    matches = _matching(known, bare, whole=whole)
     if len(matches) == 1:
-        return matches[0]
+        from gitmem.memory.memory import parse
+
+        spot = matches[0]
+        memory = parse(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))
+        return Found(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
     if matches:
-        listed = [found.address for found in matches[:MOST_LISTED]]
+        listed = [spot.address for spot in matches[:MOST_LISTED]]
         more = f" and {len(matches) - MOST_LISTED} more" if len(matches) > MOST_LISTED else ""
         raise Ambiguous(
             f"{name!r} names {len(matches)} memories: {', '.join(listed)}{more}",
             "Say which: give it as scope/agent/name, or narrow with --scope and --agent.",
         )
-    raise UsageError(f"There is no memory named {name!r}{_where(scope, agent, at)}", _close(known, bare))
+    if missed:
+        lost = "; ".join(f"{path}: {why}" for path, why in missed.items())
+        raise MissingObject(f"{name!r} is not among what can be read. {lost}", MISSING_HINT)
+    raise UsageError(
+        f"There is no memory named {name!r}{_where(scope, agent, at)}", _close(known, bare, at)
+    )
 
 
 def headers(
@@ -148,49 +198,93 @@ def headers(
     at: str | None = None,
     archived: bool = False,
     now: float | None = None,
-) -> tuple[Header, ...]:
-    """One line about each memory: the manifest that engines and people choose from.
+    missed: dict[str, str] | None = None,
+) -> tuple[Listed, ...]:
+    """One line about each memory, by scope, agent and file; arguments as for `find`.
 
     Args:
         archived: also those that were paged out.
+        missed: gets what cannot be read (scope, or scope and path), and why.
+
+    Raises:
+        RepositoryError: a scope or folder cannot be read, without `missed`.
     """
-    found = [entry for entry in every(workspace, scope, agent, at, now) if archived or not entry.archived]
-    times = ages(workspace, found)
-    return tuple(
-        Header(
-            entry.scope,
-            entry.agent,
-            entry.file,
-            entry.memory.name,
-            entry.memory.description,
-            entry.memory.type,
-            times.get((entry.scope, entry.path), 0),
-        )
-        for entry in found
-    )
+    found: list[Listed] = []
+    for one in _held(workspace, scope, agent, at, now, archived=archived, missed=missed):
+        where, commit, name, some = one
+        prefix = f"{name}/"
+        files = {prefix + file: blob for file, blob, _ in some}
+        with closing(Catalog.open(where.state)) as catalog:
+            times = catalog.times(where.repo, where.ref, commit, files)
+        found += [
+            Listed(
+                where.name,
+                name,
+                file,
+                head.name or _stem(file),
+                head.description,
+                head.type,
+                times.get(prefix + file, 0),
+            )
+            for file, _, head in some
+            if head
+        ]
+    return tuple(found)
 
 
-def ages(workspace: Workspace, found: Iterable[Found]) -> dict[tuple[str, str], int]:
-    """When memories were last taught: (scope, path) to seconds since the epoch; unknown ones are absent."""
-    times: dict[tuple[str, str], int] = {}
-    for scope, agent, commit in dict.fromkeys((entry.scope, entry.agent, entry.commit) for entry in found):
-        for file, time in author_times(workspace.scope(scope).repo, commit, agent).items():
-            times[scope, f"{agent}/{file}"] = time
-    return times
+def age(workspace: Workspace, spot: Spot) -> int:
+    """When one memory was last taught, seconds since the epoch; 0 where that is unknown.
+
+    Where the history was never walked, only that memory's own is.
+    """
+    scope = workspace.scope(spot.scope)
+    files = {spot.path: spot.blob}
+    with closing(Catalog.open(scope.state)) as catalog:
+        return catalog.times(scope.repo, scope.ref, spot.commit, files, alone=True).get(spot.path, 0)
 
 
-def _of_scope(scope: Scope, commit: str, folder: str | None) -> Iterator[Found]:
-    repo = scope.repo
-    tree = repo.commit(commit).tree
-    for agent, entry in sorted(repo.tree(tree).items()):
-        if entry.mode != TREE or agent.startswith(".") or folder not in (None, agent):
+def _held(
+    workspace: Workspace,
+    scope: str | None,
+    agent: str | None,
+    at: str | None,
+    now: float | None,
+    *,
+    archived: bool = True,
+    missed: dict[str, str] | None = None,
+) -> list[_Held]:
+    """All memories that apply, by scope and agent; what cannot be read is told, or raises."""
+    scopes = chosen_scopes(workspace, scope)
+    folder = chosen_agent(agent)
+    past: dict[str, str] | None = None
+    if at:
+        from gitmem.store.history import resolve_all  # a look at the present needs no history
+
+        past = resolve_all(workspace, scopes, at, now)
+    found: list[_Held] = []
+    for where in scopes:
+        unread: dict[str, str] | None = None if missed is None else {}
+        try:
+            commit = past.get(where.ref) if past is not None else memory_commit(where.repo, where.ref)
+            if not commit:
+                continue
+            known = memories(where, commit, folder, archived=archived, missed=unread)
+        except RepositoryError as error:
+            if missed is None:
+                raise
+            missed[where.name] = error.message
             continue
-        for file, oid in list_files(repo, entry.oid).items():
-            if kind(file) == "memory":
-                try:
-                    yield Found(scope.name, agent, file, parse(file, repo.blob(oid)), oid, commit)
-                except MissingObject:
-                    continue
+        for name, some in known.items():
+            found.append(_Held(where, commit, name, [kept for kept in some if kept.head]))
+            if unread is not None:
+                unread |= {
+                    f"{name}/{file}": f"object {blob} is missing or damaged"
+                    for file, blob, head in some
+                    if head is None
+                }
+        if missed is not None:
+            missed |= {f"{where.name}/{path}": why for path, why in (unread or {}).items()}
+    return found
 
 
 def _parts(name: str) -> tuple[str | None, str | None, str]:
@@ -203,15 +297,30 @@ def _parts(name: str) -> tuple[str | None, str | None, str]:
     return scope, parts[-2] if len(parts) > 1 else None, parts[-1]
 
 
-def _names(found: Found) -> tuple[str, str]:
-    return found.memory.name.casefold(), PurePosixPath(found.file).stem.casefold()
+def _stem(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".md")
 
 
-def _matching(known: tuple[Found, ...], name: str) -> list[Found]:
-    sought = name.casefold().removesuffix(".md")
-    exact = [found for found in known if sought in _names(found) or name.casefold() in _names(found)]
-    return exact or [
-        found for found in known if sought and any(each.startswith(sought) for each in _names(found))
+def _matching(known: Sequence[_Held], name: str, *, whole: bool) -> list[Spot]:
+    sought = name.casefold()
+    bare = sought.removesuffix(".md")
+    named = [
+        (held, memory, _stem(memory.file).casefold(), memory.head.name.casefold())
+        for held in known
+        for memory in held.memories
+        if memory.head
+    ]
+    exact = [
+        held.spot(memory)
+        for held, memory, stem, title in named
+        if bare in (stem, title) or sought in (stem, title)
+    ]
+    if exact or whole or not bare:
+        return exact
+    return [
+        held.spot(memory)
+        for held, memory, stem, title in named
+        if stem.startswith(bare) or title.startswith(bare)
     ]
 
 
@@ -220,7 +329,16 @@ def _where(scope: str | None, agent: str | None, at: str | None) -> str:
     return "".join(parts)
 
 
-def _close(known: tuple[Found, ...], name: str) -> str:
-    names = {each: found.memory.name for found in known for each in _names(found)}
+def _close(known: Sequence[_Held], name: str, at: str | None) -> str:
+    import shlex
+    from difflib import get_close_matches
+
+    names: dict[str, str] = {}
+    for held in known:
+        for memory in held.memories:
+            stem = _stem(memory.file)
+            shown = (memory.head and memory.head.name) or stem
+            names |= {shown.casefold(): shown, stem.casefold(): shown}
     close = dict.fromkeys(names[each] for each in get_close_matches(name.casefold(), names, 3, 0.6))
-    return f"Did you mean: {', '.join(close)}?" if close else "See all: git mem list -a"
+    then = f" --at {shlex.quote(at)}" if at else ""
+    return f"Did you mean: {', '.join(close)}?" if close else f"See all: git mem list -a{then}"

@@ -2,5 +2,7 @@
 
 from gitmem.store.catalog.catalog import Catalog, Place
 from gitmem.store.catalog.fields import Fields, Read, read_memory
+from gitmem.store.catalog.folders import Kept
+from gitmem.store.catalog.heads import Head
 
-__all__ = ["Catalog", "Fields", "Place", "Read", "read_memory"]
+__all__ = ["Catalog", "Fields", "Head", "Kept", "Place", "Read", "read_memory"]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gitmem.errors import RepositoryError
-from gitmem.store.catalog import database, texts
-from gitmem.store.catalog.ages import body_times
-from gitmem.store.catalog.fields import Read
+from gitmem.store.catalog import ages, database, folders, heads, texts
+from gitmem.store.catalog.fields import Read, read_memory
+from gitmem.store.catalog.heads import Head
 from gitmem.store.catalog.trees import Trees
 from gitmem.store.repository import MissingObject, Repository
 
@@ -104,6 +105,45 @@ class Catalog:
         )
         return tuple(Place(ref, a, p, oid.lower(), bool(old), time) for a, p, oid, old, time in rows)
 
+    def heads(self, repo: Repository, oids: Collection[str], *, checked: bool = False) -> dict[str, Head]:
+        """What the frontmatter of some blobs says; see `heads.heads`. The ref need not be followed."""
+        found: dict[str, Head] = {}
+
+        def work() -> bool:
+            found.update(heads.heads(self._connection, repo, oids, checked=checked))
+            return True
+
+        self._steadily(work)
+        return found
+
+    def folders(
+        self, repo: Repository, tree: str, under: str, *, checked: bool = False
+    ) -> dict[str, list[folders.Kept]]:
+        """The memories in each folder right below a tree; see `folders.folders`."""
+        found: dict[str, list[folders.Kept]] = {}
+
+        def work() -> bool:
+            found.update(folders.folders(self._connection, repo, tree, under, checked=checked))
+            return True
+
+        if not self._steadily(work):
+            with closing(database.in_memory()) as other:
+                return folders.folders(other, repo, tree, under, checked=checked)
+        return found
+
+    def times(
+        self, repo: Repository, ref: str, commit: str, files: Mapping[str, str], *, alone: bool = False
+    ) -> dict[str, int]:
+        """When memories were last taught as of a commit; see `ages.times`. The ref need not be followed."""
+        found: dict[str, int] = {}
+
+        def work() -> bool:
+            found.update(self._times(repo, ref, commit, files, read_memory, alone=alone))
+            return True
+
+        self._steadily(work)
+        return found
+
     def read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Runs a reading statement; a damaged file is first made anew and filled again."""
         rows: list[tuple[Any, ...]] = []
@@ -161,11 +201,9 @@ class Catalog:
         changes = [(path, come) for path, _, come in trees.changes(old, new)]
         wanted = {path: oid for path, oid in changes if oid}
         ids = texts.index_texts(self._connection, repo, wanted, read)
-        known = "SELECT path, time FROM entry WHERE ref = ?"
-        before = dict(self._connection.execute(known, (ref,)).fetchall()) if start else {}
-        times = self._times(repo, trees, tip, start, wanted, before, read) if tip else {}
+        times = self._times(repo, ref, tip, wanted, read) if tip else {}
         connection = self._connection
-        with texts.writing(connection):
+        with database.writing(connection):
             row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
             if (row[0] if row else None) != base:
                 return row is not None and row[0] == tip  # another process was here; its state is sound
@@ -198,7 +236,7 @@ class Catalog:
                 if not database.is_busy(error):
                     raise
                 complete = False
-        times = self._times(repo, trees, commit, None, wanted, {}, read)
+        times = self._times(repo, ref, commit, wanted, read)
         self._connection.executemany(
             "INSERT OR REPLACE INTO temp.past(ref, path, agent, blob, archived, time)"
             " VALUES(?, ?, ?, ?, ?, ?)",
@@ -209,12 +247,12 @@ class Catalog:
     def _times(
         self,
         repo: Repository,
-        trees: Trees,
-        tip: str,
-        base: str | None,
-        wanted: Mapping[str, str],
-        before: Mapping[str, int],
+        ref: str,
+        commit: str,
+        files: Mapping[str, str],
         read: Read,
+        *,
+        alone: bool = False,
     ) -> dict[str, int]:
         digests: dict[str, bytes | None] = {}
 
@@ -223,8 +261,7 @@ class Catalog:
                 digests[oid] = texts.body_digest(self._connection, repo, path, oid, read)
             return digests[oid]
 
-        found, elsewhere = body_times(repo, trees, tip, base, wanted, body)
-        return found | {path: before[was] for path, was in elsewhere.items() if was in before}
+        return ages.times(self._connection, repo, ref, commit, files, body, alone=alone)
 
 
 def _rows(

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 FILE = "catalog.sqlite"
-VERSION = 1
+VERSION = 3
 APPLICATION = 0x6D656D31
 """Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
 
 BUSY_SECONDS = 0.25
 """How long a writer waits for another; a reader never waits, it reads the state before (WAL)."""
 
+PORTION = 500
+"""Keys that one statement asks for."""
+
 TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+_AGES = """
+CREATE TABLE {where}.walked(ref TEXT NOT NULL, oid BLOB NOT NULL, place INTEGER NOT NULL,
+  PRIMARY KEY(ref, oid)) WITHOUT ROWID;
+CREATE TABLE {where}.taught(ref TEXT NOT NULL, path BLOB NOT NULL, oid BLOB NOT NULL,
+  place INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path, place, oid)) WITHOUT ROWID;
+"""
 
 _SCHEMA = f"""
 CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, name TEXT NOT NULL,
@@ -25,11 +38,16 @@ CREATE TABLE entry(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, b
 CREATE INDEX entry_blob ON entry(blob);
 CREATE TABLE common(term TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE head(oid BLOB PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked INTEGER NOT NULL,
+  value TEXT NOT NULL);
+{_AGES.format(where="main")}
 CREATE VIRTUAL TABLE text USING fts5(name, description, body, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE term USING fts5vocab(text, 'row');
 """
 
 _TEMPORARY = f"""
+{_AGES.format(where="temp")}
 CREATE TEMP TABLE past(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, blob INTEGER NOT NULL,
   archived INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path)) WITHOUT ROWID;
 CREATE INDEX temp.past_blob ON past(blob);
@@ -71,6 +89,49 @@ def connect(folder: Path) -> sqlite3.Connection:
         except OSError:
             break
     return in_memory()
+
+
+def portions(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Cuts keys into as many as one statement can ask for."""
+    left = iter(keys)
+    while some := list(islice(left, PORTION)):
+        yield some
+
+
+def keep(connection: sqlite3.Connection, statements: Iterable[tuple[str, Iterable[Any]]]) -> bool:
+    """Writes what may as well be found out again: without waiting, and False where that cannot be now.
+
+    Args:
+        statements: each with the rows to run it for; all of them are kept, or none.
+
+    Raises:
+        sqlite3.Error: the file is damaged.
+    """
+    try:
+        connection.execute("PRAGMA busy_timeout = 0")
+        with writing(connection):
+            for words, rows in statements:
+                connection.executemany(words, rows)
+    except sqlite3.Error as error:
+        if is_damage(error):
+            raise
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+    return True
+
+
+@contextlib.contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Holds the write lock for a block, which is kept or undone as a whole."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def in_memory() -> sqlite3.Connection:
@@ -118,8 +179,19 @@ def _open(file: Path) -> sqlite3.Connection:
             _create(connection)
         connection.executescript(_TEMPORARY)
         # Touches each table, so that a file that only looks right is found out here.
-        for table in ("blob", "ref", "entry", "common", "fact", "text"):
-            connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()  # noqa: S608
+        for table in (
+            "blob",
+            "ref",
+            "entry",
+            "common",
+            "fact",
+            "text",
+            "head",
+            "folder",
+            "walked",
+            "taught",
+        ):
+            connection.execute(f"SELECT 1 FROM main.{table} LIMIT 1").fetchone()  # noqa: S608
     except BaseException:
         connection.close()
         raise

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gitmem.memory.memory import parse
-
 
 @dataclass(frozen=True)
 class Fields:
@@ -24,5 +22,7 @@ Read = Callable[[str, bytes], Fields]
 
 def read_memory(path: str, data: bytes) -> Fields:
     """Reads the fields of a memory file, whatever its bytes."""
+    from gitmem.memory.memory import parse
+
     memory = parse(path, data)
     return Fields(memory.name, memory.description, memory.type, memory.body)

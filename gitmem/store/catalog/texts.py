@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 
 from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.store.catalog import heads
+from gitmem.store.catalog.database import writing
 from gitmem.store.catalog.fields import Fields, Read
-from gitmem.store.catalog.words import indexed
 from gitmem.store.repository import MissingObject, Repository
 
 BATCH = 1_000
@@ -18,19 +18,6 @@ BATCH = 1_000
 COMMON_SHARE = 0.05
 COMMON_FROM = 200
 """Terms in more than this share of the texts are too common to seek, once there are this many texts."""
-
-
-@contextmanager
-def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Holds the write lock for a block, which is kept or undone as a whole."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, int]:
@@ -59,14 +46,18 @@ def index_texts(
     missing = sorted((path, oid) for oid, path in first.items() if oid not in ids)
     for start in range(0, len(missing), BATCH):
         fields: list[tuple[str, Fields]] = []
+        read_heads: list[tuple[str, heads.Head]] = []
         for path, oid in missing[start : start + BATCH]:
             try:
-                fields.append((oid, read(path, repo.blob(oid)[:MEMORY_BYTES])))
+                data = repo.blob(oid)
             except MissingObject:
                 continue
+            fields.append((oid, read(path, data[:MEMORY_BYTES])))
+            read_heads.append((oid, heads.head_of(data)))
         with writing(connection):
             for oid, field in fields:
                 ids[oid] = _insert(connection, oid, field)
+        heads.keep(connection, read_heads)
     return ids
 
 
@@ -103,6 +94,8 @@ def storable(text: str) -> str:
 
 
 def _insert(connection: sqlite3.Connection, oid: str, field: Fields) -> int:
+    from gitmem.store.catalog.words import indexed
+
     key = bytes.fromhex(oid)
     row = connection.execute("SELECT id FROM blob WHERE oid = ?", (key,)).fetchone()
     if row:  # another process was quicker

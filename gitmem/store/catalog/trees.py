@@ -5,10 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository, Step
 
 DEEPEST = 12
 """Folder levels that are walked: `<agent>/logs/YYYY/MM/<day>.md` is five; a hostile tree may have more."""
+
+
+_INDEX = "MEMORY.md"
+
+
+def is_memory(path: str) -> bool:
+    """Whether a file of that path is a memory file: see `Trees.changes`."""
+    parts = path.split("/")
+    return (
+        path.endswith(".md")
+        and 1 < len(parts) <= DEEPEST + 1
+        and not (len(parts) == 2 and parts[1] == _INDEX)
+        and not any(part.startswith(".") or "\\" in part for part in parts)
+    )
+
+
+def torn_steps(repo: Repository, tip: str) -> Iterator[Step]:
+    """Yields `Repository.steps` of what can be read of a damaged history, memory files alone.
+
+    Where a line of history ends, the empty tree stands before it.
+    """
+    from gitmem.store.damaged import readable  # hardly ever needed
+
+    trees = Trees(repo)
+    for commit in reversed(list(readable(repo, tip))):
+        before: list[str | None] = []
+        for parent in commit.parents:
+            try:
+                before.append(repo.commit(parent).tree)
+            except MissingObject:
+                before.append(None)
+        yield Step(commit, tuple(tuple(trees.changes(tree, commit.tree)) for tree in before or [None]))
 
 
 class Trees:
@@ -40,7 +72,7 @@ class Trees:
                 continue
             path = f"{prefix}{name}"
             yield from self._below(f"{path}/", _folder(one), _folder(other), depth + 1)
-            if depth and name.endswith(".md") and not (depth == 1 and name == "MEMORY.md"):
+            if depth and name.endswith(".md") and not (depth == 1 and name == _INDEX):
                 gone, come = _file(one), _file(other)
                 if gone != come:
                     yield path, gone, come

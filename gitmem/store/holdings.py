@@ -1,0 +1,137 @@
+"""What a scope holds as of a commit: its memories by place, what they say of themselves, their ages."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from gitmem.memory.names import kind
+from gitmem.store.catalog import Catalog, Head, Kept
+from gitmem.store.catalog.folders import by_folder
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
+from gitmem.store.trees import list_files
+from gitmem.store.workspace import Scope
+
+ARCHIVE = "archive"
+"""Folder of an agent that holds what was paged out."""
+
+
+def is_archived(file: str) -> bool:
+    """Whether a file of an agent's folder was paged out."""
+    return file.startswith(f"{ARCHIVE}/")
+
+
+def memory_files(
+    repo: Repository,
+    commit: str,
+    agent: str | None = None,
+    *,
+    archived: bool = True,
+    missed: dict[str, str] | None = None,
+) -> dict[str, dict[str, str]]:
+    """Memories by their place alone, none of them opened: agent's folder to file to blob.
+
+    Args:
+        agent: one agent's folder; None for all of them.
+        archived: also those that were paged out; without them the archive is not entered.
+        missed: gets folders that cannot be read, and why.
+
+    Raises:
+        MissingObject: the commit cannot be read; without `missed`, or a folder.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, entry in sorted(repo.tree(repo.commit(commit).tree).items()):
+        if entry.mode == TREE and not name.startswith(".") and agent in (None, name):
+            # The archive has hundreds of folders, which one process lists quicker than one question each.
+            try:
+                files = (
+                    repo.files(entry.oid) if archived else list_files(repo, entry.oid, without={ARCHIVE})
+                )
+            except MissingObject as error:
+                if missed is None:
+                    raise
+                missed[f"{name}/"] = error.message
+                continue
+            found[name] = {
+                file: files[file] for file in sorted(files, key=by_folder) if kind(file) == "memory"
+            }
+    return found
+
+
+def memories(
+    scope: Scope,
+    commit: str,
+    agent: str | None = None,
+    *,
+    archived: bool = True,
+    checked: bool = False,
+    missed: dict[str, str] | None = None,
+) -> dict[str, list[Kept]]:
+    """The same with what their frontmatter says: agent's folder to memories by path.
+
+    Args:
+        checked: whether `Head.problems` is wanted.
+    """
+    repo = scope.repo
+    found: dict[str, list[Kept]] = {}
+    with closing(Catalog.open(scope.state)) as catalog:
+        for name, entry in sorted(repo.tree(repo.commit(commit).tree).items()):
+            if entry.mode == TREE and not name.startswith(".") and agent in (None, name):
+                try:
+                    found[name] = _of_agent(catalog, repo, entry.oid, archived, checked)
+                except MissingObject as error:
+                    if missed is None:
+                        raise
+                    missed[f"{name}/"] = error.message
+    return found
+
+
+def heads(
+    scope: Scope,
+    commit: str,
+    *,
+    archived: bool = True,
+    checked: bool = False,
+    missed: dict[str, str] | None = None,
+) -> dict[str, tuple[str, Head | None]]:
+    """What the frontmatter of each memory of a scope says: path to blob and head; None where it is missing.
+
+    Args:
+        archived: also of those that were paged out.
+        checked: whether `Head.problems` is wanted.
+        missed: as for `memory_files`.
+    """
+    found = memories(scope, commit, archived=archived, checked=checked, missed=missed)
+    return {
+        f"{agent}/{kept.file}": (kept.blob, kept.head) for agent, some in found.items() for kept in some
+    }
+
+
+def taught(scope: Scope, commit: str, agent: str, *, archived: bool = False) -> dict[str, int]:
+    """When each memory of one agent was last taught, as of a commit: file to seconds since the epoch.
+
+    Args:
+        agent: the agent's folder in the tree.
+        archived: also those that were paged out.
+    """
+    files = memory_files(scope.repo, commit, agent, archived=archived).get(agent, {})
+    paths = {f"{agent}/{file}": oid for file, oid in files.items()}
+    with closing(Catalog.open(scope.state)) as catalog:
+        times = catalog.times(scope.repo, scope.ref, commit, paths)
+    return {path.removeprefix(f"{agent}/"): time for path, time in times.items()}
+
+
+def _of_agent(catalog: Catalog, repo: Repository, tree: str, archived: bool, checked: bool) -> list[Kept]:
+    files = list_files(repo, tree, without={ARCHIVE})
+    archive = repo.entry(tree, ARCHIVE) if archived else None
+    below: dict[str, list[Kept]] = {}
+    if archive and archive.mode == TREE:
+        below = catalog.folders(repo, archive.oid, ARCHIVE, checked=checked)
+        files |= {
+            f"{ARCHIVE}/{name}": entry.oid
+            for name, entry in repo.tree(archive.oid).items()
+            if entry.mode in (BLOB, EXECUTABLE)
+        }
+    files = {file: oid for file, oid in files.items() if kind(file) == "memory"}
+    known = catalog.heads(repo, set(files.values()), checked=checked)
+    found = below | {file: [Kept(file, oid, known.get(oid))] for file, oid in files.items()}
+    return [kept for path in sorted(found, key=by_folder) for kept in found[path]]
