@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
-from itertools import islice
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Annotated
 
 import typer
 
+from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
 from gitmem.cli.words import day, iso, sound
 from gitmem.errors import UsageError
 from gitmem.guard.text import one_line
-from gitmem.memory.names import archive_path
-from gitmem.store.history import LogEntry, entries, fates
+from gitmem.store.commits import memory_commit
+from gitmem.store.gone import places
+from gitmem.store.log import LogEntry, entries, entries_of, fates, homes
 from gitmem.store.lookup import Ambiguous, chosen_agent, chosen_scopes, find
 from gitmem.store.workspace import Scope, Workspace
 
@@ -32,7 +33,12 @@ def log(
     ctx: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Only what changed this memory.", show_default=False),
+        typer.Argument(
+            metavar="[NAME]",
+            help="Only what changed this memory.",
+            autocompletion=memory_names,
+            show_default=False,
+        ),
     ] = None,
     max_count: Annotated[
         int | None,
@@ -50,7 +56,7 @@ def log(
     """
     run = context(ctx, as_json=as_json)
     workspace = run.workspace
-    found = islice(_all(workspace, _name_filter(workspace, name, scope, agent), scope, agent), max_count)
+    found = islice(_all(workspace, name, scope, agent), max_count)
     if run.out.as_json:
         run.out.json([as_value(where, entry) for where, entry in found])
         return
@@ -58,7 +64,7 @@ def log(
     for where, entry in found:
         empty = False
         _print(run, where, entry)
-    if empty:
+    if empty and max_count != 0:
         run.out.say("nothing was learned here yet")
 
 
@@ -83,59 +89,57 @@ def as_value(scope: Scope, entry: LogEntry) -> dict[str, object]:
 
 
 def _all(
-    workspace: Workspace,
-    named: Callable[[str, str], bool] | None,
-    scope: str | None,
-    agent: str | None,
+    workspace: Workspace, name: str | None, scope: str | None, agent: str | None
 ) -> Iterator[tuple[Scope, LogEntry]]:
-    folder = chosen_agent(agent)
-    streams = []
-    for where in chosen_scopes(workspace, scope):
-        tip = where.repo.ref(where.ref)
-        if tip is not None:
-            streams.append(_of(where, tip, named, folder))
+    if name is not None:
+        streams = _named(workspace, name, scope, agent)
+    else:
+        folder = chosen_agent(agent)
+        streams = [
+            _with(where, entries(where.repo, tip, (folder,) if folder else ()))
+            for where, tip in _tips(workspace, scope)
+        ]
     return heapq.merge(*streams, key=lambda pair: -pair[1].time)
 
 
-def _of(
-    scope: Scope, tip: str, named: Callable[[str, str], bool] | None, folder: str | None
-) -> Iterator[tuple[Scope, LogEntry]]:
-    def wanted(path: str) -> bool:
-        return (folder is None or path.startswith(f"{folder}/")) and (
-            named is None or named(scope.name, path)
-        )
-
-    narrowed = wanted if named is not None or folder is not None else None
-    for entry in entries(scope.repo, tip, narrowed):
-        yield scope, entry
-
-
-def _name_filter(
-    workspace: Workspace, name: str | None, scope: str | None, agent: str | None
-) -> Callable[[str, str], bool] | None:
-    """Which (scope, path) are a memory's, wherever its file stood; a deleted one is known by its file."""
-    if name is None:
-        return None
+def _named(
+    workspace: Workspace, name: str, scope: str | None, agent: str | None
+) -> list[Iterator[tuple[Scope, LogEntry]]]:
+    """The log of a memory, wherever its file stood; a deleted one is known by its file."""
     try:
         found = find(workspace, name, scope, agent)
     except Ambiguous:
         raise
-    except UsageError:
-        file = f"{name.rpartition('/')[2].removesuffix('.md')}.md"
-        if not _ever(workspace, scope, file):
-            raise
-        return lambda _, path: PurePosixPath(path).name == file
-    file = PurePosixPath(found.file).name
-    paths = {f"{found.agent}/{file}", f"{found.agent}/{archive_path(file)}"}
-    return lambda where, path: where == found.scope and path in paths
+    except UsageError as error:
+        gone = _deleted(workspace, name, scope, agent)
+        if not gone:
+            raise error from None
+        return gone
+    where = workspace.scope(found.scope)
+    return [_with(where, entries_of(where.repo, found.commit, homes(found.path)))]
 
 
-def _ever(workspace: Workspace, scope: str | None, file: str) -> bool:
+def _deleted(
+    workspace: Workspace, name: str, scope: str | None, agent: str | None
+) -> list[Iterator[tuple[Scope, LogEntry]]]:
+    streams = []
+    for where, tip, paths in places(workspace, name, scope, agent):
+        log = entries_of(where.repo, tip, paths)
+        newest = next(log, None)
+        if newest is not None:
+            streams.append(_with(where, chain([newest], log)))
+    return streams
+
+
+def _tips(workspace: Workspace, scope: str | None) -> Iterator[tuple[Scope, str]]:
     for where in chosen_scopes(workspace, scope):
-        tip = where.repo.ref(where.ref)
-        if tip and any(entries(where.repo, tip, lambda path: PurePosixPath(path).name == file)):
-            return True
-    return False
+        tip = memory_commit(where.repo, where.ref)
+        if tip is not None:
+            yield where, tip
+
+
+def _with(scope: Scope, log: Iterable[LogEntry]) -> Iterator[tuple[Scope, LogEntry]]:
+    return ((scope, entry) for entry in log)
 
 
 def _print(run: Context, scope: Scope, entry: LogEntry) -> None:

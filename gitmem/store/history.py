@@ -1,10 +1,9 @@
-"""What a memory ref held and when: revisions, the log, what a change did to claims, how old facts are."""
+"""What a memory ref held and when: what `--at` means, and what a change did to claims."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -12,16 +11,11 @@ from typing import Literal
 from gitmem.errors import UsageError
 from gitmem.memory.claim import Claim
 from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
-from gitmem.memory.trailers import Provenance
-from gitmem.memory.trailers import parse as parse_trailers
-from gitmem.store.catalog.ages import body_times
-from gitmem.store.catalog.trees import Trees
+from gitmem.memory.names import kind
+from gitmem.store.code_time import code_commit, known_at, newest_until
 from gitmem.store.commits import ROOT_MESSAGE, ROOT_SIGNATURE
 from gitmem.store.git import GitCommand
-from gitmem.store.git_backend import GitRepository
-from gitmem.store.repository import Commit, MissingObject, Repository
-from gitmem.store.trees import changed_files, list_files
+from gitmem.store.repository import Commit
 from gitmem.store.workspace import Scope, Workspace
 
 _DATE = re.compile(
@@ -38,24 +32,6 @@ _OF_MEMORY = re.compile(r"@?(?:[~^][0-9]*)+|@|@\{[^{}]+\}(?:[~^][0-9]*)*")
 
 
 @dataclass(frozen=True)
-class LogEntry:
-    """One commit of a memory ref.
-
-    Attributes:
-        author: name and address, `Ann <ann@example.com>`.
-        time: author time, seconds since the epoch.
-        paths: files that it changed, from the root of the tree, sorted.
-    """
-
-    commit: str
-    subject: str
-    author: str
-    time: int
-    provenance: Provenance
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ClaimChange:
     """What became of one claim (`+` came, `-` went, `~` was marked) or of a key of the frontmatter."""
 
@@ -68,8 +44,8 @@ def resolve_at(workspace: Workspace, scope: Scope, when: str, now: float | None 
 
     In this order: a revision of the memory ref itself (`~2`, `^`, `@{1}`), a date or time (ISO, or git's
     "2 days ago", "yesterday"; a day alone is its end, in the person's time zone), a commit of the memory,
-    and any other commit or tag: the code's, or another scope's. The last two kinds mean the newest memory
-    commit that is no later.
+    and any other commit or tag: the code's (see `code_time`), or another scope's. A date, and a commit that
+    is not the memory's, mean the newest memory commit that is no later.
 
     Args:
         when: what the person wrote.
@@ -92,7 +68,11 @@ def resolve_at(workspace: Workspace, scope: Scope, when: str, now: float | None 
         mine = revision(scope, word)
         if mine is not None:
             return mine
-        moment = _commit_time(workspace, word)
+        code = code_commit(workspace, word)
+        if code is not None:
+            return known_at(workspace, scope, tip, code)
+        private = workspace.private.resolve(word) if word else None
+        moment = workspace.private.commit(private).committer.time if private else None
     if moment is None:
         raise UsageError(
             f"{when!r} is no revision of {scope.name} memory, no date, and no commit or tag of the code",
@@ -176,49 +156,9 @@ def moment_of(git: GitCommand, when: str, now: float | None = None) -> int | Non
     return int(answer.removeprefix("--max-age="))
 
 
-def newest_until(repo: Repository, tip: str, moment: int) -> str:
-    """The newest commit that was made no later; the empty root where all are younger."""
-    last = tip
-    for commit in repo.history(tip):
-        last = commit.oid
-        if commit.committer.time <= moment:
-            break
-    return last
-
-
 def is_root(commit: Commit) -> bool:
     """Whether this is the fixed, empty commit that every memory ref begins with."""
     return not commit.parents and commit.author == ROOT_SIGNATURE and commit.message == ROOT_MESSAGE
-
-
-def entries(repo: Repository, tip: str, wanted: Callable[[str], bool] | None = None) -> Iterator[LogEntry]:
-    """Yields the commits of a memory ref, newest first.
-
-    Args:
-        wanted: which paths (from the root of the tree) count; commits that changed none of them are
-            passed over. Without it every commit is given but the empty root.
-    """
-    for commit in repo.history(tip):
-        if is_root(commit):
-            continue
-        paths = changed_paths(repo, commit)
-        chosen = tuple(path for path in paths if wanted is None or wanted(path))
-        if chosen or wanted is None:
-            yield LogEntry(
-                commit.oid,
-                commit.subject,
-                f"{commit.author.name} <{commit.author.email}>",
-                commit.author.time,
-                parse_trailers(commit.message),
-                chosen,
-            )
-
-
-def changed_paths(repo: Repository, commit: Commit) -> tuple[str, ...]:
-    """Files that a commit changed: against its parent, and for a merge against every one of them."""
-    trees = [_tree(repo, parent) for parent in commit.parents] or [None]
-    sets = [changed_files(repo, tree, commit.tree) for tree in trees]
-    return tuple(sorted(set.intersection(*sets)))
 
 
 def claim_diff(path: str, before: bytes | None, after: bytes | None) -> tuple[ClaimChange, ...]:
@@ -245,37 +185,6 @@ def claim_diff(path: str, before: bytes | None, after: bytes | None) -> tuple[Cl
     return (*changes, *_front_changes(old, new))
 
 
-def author_times(repo: Repository, tip: str, agent: str) -> dict[str, int]:
-    """When each memory of an agent was last taught: file (inside its folder) to seconds since the epoch.
-
-    The author time of the last change of its body by an agent, extraction or person: dreams, merges and
-    moves make no fact young.
-
-    Args:
-        tip: a commit.
-        agent: the agent's folder in the tree.
-    """
-    tree = repo.commit(tip).tree
-    paths = {p: oid for p, oid in list_files(repo, tree, agent).items() if kind(p) == "memory"}
-    bodies: dict[str, bytes | None] = {}
-
-    def body(path: str, oid: str) -> bytes | None:
-        if oid not in bodies:
-            try:
-                bodies[oid] = " ".join(parse(path, repo.blob(oid)).body.split()).encode("utf-8", "replace")
-            except MissingObject:
-                bodies[oid] = None
-        return bodies[oid]
-
-    found, _ = body_times(repo, Trees(repo), tip, None, paths, body)
-    return {path.removeprefix(f"{agent}/"): time for path, time in found.items()}
-
-
-def fates(provenance: Provenance) -> dict[str, int]:
-    """How many claims a dream kept, merged, superseded and dropped, those that are none left out."""
-    return dict(Counter(fate.kind for fate in provenance.claims))
-
-
 def _claims(memory: Memory | None) -> dict[str, Claim]:
     return {claim.id: claim for claim in memory.parsed.claims} if memory else {}
 
@@ -291,21 +200,3 @@ def _front_changes(old: Memory | None, new: Memory | None) -> Iterator[ClaimChan
             one, other = getattr(old, key), getattr(new, key)
             if one != other:
                 yield ClaimChange("~", f"{key}: {one} -> {other}")
-
-
-def _commit_time(workspace: Workspace, revision: str) -> int | None:
-    # The present work tree's own view: HEAD of a linked one is not that of the main one.
-    here = GitRepository(workspace.git, workspace.layout)
-    for resolve, repo in ((here.resolve, workspace.code), (workspace.private.resolve, workspace.private)):
-        oid = resolve(revision) if revision else None
-        if oid is not None:
-            return repo.commit(oid).committer.time
-    return None
-
-
-def _tree(repo: Repository, commit: str) -> str | None:
-    """Tree of a parent; None where a shallow clone ends."""
-    try:
-        return repo.commit(commit).tree
-    except MissingObject:
-        return None

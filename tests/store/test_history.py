@@ -10,24 +10,23 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from memory_repository import DAY, START, MemoryRepository
+from memory_repository import DAY, MemoryRepository
 
 from gitmem.errors import UsageError
 from gitmem.memory.trailers import Provenance, format_message, parse
 from gitmem.store.commits import Write, commit, root_commit
+from gitmem.store.damaged import changed
 from gitmem.store.git import GitCommand
 from gitmem.store.history import (
     ClaimChange,
-    author_times,
-    changed_paths,
     claim_diff,
-    entries,
     moment_of,
     resolve_all,
     resolve_at,
     revision,
 )
-from gitmem.store.lookup import ages, every, find, headers
+from gitmem.store.log import entries
+from gitmem.store.lookup import age, find, headers
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import Scope, Surroundings, Workspace, open_workspace, store_project_id
 
@@ -200,7 +199,7 @@ def test_the_log_names_what_each_commit_changed(project: Scope, learn: Learn) ->
     assert [entry.paths for entry in log] == [("main/a.md",), (".gitmem", "main/a.md", "main/b.md")]
     assert (log[0].commit, log[0].author, log[0].time) == (last, "Ann <ann@example.com>", NOON)
     assert (log[0].provenance.writer, log[0].provenance.session) == ("extract", "s-1")
-    assert len(list(entries(project.repo, tip, lambda path: path == "main/b.md"))) == 1
+    assert len(list(entries(project.repo, tip, ["main/b.md"]))) == 1
 
 
 def test_a_merge_changed_only_what_no_side_had() -> None:
@@ -210,8 +209,8 @@ def test_a_merge_changed_only_what_no_side_had() -> None:
     theirs = repo.put({"main/a.md": "1", "main/b.md": "2"}, base)
     clean = repo.put({"main/a.md": "2", "main/b.md": "2"}, ours, theirs)
     mixed = repo.put({"main/a.md": "2", "main/b.md": "3"}, ours, theirs)
-    assert changed_paths(repo, repo.commit(clean)) == ()  # type: ignore[arg-type]
-    assert changed_paths(repo, repo.commit(mixed)) == ("main/b.md",)  # type: ignore[arg-type]
+    assert changed(repo, repo.commit(clean)) == ()  # type: ignore[arg-type]
+    assert changed(repo, repo.commit(mixed)) == ("main/b.md",)  # type: ignore[arg-type]
 
 
 def diff(before: str | None, after: str | None, path: str = "main/a.md") -> list[tuple[str, str]]:
@@ -249,21 +248,6 @@ def test_bytes_that_are_no_text_can_be_compared() -> None:
     assert claim_diff("main/a.md", b"\xff\xfe", b"\xff\xfe\n\nMore.\n") == (ClaimChange("+", "More."),)
 
 
-def test_age_is_that_of_the_last_lesson() -> None:
-    """A dream that re-words a fact, or a merge that brings it, does not make it young."""
-    repo = MemoryRepository()
-    first = repo.put({"main/a.md": "One.", "main/b.md": "One."}, time=START)
-    taught = repo.put({"main/a.md": "Two.", "main/b.md": "One."}, first, time=START + DAY)
-    dreamt = format_message("Dream", Provenance(op="dream", writer="dream"))
-    tip = repo.put(
-        {"main/a.md": "Two!", "main/b.md": "One!", "reviewer/c.md": "x"},
-        taught,
-        time=START + 2 * DAY,
-        message=dreamt,
-    )
-    assert author_times(repo, tip, "main") == {"a.md": START + DAY, "b.md": START}  # type: ignore[arg-type]
-
-
 def test_memories_are_found_with_their_headers_and_ages(workspace: Workspace, learn: Learn) -> None:
     learn(
         {
@@ -286,7 +270,7 @@ def test_memories_are_found_with_their_headers_and_ages(workspace: Workspace, le
     assert (found.scope, found.agent, found.archived) == ("user", "^code-^reviewer", True)
     assert found.address == "user/^code-^reviewer/old"
     assert find(workspace, found.address) == found
-    assert ages(workspace, every(workspace))["user", found.path] == NOON + 3600
+    assert age(workspace, found.spot) == NOON + 3600
 
 
 def test_a_hostile_name_is_a_usage_error(workspace: Workspace, learn: Learn) -> None:

@@ -1,0 +1,303 @@
+"""Who taught each claim: the commit in which it came into being, found by walking back from a tip.
+
+A claim is followed to every parent that has it, in the same file or its other place (hot or archived).
+Where no parent has it, it may have come from elsewhere: a dream says from which claims, a move took it
+from another file that lost it in that commit, a restore or undo brought it back. Else this is its origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import PurePosixPath
+
+from gitmem.memory.account import claims_at, is_memory, path_of, reference
+from gitmem.memory.claim import Claim
+from gitmem.memory.memory import Memory, description_claim, parse
+from gitmem.memory.squash import Telling, fitting, tellings
+from gitmem.memory.trailers import Fate, Provenance
+from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.store.damaged import lineage
+from gitmem.store.log import homes
+from gitmem.store.repository import Commit, MissingObject, Repository
+from gitmem.store.trees import changed_files
+
+MOST_WALKS = 64
+"""Times that claims are followed into other files, at most; what came further is blamed on the last."""
+
+MOST_MOVED = 200
+"""Files that one commit changed which are asked whether a claim came from there."""
+
+Trail = tuple[tuple[str, str], ...]
+"""Dream commits that a claim came through, newest first, each with the claim that it was made of."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a claim came into being.
+
+    Attributes:
+        commit: of the memory ref.
+        path: the file that it stood in then.
+        claim: the 12 digits that it had then.
+        time: author time, seconds since the epoch.
+        via: dream commits that made it what it is since, newest first.
+        told: who taught it; several where a squashed commit does not say which of its parts did.
+    """
+
+    commit: str
+    path: str
+    claim: str
+    time: int
+    via: tuple[str, ...]
+    told: tuple[Telling, ...]
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """One claim of a memory and where it came from.
+
+    Attributes:
+        description: whether it is the description.
+        origins: oldest first; several where a dream made it of several claims; none where history is
+            missing.
+        against: 12 digits each of the claims that it is disputed with.
+    """
+
+    claim: Claim
+    description: bool
+    origins: tuple[Origin, ...]
+    against: tuple[str, ...]
+
+
+def blame_memory(
+    repo: Repository, tip: str, path: str, only: Collection[str] | None = None
+) -> tuple[Blamed, ...]:
+    """Finds the origin of every claim of a memory.
+
+    Args:
+        tip: commit that the memory is read at.
+        path: its file, from the root of the tree.
+        only: ids of the claims that are asked about; None for all.
+
+    Returns:
+        The description first, then the claims in the order of the text.
+
+    Raises:
+        MissingObject: the memory itself cannot be read.
+    """
+    entry = repo.entry(repo.commit(tip).tree, path)
+    memory = parse(path, repo.blob(entry.oid) if entry else b"")
+    asked = [claim for claim in _claims(memory) if only is None or claim.id in only]
+    search = _Search(repo)
+    search.run(tip, path, [claim.id for claim in asked])
+    described = description_claim(memory.description)
+    return tuple(
+        Blamed(
+            claim,
+            claim is asked[0] and described is not None and claim.id == described.id,
+            search.origins(claim.id),
+            tuple(
+                other.short
+                for other in memory.parsed.claims
+                if claim.dispute and other.dispute == claim.dispute and other.id != claim.id
+            ),
+        )
+        for claim in asked
+    )
+
+
+def _claims(memory: Memory) -> Iterator[Claim]:
+    described = description_claim(memory.description)
+    if described is not None:
+        yield described
+    yield from memory.parsed.claims
+
+
+Slot = tuple[str, Trail]
+"""The claim that is asked about, and how it was come from there."""
+Sought = dict[str, dict[str, set[Slot]]]
+"""Path to id of a claim there to what it is sought for."""
+
+
+class _Search:
+    """One run: follows claims back, walk after walk, and collects where they began."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._repo = repo
+        self._commit = lru_cache(maxsize=4096)(repo.commit)
+        self._todo: dict[str, Sought] = {}
+        self._walks = 0
+        self._found: dict[Slot, list[Origin]] = {}
+
+    def run(self, tip: str, path: str, ids: Iterable[str]) -> None:
+        self._todo[tip] = {path: {id: {(id, ())} for id in ids}}
+        while self._todo:
+            start = next(iter(self._todo))
+            self._walk(start, self._todo.pop(start))
+
+    def origins(self, id: str) -> tuple[Origin, ...]:
+        """Where a claim began: of each thing that it was made of the earliest, since both sides had it."""
+        firsts = [min(some, key=_age) for (asked, _), some in self._found.items() if asked == id]
+        distinct = {(one.commit, one.claim): one for one in sorted(firsts, key=_age, reverse=True)}
+        return tuple(sorted(distinct.values(), key=_age))
+
+    def _walk(self, start: str, sought: Sought) -> None:
+        """Follows claims from a commit through all that changed their files."""
+        self._walks += 1
+        graph = lineage(self._repo, start, sorted({home for path in sought for home in homes(path)}))
+        pending = dict.fromkeys(islice(graph, 1), sought)
+        for oid, parents in graph.items():
+            for path, ids in pending.pop(oid, {}).items():
+                for id in ids.keys() - self._passed(parents, path, ids, pending):
+                    self._arrived(oid, path, id, ids[id], graph, pending)
+
+    def _passed(
+        self,
+        parents: tuple[str, ...],
+        path: str,
+        ids: Mapping[str, set[Slot]],
+        pending: dict[str, Sought],
+    ) -> set[str]:
+        """Hands claims on to the parents that have them; returns their ids."""
+        passed: set[str] = set()
+        for parent in parents:
+            left = set(ids)
+            for place in (path, *(home for home in homes(path) if home != path)):
+                held = left & self._held(parent, place).keys()
+                for id in held:
+                    _add(pending.setdefault(parent, {}), place, id, ids[id])
+                passed |= held
+                left -= held
+        return passed
+
+    def _arrived(
+        self,
+        oid: str,
+        path: str,
+        id: str,
+        slots: set[Slot],
+        graph: Mapping[str, tuple[str, ...]],
+        pending: dict[str, Sought],
+    ) -> None:
+        """Handles a claim that no parent has in this file."""
+        claim = self._held(oid, path).get(id)
+        if claim is None:
+            return
+        commit = self._commit(oid)
+        told = parse_trailers(commit.message)
+        if self._walks + len(self._todo) < MOST_WALKS and (
+            self._dreamt(commit, path, claim, slots, told) or self._moved(commit, path, claim, slots)
+        ):
+            return
+        if (told.op == "restore" or told.undoes) and self._restored(oid, path, id, slots, graph, pending):
+            return
+        for slot in slots:
+            self._found.setdefault(slot, []).append(self._origin(commit, path, claim, slot[1]))
+
+    def _dreamt(self, commit: Commit, path: str, claim: Claim, slots: set[Slot], told: Provenance) -> bool:
+        """Follows what a dream says that it made this claim of."""
+        found = False
+        for fate, source in _sources(told.claims, reference(path, claim)):
+            digits = source.rpartition("#")[2]
+            further = slots if fate == "kept" else {(id, (*t, (commit.oid, source))) for id, t in slots}
+            for parent in commit.parents:
+                for place in homes(path_of(source)):
+                    for id, one in self._held(parent, place).items():
+                        if one.short == digits:
+                            _add(self._todo.setdefault(parent, {}), place, id, further)
+                            found = True
+        return found
+
+    def _moved(self, commit: Commit, path: str, claim: Claim, slots: set[Slot]) -> bool:
+        """Follows a claim to a file that lost it in the same commit."""
+        found = False
+        for parent in commit.parents:
+            for place in self._changed(commit, parent, path)[:MOST_MOVED]:
+                before = [id for id, one in self._held(parent, place).items() if one.key == claim.key]
+                if before and all(one.key != claim.key for one in self._held(commit.oid, place).values()):
+                    _add(self._todo.setdefault(parent, {}), place, before[0], slots)
+                    found = True
+        return found
+
+    def _restored(
+        self,
+        oid: str,
+        path: str,
+        id: str,
+        slots: set[Slot],
+        graph: Mapping[str, tuple[str, ...]],
+        pending: dict[str, Sought],
+    ) -> bool:
+        """Looks further back for a claim that was gone for a while."""
+        before = _ancestors(graph, oid)
+        for older in graph:
+            for place in homes(path) if older in before else ():
+                if id in self._held(older, place):
+                    _add(pending.setdefault(older, {}), place, id, slots)
+                    return True
+        return False
+
+    def _held(self, oid: str, path: str) -> dict[str, Claim]:
+        """The claims of a file by id; none where it is not there, or history ends."""
+        try:
+            entry = self._repo.entry(self._commit(oid).tree, path)
+            claims = claims_at(path, self._repo.blob(entry.oid)) if entry else ()
+        except MissingObject:
+            return {}
+        return {claim.id: claim for claim in claims}
+
+    def _changed(self, commit: Commit, parent: str, path: str) -> list[str]:
+        """Other memories that a commit changed or deleted, those of the same agent first."""
+        try:
+            found = changed_files(self._repo, self._commit(parent).tree, commit.tree) - {path}
+        except MissingObject:
+            return []
+        agent = path.partition("/")[0]
+        return sorted(filter(is_memory, found), key=lambda other: (other.partition("/")[0] != agent, other))
+
+    def _origin(self, commit: Commit, path: str, claim: Claim, trail: Trail) -> Origin:
+        entry = self._repo.entry(commit.tree, path)
+        memory = parse(path, self._repo.blob(entry.oid) if entry else b"")
+        names = (memory.name, PurePosixPath(path).stem, memory.description)
+        author = f"{commit.author.name} <{commit.author.email}>"
+        told = tuple(
+            one if one.author else replace(one, author=author, time=commit.author.time)
+            for one in fitting(tellings(commit.message), names)
+        )
+        time = min((one.time for one in told if one.time is not None), default=commit.author.time)
+        return Origin(commit.oid, path, claim.short, time, tuple(oid for oid, _ in trail), told)
+
+
+def _sources(fates: tuple[Fate, ...], target: str) -> Iterator[tuple[str, str]]:
+    """What became a claim, as (kind, source), also by way of others that the same message names."""
+    todo, seen = [(target, "kept")], {target}
+    while todo:
+        at, kind = todo.pop()
+        for fate in fates:
+            if fate.target == at and fate.source not in seen:
+                seen.add(fate.source)
+                worse = fate.kind if kind == "kept" else kind
+                todo.append((fate.source, worse))
+                yield worse, fate.source
+
+
+def _ancestors(graph: Mapping[str, tuple[str, ...]], oid: str) -> set[str]:
+    found: set[str] = set()
+    todo = list(graph[oid])
+    while todo:
+        at = todo.pop()
+        if at not in found:
+            found.add(at)
+            todo += graph.get(at, ())
+    return found
+
+
+def _add(sought: Sought, path: str, id: str, slots: set[Slot]) -> None:
+    sought.setdefault(path, {}).setdefault(id, set()).update(slots)
+
+
+def _age(origin: Origin) -> tuple[int, str, str]:
+    return origin.time, origin.commit, origin.claim
