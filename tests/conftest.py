@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from git_config import GIT_CONFIG
 from hypothesis import HealthCheck, settings
 from ran import Ran
 
@@ -19,18 +20,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("ci")
-
-GIT_CONFIG = """\
-[user]
-\tname = Ann
-\temail = ann@example.com
-[init]
-\tdefaultBranch = main
-[commit]
-\tgpgSign = false
-[protocol "file"]
-\tallow = always
-"""
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
+from gitmem.cli import backup
+from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
-from gitmem.errors import CheckFailed
+from gitmem.errors import CheckFailed, GitmemError
+from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
 from gitmem.share.leaving import Leaving
 from gitmem.share.sync import Synced
+from gitmem.store.workspace import Workspace
 
 
 def register(app: typer.Typer) -> None:
@@ -29,23 +32,64 @@ def sync(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Fetches, merges and pushes shared memory.
+    """Fetches, merges and pushes shared memory, and brings your backup up to date.
 
     A memory that leaves this machine for the first time is named, and asked for. With --dry-run the
-    remote's branches are fetched, and nothing else is done.
+    remote's branches are fetched, and nothing else is done. The backup that you named (git mem backup) is
+    left out where a remote or a direction is given.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
-    out = run.out
-    both = pull == push
-    done = synchronise(
-        run.workspace,
-        run.edges,
-        lambda leaves: _agreed(out, leaves),
-        remote=remote,
-        pull=pull or both,
-        push=push or both,
-        dry_run=dry_run,
-    )
+    workspace, both = run.workspace, pull == push
+    named = backing_up.named_backup(workspace) if both and not remote else ""
+    done, failure = None, None
+    if workspace.sharing != "off" or not named:
+        try:
+            done = synchronise(
+                workspace,
+                run.edges,
+                lambda leaves: _agreed(run.out, leaves),
+                remote=remote,
+                pull=pull or both,
+                push=push or both,
+                dry_run=dry_run,
+            )
+        except GitmemError as error:
+            if not named:
+                raise
+            failure = error
+    value: dict[str, Any] = {}
+    if done is not None:
+        _show(run.out, done, dry_run)
+        value = _value(done, dry_run)
+        if done.held and not dry_run:
+            held = ", ".join(map(str, done.held))
+            failure = CheckFailed(f"Held back: {held}", "Look at them, and say yes: git mem sync -y")
+    if named:
+        try:
+            value["backup"] = _back_up(run, workspace, named, dry_run)
+        except GitmemError as error:
+            if failure is not None:
+                run.out.warn(run.out.safe(f"{error.message} ({error.hint})"))
+            failure = failure or error
+    if run.out.as_json and value:
+        run.out.json(value)
+    if failure is not None:
+        raise failure
+
+
+def _back_up(run: Context, workspace: Workspace, url: str, dry_run: bool) -> dict[str, Any]:
+    if dry_run:
+        plan = backing_up.plan_backup(workspace, url)
+        if not run.out.as_json:
+            backup.show_plan(run.out, plan)
+        return backup.plan_value(plan)
+    done = backup.carry_out(run, workspace, url)
+    if not run.out.as_json:
+        backup.show_done(run.out, workspace, done)
+    return backup.backed_value(done)
+
+
+def _show(out: Output, done: Synced, dry_run: bool) -> None:
     for refusal in done.arrived:
         out.warn(
             out.safe(f"from {done.remote}: {refusal.path} {refusal.reason}; have it rotated and removed")
@@ -54,16 +98,10 @@ def sync(
         out.warn(out.safe(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}"))
     for path in done.split:
         out.say(out.safe(f"  two memories wanted one file; one is now {path}"))
-    if out.as_json:
-        out.json(_value(done, dry_run))
-    else:
+    if not out.as_json:
         out.data(out.safe(_line(done, dry_run)))
         if not dry_run and done.fetched:
             out.say(f"undo: git mem restore --all --scope project --at {done.before[:12]}")
-    if done.held and not dry_run:
-        raise CheckFailed(
-            f"Held back: {', '.join(map(str, done.held))}", "Look at them, and say yes: git mem sync -y"
-        )
 
 
 def _agreed(out: Output, leaves: tuple[Leaving, ...]) -> bool:

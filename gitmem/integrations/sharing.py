@@ -49,7 +49,7 @@ def synchronise(
     dry_run: bool = False,
 ) -> Synced:
     """Saves live directories, syncs, and lays out what came."""
-    options = Options(ask, _Patience(), remote, pull, push, dry_run, allow=allowed_fingerprints(workspace))
+    options = Options(ask, Patience(), remote, pull, push, dry_run, allow=allowed_fingerprints(workspace))
     if dry_run or workspace.sharing == "off":
         return sync(workspace, options)
     save_all(workspace, edges)
@@ -64,7 +64,7 @@ def synchronise(
     return done
 
 
-class _Patience:
+class Patience:
     """Pauses that grow with every lost race, and shrink again for whoever has waited long."""
 
     def __init__(self) -> None:

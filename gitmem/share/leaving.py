@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gitmem.errors import CheckFailed
@@ -91,16 +91,16 @@ def refuse_personal(found: Iterable[Leaving]) -> None:
 
 
 def secrets_to_leave(
-    repo: Repository, remote: Remote, oid: str, allow: frozenset[str]
+    repo: Repository, remote: Remote, oids: Sequence[str], allow: frozenset[str]
 ) -> tuple[Refusal, ...]:
-    """Secrets in anything that a push of this commit would send, past versions included.
+    """Secrets in anything that a push of these commits would send, past versions included.
 
     Raises:
         DetectorUnavailable: nothing can be said; push nothing.
     """
     files: dict[str, bytes] = {}
     lines: set[bytes] = set()
-    for name, path in remote.new_blobs(oid):
+    for name, path in remote.new_blobs(*oids):
         try:
             data = repo.blob(name)
         except MissingObject:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from gitmem.errors import CheckFailed, RepositoryError
 from gitmem.guard.check import Refusal
 from gitmem.memory.merge import kind
 from gitmem.memory.names import slugify
+from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
-from gitmem.share.turning import agree, agreed, check_arrival, fold_private
+from gitmem.share.turning import agree, agreed, fold_private
 from gitmem.store.commits import read_tip, root_commit
 from gitmem.store.git import identity
 from gitmem.store.locks import writer_lock
 from gitmem.store.merging import merge_commits
-from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
-from gitmem.store.repository import RefMoved, Repository
-from gitmem.store.screen import screen
-from gitmem.store.trees import changed_files, read_paths
+from gitmem.store.remote import IN_THE_WAY, INBOX, MEMORY_BRANCH, Remote, find_remote
+from gitmem.store.repository import Repository
+from gitmem.store.trees import changed_files
 from gitmem.store.workspace import SHARED_REF, Workspace
 
 TRIES = 8
@@ -157,33 +157,21 @@ class _Sync:
     def _merge(self) -> str:
         """Merges what was fetched into the branch; returns where that stands."""
         theirs = self._theirs()
-        while True:
-            known = self.repo.ref(SHARED_REF)
-            ours = read_tip(self.repo, SHARED_REF)
-            if theirs is None or theirs == ours.commit:
-                return ours.commit
-            check_arrival(self.repo, theirs)
-            merged = merge_commits(self.repo, ours.commit, theirs)
-            if merged.commit == known:
-                return merged.commit
-            changed = changed_files(self.repo, ours.tree, merged.tree)
-            before, after = (read_paths(self.repo, tree, changed) for tree in (ours.tree, merged.tree))
-            arrived = screen(before, after, self.options.allow).refusals
-            if not self.options.dry_run:
-                try:
-                    self.repo.move_ref(SHARED_REF, merged.commit, known, f"gitmem sync: {self.remote.name}")
-                except RefMoved:
-                    continue
-            self.done = replace(
-                self.done,
-                fetched=self.done.fetched + _count(changed),
-                merged=self.done.merged + _count(set(merged.both)),
-                arrived=self.done.arrived + arrived,
-                buried=self.done.buried + merged.buried,
-                split=self.done.split + merged.split,
-                before=self.done.before or ours.commit,
-            )
-            return merged.commit
+        if theirs is None:
+            return read_tip(self.repo, SHARED_REF).commit
+        message = f"gitmem sync: {self.remote.name}"
+        options, done = self.options, self.done
+        taken = take_in(self.repo, SHARED_REF, theirs, message, options.allow, dry_run=options.dry_run)
+        self.done = replace(
+            done,
+            fetched=done.fetched + _count(taken.changed),
+            merged=done.merged + _count(taken.both),
+            arrived=done.arrived + taken.arrived,
+            buried=done.buried + taken.buried,
+            split=done.split + taken.split,
+            before=done.before or (taken.before if taken.before != taken.commit else ""),
+        )
+        return taken.commit
 
     def _is_there(self, ours: str, target: str) -> bool:
         """Whether the remote has all of it, on the memory branch or where it would be pushed."""
@@ -211,7 +199,7 @@ class _Sync:
         refuse_personal(leaving(repo, ours, there_already))
         consented = agreed(self.workspace)
         fresh = leaving(repo, ours, [*there_already, *([consented] if consented else [])])
-        refuse_secrets(secrets_to_leave(repo, self.remote, ours, self.options.allow))
+        refuse_secrets(secrets_to_leave(repo, self.remote, [ours], self.options.allow))
         if fresh and not self.options.dry_run:
             if not self.options.ask(fresh):
                 self.done = replace(self.done, held=fresh, pushed=0)
@@ -230,10 +218,10 @@ class _Sync:
                 # Where even that is refused, someone else has to make the branch; what is learned waits.
                 root = root_commit(repo)
                 if self.remote.push(root, MEMORY_BRANCH).outcome == "pushed":
-                    self._note(MEMORY_BRANCH, root)
+                    self.remote.note(self.repo, MEMORY_BRANCH, root)
             waiting = self._theirs(target)
             if waiting is not None:
-                check_arrival(repo, waiting)
+                check_arrival(repo, waiting, target)
                 ours = merge_commits(repo, ours, waiting).commit
         if not self._send(ours, target):
             return False
@@ -246,15 +234,16 @@ class _Sync:
         pushed = self.remote.push(oid, branch)
         if pushed.outcome == "refused":
             short = branch.removeprefix("refs/heads/")
-            hint = (
-                "If the branch is protected, let a person decide there: git mem share --mode review"
-                if branch == MEMORY_BRANCH
-                else "Ask whoever looks after the remote to allow branches named gitmem/inbox/*."
-            )
+            if IN_THE_WAY in pushed.words:
+                hint = "A branch named gitmem is in the way there: have it renamed."
+            elif branch == MEMORY_BRANCH:
+                hint = "If the branch is protected, let a person decide there: git mem share --mode review"
+            else:
+                hint = "Ask whoever looks after the remote to allow branches named gitmem/inbox/*."
             raise RepositoryError(f"{self.remote.name} refused {short}: {pushed.words}", hint)
         if pushed.outcome == "race":
             return False
-        self._note(branch, oid)
+        self.remote.note(self.repo, branch, oid)
         return True
 
     def _tidy(self) -> None:
@@ -267,18 +256,8 @@ class _Sync:
         if self.repo.is_ancestor(waiting, published) and (
             self.remote.push(None, mine, waiting).outcome == "pushed"
         ):
-            self._note(mine, None)
-
-    def _note(self, branch: str, oid: str | None) -> None:
-        """Writes down what the remote has; git does so itself only where it fetches that branch."""
-        tracking = self.remote.tracking(branch)
-        known = self.repo.ref(tracking)
-        if known != oid:
-            try:
-                self.repo.move_ref(tracking, oid, known, "gitmem sync")
-            except RefMoved:
-                return
+            self.remote.note(self.repo, mine, None)
 
 
-def _count(paths: set[str]) -> int:
+def _count(paths: Iterable[str]) -> int:
     return sum(kind(path) == "memory" for path in paths)

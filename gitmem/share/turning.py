@@ -9,10 +9,11 @@ from typing import Literal
 from gitmem.errors import RepositoryError
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.trailers import Provenance
+from gitmem.share.arrival import check_arrival
 from gitmem.share.leaving import Leaving, memories, refuse_personal
-from gitmem.store.commits import Tip, Write, check_format, commit, root_commit
+from gitmem.store.commits import Tip, Write, commit, memory_commit, root_commit
 from gitmem.store.git import config_get, config_set, config_unset
-from gitmem.store.merging import check_paths, merge_commits
+from gitmem.store.merging import merge_commits
 from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import RefMoved, Repository, Signature
 from gitmem.store.settings import read_settings
@@ -55,7 +56,7 @@ def plan_share(workspace: Workspace, mode: Mode | None = None, remote: str = "")
         remote: name of a configured remote; empty for the usual one.
 
     Raises:
-        RepositoryError: no such remote, or a branch `gitmem` is in the way.
+        RepositoryError: no such remote, a branch `gitmem` is in the way, or `gitmem/project` is no memory.
         CheckFailed: project memory holds memories about a person.
     """
     found = find_remote(workspace.git, _top(workspace), remote)
@@ -67,7 +68,7 @@ def plan_share(workspace: Workspace, mode: Mode | None = None, remote: str = "")
         )
     before = workspace.sharing
     chosen: Mode = mode or ("direct" if before == "direct" else "review")
-    tips = [tip for ref in (PRIVATE_REF, SHARED_REF) if (tip := repo.ref(ref)) is not None]
+    tips = [tip for ref in (PRIVATE_REF, SHARED_REF) if (tip := memory_commit(repo, ref)) is not None]
     held = {memory.path: memory for tip in tips for memory in memories(repo, repo.commit(tip).tree)}
     known = repo.ref(found.tracking(MEMORY_BRANCH))
     there = list_files(repo, repo.commit(known).tree) if known else {}
@@ -136,23 +137,12 @@ def start_from_remote(workspace: Workspace) -> bool:
     theirs = repo.ref(remote.tracking(MEMORY_BRANCH))
     if theirs is None:
         return False
-    check_arrival(repo, theirs)
-    ours = repo.ref(SHARED_REF)
+    check_arrival(repo, theirs, MEMORY_BRANCH)
+    ours = memory_commit(repo, SHARED_REF)
     if ours is None:
         repo.move_ref(SHARED_REF, theirs, None, "gitmem share: start from the remote")
     _configure(workspace, "review", remote.name)
     return True
-
-
-def check_arrival(repo: Repository, oid: str) -> None:
-    """Raises where a fetched commit may not become memory here.
-
-    Raises:
-        RepositoryError: a newer format, or a path that is not safe.
-    """
-    tip = Tip(oid, repo.commit(oid).tree)
-    check_format(repo, MEMORY_BRANCH, tip)
-    check_paths(set(list_files(repo, tip.tree)))
 
 
 def fold_private(repo: Repository) -> None:
@@ -175,8 +165,8 @@ def agree(workspace: Workspace, oid: str) -> None:
 
 
 def _move_all(repo: Repository, source: str, target: str) -> None:
-    while (here := repo.ref(source)) is not None:
-        there = repo.ref(target)
+    while (here := memory_commit(repo, source)) is not None:
+        there = memory_commit(repo, target)
         merged = merge_commits(repo, there, here).commit if there else here
         try:
             if merged != there:

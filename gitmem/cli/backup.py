@@ -1,0 +1,152 @@
+"""`git mem backup`: private memory in a repository of the person's own, on another machine or disk."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.output import Output
+from gitmem.errors import CheckFailed, UsageError
+from gitmem.guard.text import counted
+from gitmem.integrations import backing_up
+from gitmem.integrations.backing_up import Backed, BackupPlan
+from gitmem.store.address import without_credentials
+from gitmem.store.workspace import Workspace
+
+WORDS = {
+    "send": "sent",
+    "take": "taken in",
+    "join": "joined",
+    "delete there": "deleted there, as here",
+    "delete here": "deleted here, as there",
+    "leave apart": "left as it is on both sides: each changed it in its own way",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(backup)
+
+
+def backup(
+    ctx: typer.Context,
+    url: Annotated[str, typer.Argument(help="A repository of your own.", show_default=False)] = "",
+    off: Annotated[bool, typer.Option("--off", help="Forget it; what it holds stays there.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Copies private memory to a repository of yours, and keeps it there.
+
+    With URL it is named, asked for once, and brought together with what is here; from then on git mem sync
+    does that too. Without URL the named one is brought up to date. All that is private goes there: your own
+    memory, and your memory of every project. Two machines can back up to one repository. On another one,
+    git mem init --backup URL starts from it.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+    workspace = run.workspace
+    if off:
+        if url:
+            raise UsageError("--off takes no URL")
+        _forget(run.out, workspace, dry_run)
+        return
+    named = backing_up.address(workspace, run.edges, url) if url else backing_up.named_backup(workspace)
+    if not named:
+        raise CheckFailed("No backup is named", "Name an empty repository of your own: git mem backup URL")
+    before = workspace.settings.get("backup")
+    if dry_run or named != before:
+        plan = backing_up.plan_backup(workspace, named)
+        if dry_run:
+            show_plan(run.out, plan)
+            return
+        projects = counted(plan.projects, "project")
+        question = f"Private memory of {projects}, and your own, will be copied to {plan.place}. Do it?"
+        run.out.ask(run.out.safe(question))
+    done = carry_out(run, workspace, named)
+    if run.out.as_json:
+        run.out.json(backed_value(done))
+        return
+    show_done(run.out, workspace, done)
+    if named != before:
+        back = without_credentials(before) if before else "--off"
+        run.out.say(run.out.safe(f"undo: git mem backup {back} (what was copied stays there)"))
+
+
+def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
+    """Backs up, and says what a person has to know of it even when quiet."""
+    out, done = run.out, backing_up.back_up(workspace, run.edges, url)
+    for refusal in done.arrived:
+        out.warn(out.safe(f"from the backup: {refusal.path} {refusal.reason}; have it rotated and removed"))
+    for path, text in done.buried:
+        out.warn(out.safe(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}"))
+    for step in done.steps:
+        if step.what == "leave apart":
+            out.warn(out.safe(f"{step.ref} is {WORDS[step.what]}"))
+    for ref, words in done.refused.items():
+        out.warn(out.safe(f"{ref} was deleted here, and stays in the backup: {words}"))
+    return done
+
+
+def show_plan(out: Output, plan: BackupPlan) -> None:
+    """Prints what a backup would do."""
+    if out.as_json:
+        out.json(plan_value(plan))
+        return
+    if not plan.steps:
+        out.data(out.safe(f"the backup {plan.place} is up to date"))
+    for step in plan.steps:
+        amount = f" ({counted(step.memories, 'memory')})" if step.memories else ""
+        out.data(out.safe(f"would {step.what} {step.ref.removeprefix('refs/heads/')}{amount}"))
+
+
+def show_done(out: Output, workspace: Workspace, done: Backed) -> None:
+    """Prints what a backup did, with the way back."""
+    for step in done.steps:
+        out.say(out.safe(f"  {step.ref.removeprefix('refs/heads/')}: {WORDS[step.what]}"))
+    out.data(out.safe(f"{done.place}: {done.fetched} fetched, {done.merged} merged, {done.sent} sent"))
+    for name in ("local", "user"):
+        if before := done.before.get(workspace.scope(name).ref):
+            out.say(f"undo: git mem restore --all --scope {name} --at {before[:12]}")
+
+
+def plan_value(plan: BackupPlan) -> dict[str, Any]:
+    """The JSON form of a plan."""
+    return {
+        "url": plan.place,
+        "dry_run": True,
+        "projects": plan.projects,
+        "refs": [{"ref": step.ref, "what": step.what, "memories": step.memories} for step in plan.steps],
+    }
+
+
+def backed_value(done: Backed) -> dict[str, Any]:
+    """The JSON form of what was done."""
+    return {
+        "url": done.place,
+        "dry_run": False,
+        "fetched": done.fetched,
+        "merged": done.merged,
+        "sent": done.sent,
+        "lost_races": done.lost,
+        "refs": [{"ref": step.ref, "what": step.what, "memories": step.memories} for step in done.steps],
+        "refused": [{"ref": ref, "reason": words} for ref, words in done.refused.items()],
+        "secrets": [{"path": refusal.path, "reason": refusal.reason} for refusal in done.arrived],
+        "buried": [{"path": path, "text": text} for path, text in done.buried],
+        "split": list(done.split),
+    }
+
+
+def _forget(out: Output, workspace: Workspace, dry_run: bool) -> None:
+    url = workspace.settings.get("backup")
+    place = out.safe(without_credentials(url))
+    if not url:
+        out.data("no backup was named")
+    elif dry_run:
+        out.data(f"would forget the backup {place}")
+    else:
+        backing_up.forget_backup(workspace)
+        out.data(f"the backup {place} is forgotten; what it holds stays there")
+        out.say(f"undo: git mem backup {place}")

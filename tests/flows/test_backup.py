@@ -1,0 +1,546 @@
+"""Private memory in a repository of the person's own: nothing forced, nothing lost, nothing to the team."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import string
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from machines import Machine
+
+from gitmem.errors import UsageError
+from gitmem.integrations.edges import author, real_edges
+from gitmem.integrations.worker import work
+from gitmem.memory.change import Change
+from gitmem.share import backup as flow
+from gitmem.store.address import checked_address, same_place, without_credentials
+from gitmem.store.parked import park, parked, suggest
+from gitmem.store.remote import Pushed, Remote
+from gitmem.store.trees import write_tree
+
+SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
+DREAM = "refs/heads/dream/d-123456"
+
+
+@pytest.fixture
+def team(repo: Path, tmp_path: Path, git) -> Path:
+    """The remote that holds the code."""
+    path = tmp_path / "team.git"
+    git("clone", "-q", "--bare", repo, path)
+    return path
+
+
+@pytest.fixture
+def safe(tmp_path: Path, git) -> Path:
+    """The person's own, empty repository."""
+    path = tmp_path / "safe.git"
+    git("init", "-q", "--bare", path)
+    return path
+
+
+@pytest.fixture
+def machine(
+    team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], Machine]:
+    """Makes a machine with a clone of the code, on which nothing was set up yet."""
+
+    def make(name: str) -> Machine:
+        made = Machine(tmp_path / name, monkeypatch, capsys)
+        git("clone", "-q", team.as_uri(), made.code)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def desk(machine, safe: Path) -> Machine:
+    """A machine with memory, backed up."""
+    made = machine("desk")
+    made.run("init", "-y")
+    made.learn("ports", "Ports start at 4000.")
+    made.learn("tea", "I drink tea.", scope="user", agent="helper")
+    made.run("backup", safe, "-y")
+    return made
+
+
+@pytest.fixture
+def laptop(machine, desk: Machine, safe: Path) -> Machine:
+    """Another machine, started from the backup."""
+    made = machine("laptop")
+    made.run("init", "-y", "--backup", safe)
+    return made
+
+
+def refs(git, path: Path) -> dict[str, str]:
+    rows = git("--git-dir", path, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    return dict(row.split() for row in rows)
+
+
+def test_what_is_private_goes_to_the_named_repository_and_nothing_else(
+    desk: Machine, safe: Path, git
+) -> None:
+    there, project = refs(git, safe), desk.workspace.project_id
+    assert set(there) == {"refs/heads/user", f"refs/heads/local/{project}", "refs/heads/projects"}
+    assert there[f"refs/heads/local/{project}"] == desk.git("rev-parse", f"local/{project}", private=True)
+    assert desk.git("config", "--global", "gitmem.backup") == str(safe)
+    assert desk.git("config", "remote.backup.url", private=True) == str(safe)
+    tracking = refs(git, desk.private)
+    assert {ref: tracking[ref.replace("refs/heads/", "refs/remotes/backup/")] for ref in there} == there
+
+
+def test_it_is_asked_for_and_without_an_answer_nothing_leaves(machine, safe: Path, git) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    desk.learn("ports")
+    ran = desk.run("backup", safe, code=1)
+    assert "-y" in ran.err
+    assert refs(git, safe) == {} and desk.git("config", "--global", "gitmem.backup", check=False) == ""
+
+
+def test_without_a_name_it_says_how(machine) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    assert "git mem backup URL" in desk.run("backup", code=1).err
+
+
+def test_a_dry_run_shows_what_would_go_and_changes_nothing(machine, safe: Path, git) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    desk.learn("ports")
+    project, before = desk.workspace.project_id, refs(git, desk.private)
+    shown = desk.run("backup", safe, "-n")
+    assert f"would send local/{project} (1 memory)" in shown.out
+    value = desk.run("backup", safe, "-n", "--json").json
+    assert value == {
+        "url": str(safe),
+        "dry_run": True,
+        "projects": 1,
+        "refs": [
+            {"ref": f"refs/heads/local/{project}", "what": "send", "memories": 1},
+            {"ref": "refs/heads/projects", "what": "send", "memories": 0},
+        ],
+    }
+    assert (refs(git, safe), refs(git, desk.private)) == ({}, before)
+
+
+def test_another_machine_starts_from_it(laptop: Machine, desk: Machine) -> None:
+    assert laptop.memories() == desk.memories()
+    assert "4000" in (laptop.auto / "ports.md").read_text()
+    assert "tea" in (laptop.home / ".claude/agent-memory/helper/tea.md").read_text()
+    assert laptop.git("config", "--global", "gitmem.backup") == laptop.git(
+        "config", "remote.backup.url", private=True
+    )
+
+
+def test_a_named_backup_is_the_start_where_no_private_memory_is(machine, desk: Machine, safe: Path) -> None:
+    laptop = machine("laptop")
+    laptop.git("config", "--global", "gitmem.backup", safe)
+    assert f"start from the backup {safe}" in laptop.run("init", "-n").out
+    assert not laptop.private.exists()
+    laptop.run("init", "-y")
+    assert laptop.memories() == desk.memories()
+    assert "already" in laptop.run("init", "-y").out
+
+
+def test_a_backup_out_of_reach_does_not_keep_init_from_starting(machine, tmp_path: Path) -> None:
+    laptop = machine("laptop")
+    ran = laptop.run("init", "-y", "--backup", tmp_path / "gone.git")
+    assert "started without the backup" in ran.err and "gone.git" in ran.err
+    laptop.run("remember", "Ports start at 4000.", "--type", "project")
+    assert laptop.memories()
+    assert laptop.git("config", "--global", "gitmem.backup", check=False) == ""
+
+
+def test_what_two_machines_learn_meets(desk: Machine, laptop: Machine, safe: Path, git) -> None:
+    desk.learn("hosts")
+    laptop.learn("names")
+    laptop.learn("coffee", scope="user", agent="helper")
+    assert desk.run("backup").out == f"{safe}: 0 fetched, 0 merged, 1 sent\n"
+    value = laptop.run("backup", "--json").json
+    assert (value["fetched"], value["merged"], value["sent"]) == (1, 0, 2)
+    assert value["url"] == str(safe) and value["lost_races"] == 0 and value["refused"] == []
+    ran = desk.run("backup")
+    assert "2 fetched" in ran.out and "undo: git mem restore --all --scope local" in ran.err
+    assert (
+        set(desk.memories())
+        == set(laptop.memories())
+        >= {"main/hosts.md", "main/names.md", "main/ports.md"}
+    )
+    assert set(desk.memories("user")) == set(laptop.memories("user"))
+    assert (desk.auto / "names.md").is_file()
+    assert desk.run("backup").out == f"{safe}: 0 fetched, 0 merged, 0 sent\n"
+    git("--git-dir", safe, "fsck", "--strict")
+
+
+def test_an_edit_of_one_claim_on_both_machines_is_kept_twice(desk: Machine, laptop: Machine) -> None:
+    desk.learn("ports", "Ports start at 5000.")
+    laptop.learn("ports", "Ports start at 6000.")
+    for one in (desk, laptop, desk):
+        one.run("backup")
+    text = desk.memories()["main/ports.md"]
+    assert "5000" in text and "6000" in text and "disputed" in text
+    assert desk.memories() == laptop.memories()
+
+
+def test_a_lost_race_is_run_again(desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.learn("hosts")
+    laptop.learn("names")
+    theirs, push = laptop.workspace, Remote.push_all
+    raced = []
+
+    def slow(remote: Remote, moves):
+        if not raced:
+            raced.append(1)
+            flow.back_up(theirs, theirs.settings.get("backup"), frozenset(), lambda _: None)
+        return push(remote, moves)
+
+    monkeypatch.setattr(Remote, "push_all", slow)
+    value = desk.run("backup", "--json").json
+    assert value["lost_races"] == 1
+    assert {"main/hosts.md", "main/names.md"} <= set(desk.memories())
+    laptop.run("backup")
+    assert desk.memories() == laptop.memories()
+
+
+def test_a_backup_that_never_stands_still_is_given_up(
+    desk: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.learn("hosts")
+    monkeypatch.setattr(
+        Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves}
+    )
+    monkeypatch.setattr("gitmem.integrations.sharing.Patience.__call__", lambda *_: None)
+    assert "kept moving" in desk.run("backup", code=3).err
+
+
+def dream(one: Machine, name: str = DREAM, text: str = "Dreamt.") -> str:
+    """Parks a dream of the local memory, or goes on with the one that is there."""
+    scope = one.workspace.scope("local")
+    repo, known = scope.repo, scope.repo.ref(name)
+    before = repo.commit(known or repo.ref(scope.ref) or "")
+    tree = write_tree(repo, before.tree, {"main/dream.md": text.encode()})
+    oid = repo.add_commit(tree, (before.oid,), before.author, before.author, "Dream\n")
+    repo.move_ref(name, oid, known, "test")
+    return oid
+
+
+def test_a_parked_branch_is_copied_and_goes_where_it_was_decided(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    oid = dream(desk)
+    desk.run("backup")
+    laptop.run("backup")
+    assert laptop.git("rev-parse", DREAM, private=True) == oid
+    laptop.git("update-ref", "-d", DREAM, private=True)
+    ran = laptop.run("backup")
+    assert "deleted there, as here" in ran.err and DREAM not in refs(git, safe)
+    assert "deleted here, as there" in desk.run("backup").err
+    assert DREAM not in refs(git, desk.private)
+
+
+def test_a_branch_that_was_only_looked_at_is_not_taken_for_deleted(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    """A dry run, or a fetch by hand, must not make the next backup delete what this machine never had."""
+    dream(desk)
+    desk.run("backup")
+    laptop.run("backup", "-n")
+    laptop.git("fetch", "-q", "backup", private=True)
+    laptop.run("backup")
+    assert DREAM in refs(git, safe) and DREAM in refs(git, laptop.private)
+
+
+def test_a_branch_changed_on_both_sides_stays_as_it_is_on_both(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    dream(desk)
+    desk.run("backup")
+    laptop.run("backup")
+    mine, theirs = dream(desk, text="One."), dream(laptop, text="Other.")
+    desk.run("backup")
+    ran = laptop.run("backup", "--json")
+    assert {"ref": DREAM, "what": "leave apart", "memories": 2} in ran.json["refs"]
+    assert "on both sides" in ran.err
+    assert refs(git, safe)[DREAM] == mine and refs(git, laptop.private)[DREAM] == theirs
+
+
+def test_a_branch_deleted_here_and_changed_there_comes_back(desk: Machine, laptop: Machine) -> None:
+    dream(desk)
+    desk.run("backup")
+    laptop.run("backup")
+    changed = dream(laptop, text="Other.")
+    desk.git("update-ref", "-d", DREAM, private=True)
+    laptop.git("push", "-q", "--force", "backup", f"{DREAM}:{DREAM}", private=True)
+    desk.run("backup")
+    assert desk.git("rev-parse", DREAM, private=True) == changed
+
+
+def test_memory_that_vanished_on_one_side_is_brought_back(desk: Machine, safe: Path, git) -> None:
+    """A ref that is gone is an accident until somebody says otherwise."""
+    known = refs(git, desk.private)["refs/heads/user"]
+    desk.git("update-ref", "-d", "refs/heads/user", private=True)
+    desk.run("backup")
+    # What the folder shows is saved before the backup brings the rest: both are in a merge then.
+    desk.git("merge-base", "--is-ancestor", known, "refs/heads/user", private=True)
+    # Saved anew, a memory that had no line in the index gets one.
+    changed = desk.git("diff", "--name-only", known, "refs/heads/user", private=True).splitlines()
+    assert set(changed) <= {"helper/MEMORY.md"}
+    now = refs(git, desk.private)["refs/heads/user"]
+    git("--git-dir", safe, "update-ref", "-d", "refs/heads/user")
+    desk.run("backup")
+    assert refs(git, safe)["refs/heads/user"] == now
+
+
+def test_a_backup_made_anew_is_filled_again(desk: Machine, safe: Path, git) -> None:
+    dream(desk)
+    desk.run("backup")
+    for ref in refs(git, safe):
+        git("--git-dir", safe, "update-ref", "-d", ref)
+    desk.run("backup")
+    assert DREAM in refs(git, safe) and DREAM in refs(git, desk.private)
+
+
+def test_a_deletion_that_the_host_refuses_is_said_and_nothing_fails(desk: Machine, safe: Path, git) -> None:
+    dream(desk)
+    desk.run("backup")
+    git("--git-dir", safe, "config", "receive.denyDeletes", "true")
+    desk.git("update-ref", "-d", DREAM, private=True)
+    ran = desk.run("backup", "--json")
+    assert ran.json["refused"][0]["ref"] == DREAM
+    assert "stays in the backup" in ran.err
+    desk.run("backup")
+    assert DREAM not in refs(git, desk.private), "it was deleted here, and is not copied back"
+
+
+def test_a_secret_is_not_sent_and_its_memory_is_named(desk: Machine, safe: Path, git) -> None:
+    before = refs(git, safe)
+    desk.learn("token", f"The token is {SECRET}.")
+    ran = desk.run("backup", code=1)
+    assert "main/token.md" in ran.err and SECRET not in ran.err + ran.out
+    assert refs(git, safe) == before
+
+
+def test_the_teams_remotes_and_the_repository_itself_are_refused(
+    machine, team: Path, tmp_path: Path, git
+) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    desk.learn("ports")
+    git("init", "-q", "--bare", tmp_path / "other.git")
+    desk.git("remote", "add", "other", tmp_path / "other.git")
+    desk.git("remote", "add", "host", "git@example.com:Team/App.git")
+    desk.git("config", "--global", "url.https://example.com/.insteadOf", "ex:")
+    before = refs(git, team)
+    same = ("ssh://git@example.com/team/app", "https://ann:pw@EXAMPLE.com/Team/App/", "ex:team/app.git")
+    for url in (team, team.as_uri(), tmp_path / "other", *same, desk.code, ".", desk.private):
+        ran = desk.run("backup", url, "-y", code=2)
+        assert "is " in ran.err and "pw" not in ran.err
+    assert "is a remote" in desk.run("init", "-y", "--backup", team, code=2).err
+    assert refs(git, team) == before and refs(git, tmp_path / "other.git") == {}
+
+
+def test_an_address_whose_pushes_git_would_send_to_a_remote_of_the_code_is_refused(
+    desk: Machine, safe: Path, team: Path, git
+) -> None:
+    before = refs(git, team)
+    desk.git("config", "--global", f"url.{team}.pushInsteadOf", safe)
+    desk.learn("hosts")
+    assert "is a remote" in desk.run("backup", code=2).err
+    assert refs(git, team) == before
+
+
+def test_a_backup_that_became_a_remote_of_the_code_is_refused(desk: Machine, safe: Path, git) -> None:
+    before = refs(git, safe)
+    desk.learn("hosts")
+    desk.git("remote", "add", "safe", safe)
+    desk.run("backup", code=2)
+    desk.run("sync", code=2)
+    assert refs(git, safe) == before
+
+
+def test_a_repository_with_code_in_it_is_refused(machine, repo: Path, tmp_path: Path, git) -> None:
+    git("clone", "-q", "--bare", repo, tmp_path / "code.git")
+    desk = machine("desk")
+    desk.run("init", "-y")
+    desk.learn("ports")
+    ran = desk.run("backup", tmp_path / "code.git", "-y", code=1)
+    assert "no private memory: main" in ran.err
+    assert set(refs(git, tmp_path / "code.git")) == {"refs/heads/main"}
+    assert desk.git("config", "--global", "gitmem.backup", check=False) == ""
+
+
+def test_a_branch_that_only_has_the_name_of_memory_is_refused(
+    machine, repo: Path, tmp_path: Path, git
+) -> None:
+    git("clone", "-q", "--bare", repo, tmp_path / "code.git")
+    git("--git-dir", tmp_path / "code.git", "branch", "-m", "main", "user")
+    desk = machine("desk")
+    desk.run("init", "-y")
+    desk.learn("ports")
+    assert "is no memory" in desk.run("backup", tmp_path / "code.git", "-y", code=3).err
+    assert set(refs(git, tmp_path / "code.git")) == {"refs/heads/user"}
+
+
+@pytest.mark.parametrize(
+    "url", ["--upload-pack=touch x", "ext::sh -c touch% x", "EXT::x", "fd::3", "", "a\nb"]
+)
+def test_an_address_that_git_would_run_is_refused(machine, url: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        checked_address(url, tmp_path)
+
+
+def test_an_ext_address_is_refused_by_the_command(machine, tmp_path: Path) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    assert "runs commands" in desk.run("backup", "ext::sh -c true", "-y", code=2).err
+
+
+def test_a_relative_path_is_kept_whole(machine, safe: Path) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    desk.run("backup", f"../../{safe.name}", "-y")
+    assert desk.git("config", "--global", "gitmem.backup") == str(safe)
+
+
+def test_credentials_are_never_shown() -> None:
+    for url, shown in {
+        "https://ann:pw@example.com/x": "https://example.com/x",
+        "https://token@example.com/x": "https://example.com/x",
+        "https://a:p@ss@example.com/x": "https://example.com/x",
+        "ssh://git:pw@example.com/x": "ssh://git@example.com/x",
+        "git@example.com:x": "git@example.com:x",
+        "no access to 'https://ann:pw@example.com/x/'": "no access to 'https://example.com/x/'",
+    }.items():
+        assert without_credentials(url) == shown
+
+
+def test_an_unreachable_host_is_named_without_its_credentials(machine) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    ran = desk.run("backup", "http://ann:hunter2@127.0.0.1:1/x.git", "-y", code=3)
+    assert "127.0.0.1" in ran.err and "hunter2" not in ran.err + ran.out and "ann:" not in ran.err
+    desk.git("config", "--global", "gitmem.backup", "http://ann:hunter2@127.0.0.1:1/x.git")
+    for words in (["backup", "--off", "-n"], ["backup", "--off"]):
+        ran = desk.run(*words)
+        assert "hunter2" not in ran.err + ran.out and "127.0.0.1" in ran.out
+
+
+def test_one_place_written_in_several_ways_is_one(tmp_path: Path) -> None:
+    for other in (
+        "ssh://git@host.com:22/a/b.git",
+        "git@HOST.com:a/b",
+        "https://x@host.com/A/b/",
+        "gcrypt::https://host.com/a/b",
+    ):
+        assert same_place("https://host.com/a/b", other, tmp_path)
+    assert same_place((tmp_path / "a b").as_uri(), "a b.git", tmp_path)
+    assert not same_place("https://host.com/a/b", "https://host.com/a/c", tmp_path)
+
+
+def test_off_forgets_it_and_leaves_what_it_holds(desk: Machine, safe: Path, git) -> None:
+    before = refs(git, safe)
+    ran = desk.run("backup", "--off")
+    assert f"undo: git mem backup {safe}" in ran.err
+    assert desk.git("config", "--global", "gitmem.backup", check=False) == ""
+    assert "backup" not in desk.git("remote", private=True)
+    assert not [ref for ref in refs(git, desk.private) if ref.startswith("refs/remotes/")]
+    assert refs(git, safe) == before
+    assert "no backup was named" in desk.run("backup", "--off").out
+    desk.run("backup", "--off", safe, code=2)
+
+
+def test_another_url_takes_the_place_of_the_first(desk: Machine, safe: Path, tmp_path: Path, git) -> None:
+    dream(desk)
+    desk.run("backup")
+    git("init", "-q", "--bare", tmp_path / "second.git")
+    ran = desk.run("backup", tmp_path / "second.git", "-y")
+    assert f"undo: git mem backup {safe}" in ran.err
+    assert refs(git, tmp_path / "second.git") == refs(git, safe)
+
+
+def test_a_repository_cannot_choose_the_backup(desk: Machine, tmp_path: Path, git) -> None:
+    git("init", "-q", "--bare", tmp_path / "evil.git")
+    desk.git("config", "gitmem.backup", tmp_path / "evil.git")
+    desk.learn("hosts")
+    desk.run("backup")
+    assert refs(git, tmp_path / "evil.git") == {}
+
+
+def test_sync_brings_the_backup_up_to_date_with_sharing_off(desk: Machine, safe: Path, git) -> None:
+    desk.learn("hosts")
+    assert desk.run("sync", "-n").out.startswith("would send local/")
+    assert desk.run("sync").out == f"{safe}: 0 fetched, 0 merged, 1 sent\n"
+    assert desk.run("sync", "--json").json["backup"]["sent"] == 0
+
+
+def test_sync_does_the_project_and_then_the_backup(desk: Machine, safe: Path, team: Path, git) -> None:
+    desk.run("remember", "Ports start at 4000.", "--scope", "project", "--type", "project")
+    desk.run("share", "--mode", "direct", "-y")
+    desk.learn("hosts")
+    before = refs(git, safe)
+    assert desk.run("sync", "--push").out.startswith("origin: ")
+    assert refs(git, safe) == before, "a direction leaves the backup out"
+    value = desk.run("sync", "--json").json
+    assert (value["remote"], value["backup"]["sent"]) == ("origin", 1)
+
+
+def test_a_failure_of_one_does_not_stop_the_other(desk: Machine, safe: Path, team: Path, git) -> None:
+    desk.run("remember", "Ports start at 4000.", "--scope", "project", "--type", "project")
+    desk.run("share", "--mode", "direct", "-y")
+    desk.learn("hosts")
+    team.rename(team.with_name("away.git"))
+    ran = desk.run("sync", code=3)
+    assert "1 sent" in ran.out and "origin cannot be used" in ran.err
+    team.with_name("away.git").rename(team)
+    safe.rename(safe.with_name("away.git"))
+    ran = desk.run("sync", code=3)
+    assert "origin: 0 fetched, 0 merged, 1 pushed" in ran.out and "backup cannot be used" in ran.err
+
+
+def test_unsaved_edits_in_live_directories_go_along(desk: Machine, laptop: Machine) -> None:
+    path = desk.auto / "ports.md"
+    desk.run("status")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (path.parent / "fresh.md").write_text(
+        "---\nname: fresh\ndescription: d\ntype: project\n---\n\nFresh.\n"
+    )
+    desk.run("backup")
+    laptop.run("backup")
+    assert "Fresh." in (laptop.auto / "fresh.md").read_text()
+
+
+def test_suggestions_that_wait_are_merged(desk: Machine, laptop: Machine) -> None:
+    for one, name in ((desk, "hosts"), (laptop, "names")):
+        change = Change(
+            "add", name, f"About {name}", "project", f"The {name} fact.", "said so", 0.9, asked=False
+        )
+        workspace = one.workspace
+        park(workspace, [suggest(change, "local", "2026-11-20T10:00:00Z")], author(workspace, real_edges()))
+    for one in (desk, laptop, desk):
+        one.run("backup")
+    for one in (desk, laptop):
+        assert {waiting.change.name for waiting in parked(one.workspace)} == {"hosts", "names"}
+
+
+def test_plain_git_can_restore_from_it(desk: Machine, safe: Path, tmp_path: Path, git) -> None:
+    project = desk.workspace.project_id
+    git("clone", "-q", "--branch", f"local/{project}", safe, tmp_path / "plain")
+    assert "4000" in (tmp_path / "plain/main/ports.md").read_text()
+    assert json.loads(desk.run("sync", "-n", "--json").out)["backup"]["refs"] == []
+
+
+def test_nothing_but_these_commands_sends_anything(desk: Machine, safe: Path, git) -> None:
+    before = refs(git, safe)
+    desk.learn("hosts")
+    (desk.code / "x").write_text("x\n")
+    desk.git("add", "x")
+    desk.git("commit", "-q", "-m", "Work")
+    common = desk.code / ".git"
+    work(common, {**os.environ})
+    desk.run("save")
+    desk.run("init", "-y")
+    assert refs(git, safe) == before

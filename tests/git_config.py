@@ -1,0 +1,13 @@
+"""The configuration that git finds in a test's home folder."""
+
+GIT_CONFIG = """\
+[user]
+\tname = Ann
+\temail = ann@example.com
+[init]
+\tdefaultBranch = main
+[commit]
+\tgpgSign = false
+[protocol "file"]
+\tallow = always
+"""

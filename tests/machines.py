@@ -1,0 +1,102 @@
+"""Machines of one person: each its own home folder, and a clone of one code repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from git_config import GIT_CONFIG
+from ran import Ran
+
+from gitmem.entry import main
+from gitmem.integrations.edges import real_edges, workspace_at
+from gitmem.memory.trailers import Provenance
+from gitmem.store.commits import Write, commit
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Workspace
+
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
+NOW = 1_795_000_000
+
+
+class Machine:
+    """A home folder and a code repository in it."""
+
+    def __init__(self, home: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+        self.home, self.patch, self.capture = home, patch, capture
+        self.code = home / "code"
+        self.now = NOW
+        home.mkdir(exist_ok=True)
+        (home / ".claude").mkdir(exist_ok=True)
+        (home / ".gitconfig").write_text(GIT_CONFIG)
+
+    @property
+    def private(self) -> Path:
+        return self.home / ".local/share/gitmem/private.git"
+
+    @property
+    def workspace(self) -> Workspace:
+        self.enter()
+        return workspace_at(real_edges(self.code))
+
+    @property
+    def auto(self) -> Path:
+        """Where the client keeps its own memory of the repository."""
+        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(self.code.resolve()))
+        return self.home / ".claude/projects" / slug / "memory"
+
+    def enter(self) -> None:
+        """Makes this process see the machine."""
+        self.patch.setenv("HOME", str(self.home))
+        self.patch.setenv("XDG_DATA_HOME", str(self.home / ".local/share"))
+        self.patch.setenv("XDG_CONFIG_HOME", str(self.home / ".config"))
+
+    def run(self, *words: object, code: int = 0, cwd: Path | None = None) -> Ran:
+        """Runs `gitmem WORDS` there; fails on another exit code."""
+        self.enter()
+        self.now += 60
+        self.patch.setenv("GITMEM_NOW", str(self.now))
+        self.patch.chdir(cwd or self.code)
+        self.patch.setattr(sys, "argv", ["gitmem", *map(str, words)])
+        self.capture.readouterr()
+        got = main()
+        seen = self.capture.readouterr()
+        assert got == code, f"exit {got}: {seen.out}{seen.err}"
+        return Ran(got, seen.out, seen.err)
+
+    def git(self, *words: object, private: bool = False, check: bool = True) -> str:
+        """Runs git in the code repository, or in the private one."""
+        where = ["--git-dir", str(self.private)] if private else ["-C", str(self.code)]
+        environ = {**os.environ, "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config")}
+        done = subprocess.run(
+            ["git", *where, *map(str, words)], capture_output=True, text=True, env=environ, check=False
+        )
+        assert not (check and done.returncode), done.stderr
+        return done.stdout.strip()
+
+    def learn(self, name: str, text: str = "A fact.", scope: str = "local", agent: str = "main") -> str:
+        """Commits a memory to a scope, as an extraction would."""
+        self.now += 60
+        where = self.workspace.scope(scope)
+        edits = {f"{agent}/{name}.md": MEMORY.format(name, text).encode()}
+        who = Signature("Ann", "ann@example.com", self.now)
+        done = commit(
+            where.repo, where.ref, lambda _: Write(edits, f"Add {name}", Provenance(op="add")), who
+        )
+        assert done is not None
+        return done.commit
+
+    def memories(self, scope: str = "local") -> dict[str, str]:
+        where = self.workspace.scope(scope)
+        tip = where.repo.ref(where.ref)
+        files = read_files(where.repo, where.repo.commit(tip).tree) if tip else {}
+        return {path: data.decode() for path, data in files.items() if path.endswith(".md")}
+
+    def move(self, to: Path) -> None:
+        """Moves the code repository."""
+        self.code.rename(to)
+        self.code = to
