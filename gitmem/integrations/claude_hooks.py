@@ -166,6 +166,8 @@ def apply_settings(plan: SettingsPlan) -> None:
                 with suppress(OSError):
                     plan.path.parent.rmdir()
         elif plan.after != plan.before:
+            if plan.path.parent.is_file():
+                raise RepositoryError(f"{plan.path.parent} is no folder", "Move that file away.")
             plan.path.parent.mkdir(exist_ok=True)
             mode = stat.S_IMODE(plan.path.stat().st_mode) if plan.before is not None else 0o600
             replace_file(plan.path, plan.after, mode)
@@ -175,6 +177,11 @@ def apply_settings(plan: SettingsPlan) -> None:
         raise RepositoryError(
             f"{plan.path}: {error.strerror or error}", "Make it writable, then run the command again."
         ) from error
+
+
+def has_hooks(common_dir: Path) -> bool:
+    """Whether hooks were added in a work tree of this repository."""
+    return bool(_record(common_dir))
 
 
 def command(argv: Sequence[str], event: str) -> str:

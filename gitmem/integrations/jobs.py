@@ -1,29 +1,25 @@
-"""What the worker does for a job: follow the code, save live directories, extract, and maybe dream."""
+"""What the worker does for a job: follow the code, save live directories, extract, dream, keep house."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gitmem.engines.engine import Engine
 from gitmem.errors import GitmemError
+from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, Step, extract_sessions, quietly
-from gitmem.integrations.place import find_repository, is_on, log, read_regular
+from gitmem.integrations.place import find_repository, is_on, log
 from gitmem.integrations.spool import Job
 from gitmem.sessions.discover import sessions_of
 from gitmem.sessions.session import Session
 from gitmem.store.git import GitCommand, worktrees
-from gitmem.store.record import write_atomically
+from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import Workspace
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
-REWRITES_KEPT = 20_000
-"""Old and new names of rewritten commits that are kept, 82 bytes a pair; the oldest go first."""
-
-_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = quietly) -> None:
@@ -49,12 +45,13 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = qui
     if not workspace.initialised:
         return
     if job.rewritten or any(part.rewritten for part in job.all):
-        keep_rewrites(workspace.state / "rewrites", [p for part in job.all for p in part.rewritten])
+        keep_rewrites(workspace.state, [pair for part in job.all for pair in part.rewritten])
     events = frozenset(job.events)
     if events & FOLLOWS_CODE:
         from gitmem.integrations.refresh import after_checkout
 
-        after_checkout(workspace, edges)
+        for place, new in _checked_out(common, job, edges):
+            after_checkout(workspace_at(place), place, new=new)
     if events - FOLLOWS_CODE - {"rewrite"}:
         learn(workspace, edges, environ, step)
     from gitmem.integrations.dreaming import maybe_dream
@@ -64,6 +61,22 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = qui
     except (GitmemError, OSError) as error:
         # The job itself is done, and a dream has gates of its own.
         log(common, f"dream: {error}")
+    from gitmem.integrations.upkeep import keep_house
+
+    for trouble in keep_house(workspace, edges):
+        log(common, f"upkeep: {trouble}")
+
+
+def _checked_out(common: Path, job: Job, edges: Edges) -> list[tuple[Edges, bool]]:
+    """The work trees of a job in which code was checked out, each with whether it was just made."""
+    found: dict[Path, bool] = {}
+    for part in job.all:
+        if part.event in FOLLOWS_CODE:
+            there = edges_of(common, part, edges.environ) or edges
+            # Git gives the hook a null name for what stood there before.
+            new = part.event == "checkout" and bool(part.args) and not part.args[0].strip("0")
+            found[there.cwd] = found.get(there.cwd, False) or new
+    return [(replace(edges, cwd=cwd), new) for cwd, new in found.items()]
 
 
 def learn(
@@ -101,25 +114,14 @@ def engine_of(workspace: Workspace) -> Engine:
 
 
 def edges_of(common: Path, job: Job, environ: Mapping[str, str]) -> Edges | None:
-    """The outside world of a job: its newest work tree that is one of this repository, else any."""
+    """The outside world of a job: its newest work tree that shows this repository's code, else any such."""
     for named in reversed(job.worktrees):
         place = find_repository(Path(named)) if named.startswith("/") and "\0" not in named else None
-        if place is not None and place[1] == common and place[0].is_dir():
+        here = place is not None and place[1] == common and place[0].is_dir()
+        if place is not None and here and not is_memory_tree(place[0]):
             return replace(real_edges(place[0]), environ=dict(environ))
     for tree in worktrees(GitCommand(environ), None, git_dir=common):
-        if not tree.bare and not tree.prunable and tree.path.is_dir():
+        usable = not tree.bare and not tree.prunable and tree.path.is_dir()
+        if usable and not is_memory_tree(tree.path):
             return replace(real_edges(tree.path), environ=dict(environ))
     return None
-
-
-def keep_rewrites(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
-    """Notes which commits became which, so that provenance can be followed through a rebase.
-
-    Args:
-        path: the file; lines of two object names, old and new.
-    """
-    found = read_regular(path, REWRITES_KEPT * 130)
-    lines = found[0].decode("ascii", "replace").splitlines() if found else []
-    lines += [f"{old} {new}" for old, new in pairs if _NAME.fullmatch(old) and _NAME.fullmatch(new)]
-    kept = list(dict.fromkeys(lines))[-REWRITES_KEPT:]
-    write_atomically(path, "".join(f"{line}\n" for line in kept).encode())

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from gitmem.errors import RepositoryError
+from gitmem.integrations.checked_out import is_memory_tree
+from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.share.making import Made, make
 from gitmem.share.snapshots import How, Standing, pending, settle, standings, take_trusted
 from gitmem.store.workspace import Workspace
 
 
-def after_checkout(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
+def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
     """Looks for snapshots and lays memory out, from what is here; the network is never used.
+
+    Args:
+        new: the work tree was just made: it gets the client's hooks, too, where another has them.
 
     Returns:
         What was done or waits, a line each.
@@ -20,6 +29,8 @@ def after_checkout(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     allow = allowed_fingerprints(workspace)
     found, problems = standings(workspace, allow)
     lines = [f"snapshot {folder} is not used: {why}" for folder, why in sorted(problems.items())]
+    if new:
+        lines += _add_hooks(workspace)
     if any(one.state == "initialize" and one.trusted for one in found):
         for one in take_trusted(workspace, author(workspace, edges), allow):
             count = len(one.snapshot.files) if one.snapshot else 0
@@ -32,9 +43,23 @@ def after_checkout(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _add_hooks(workspace: Workspace) -> list[str]:
+    top, common = workspace.layout.worktree, workspace.layout.common_dir
+    if top is None or not has_hooks(common) or is_memory_tree(top):
+        return []
+    try:
+        settings = plan_claude_hooks(top, common, default_argv(), workspace.git)
+        apply_settings(settings)
+    except RepositoryError as error:
+        return [error.message]
+    return [str(settings)] if settings.changes or settings.by_hand else []
+
+
 def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
-    """Snapshots that wait for a person."""
-    return pending(workspace, allowed_fingerprints(workspace))
+    """Snapshots that wait for a person; none while the memory they belong to cannot be read."""
+    with suppress(RepositoryError):
+        return pending(workspace, allowed_fingerprints(workspace))
+    return ()
 
 
 def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How) -> str:

@@ -17,6 +17,7 @@ from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.spool import Job, put
 from gitmem.memory.trailers import parse
 from gitmem.sessions.discover import slug
+from gitmem.store import rewrites
 from gitmem.store.parked import parked
 from gitmem.store.workspace import Workspace, store_project_id
 
@@ -32,7 +33,7 @@ def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Worksp
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     edges = real_edges(repo)
     made = store_project_id(workspace_at(edges))
-    made.state.mkdir()
+    made.state.mkdir(exist_ok=True)
     assert made.private.git_dir.is_dir()
     (home / ".claude").mkdir()
     return initialised_at(edges)
@@ -45,7 +46,7 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
 
     def stand_in(module: str, name: str) -> None:
         made = types.ModuleType(f"gitmem.integrations.{module}")
-        setattr(made, name, lambda *given: called[module].append(given))
+        setattr(made, name, lambda *given, **_: called[module].append(given))
         monkeypatch.setitem(sys.modules, made.__name__, made)
 
     stand_in("refresh", "after_checkout")
@@ -213,7 +214,7 @@ def test_a_work_tree_that_is_gone_or_anothers_is_not_entered(
 def test_rewritten_commits_are_noted_and_only_so_many_kept(
     workspace: Workspace, flows: dict[str, list[object]], repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "REWRITES_KEPT", 2)
+    monkeypatch.setattr(rewrites, "REWRITES_KEPT", 2)
     old, new, newer = ("a" * 40, "b" * 40, "c" * 40)
     do(repo, "rewrite", rewritten=((old, new), ("x; rm", new)))
     do(repo, "rewrite", rewritten=((new, newer), (old, newer), (old, newer)))

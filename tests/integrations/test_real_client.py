@@ -293,6 +293,33 @@ def test_a_memory_that_the_agent_wrote_is_saved_as_its_own(world: World, event: 
     assert NOTE.rpartition("---")[2] in target.read_text()
 
 
+def test_an_archived_memory_is_told_and_comes_back_united_when_the_agent_writes_it_anew(
+    world: World,
+) -> None:
+    """The agent sees no file there, so what it writes was not meant to replace what the archive holds."""
+    folder = world.person.home / ".claude/projects" / re.sub("[^A-Za-z0-9]", "-", str(world.person.cwd))
+    (folder / "memory").mkdir(parents=True)
+    for number in range(210):
+        path = folder / f"memory/port-{number:03}.md"
+        about = f"Gateway {number} listens on port {5000 + number}"
+        path.write_text(NOTE.replace("Staging bugs are tracked in Linear project OPS", about))
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    (folder / "memory/MEMORY.md").write_text("")
+    world.person.gitmem("uninstall", "-y")
+    world.person.gitmem("init", "-y")
+    target = folder / "memory/port-003.md"
+    assert not target.exists()
+    call = Call("Write", {"file_path": str(target), "content": NOTE})
+    world.api.add(Step("", (call,)), Step("Noted."))
+    world.person.prompt("Which port does gateway 3 listen on? Note where bugs are.", tools=("Write",))
+    world.settle()
+    assert "Gateway 3 listens on port 5003" in text_of(world.api.requests[0])
+    for claim in ("Gateway 3 listens on port 5003", "Staging bugs are tracked in Linear project OPS"):
+        assert claim in target.read_text()
+        assert claim in world.memory()["port-003.md"]
+    assert len(list((folder / "memory").glob("port-*.md"))) == 200
+
+
 def test_a_commit_alone_extracts_from_the_sessions_before_it(world: World) -> None:
     (world.person.cwd / SETTINGS).unlink()
     session = world.person.prompt(TAUGHT).session

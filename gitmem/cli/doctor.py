@@ -1,0 +1,84 @@
+"""`git mem doctor`: find what is broken and mend it."""
+
+from __future__ import annotations
+
+import typer
+
+from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.errors import CheckFailed, GitmemError
+from gitmem.guard.text import counted
+from gitmem.integrations.doctor import Finding, carry_out, plan
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(doctor)
+
+
+def doctor(
+    ctx: typer.Context,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
+) -> None:
+    """Finds what is broken and mends it; asks before anything that is not plainly safe.
+
+    Looks at refs, objects, records, locks, jobs, the catalog, hooks and settings. No mend loses memory:
+    what a ref pointed at stays in its reflog, or under refs/gitmem/rescued. Exits 1 when something is left.
+    """
+    run = context(ctx, as_json=as_json, yes=yes, quiet=quiet)
+    findings = plan(run.any_workspace, run.edges)
+    rows = [_row(run, finding, dry_run) for finding in findings]
+    seen, left = set(findings), len(findings)
+    # One mend may bring to light what was hidden behind it.
+    while any(row["done"] for row in rows[-len(findings) :]):
+        still = plan(run.any_workspace, run.edges)
+        findings = tuple(finding for finding in still if finding not in seen)
+        rows += [_row(run, finding, dry_run) for finding in findings]
+        seen, left = seen | set(findings), len(still)
+        if not findings:
+            break
+    if run.out.as_json:
+        run.out.json({"findings": rows, "left": left})
+    elif not rows:
+        run.out.data("all is well")
+    elif left:
+        run.out.say(f"{counted(left, 'finding')} left")
+    if left:
+        raise typer.Exit(1)
+
+
+def _row(run: Context, finding: Finding, dry_run: bool) -> dict[str, object]:
+    """Mends one where it may; returns its row of the JSON form."""
+    out = run.out
+    shown = out.safe(finding.what)
+    if not out.as_json:
+        out.data(f"{out.paint(finding.kind, 'yellow')}: {shown}")
+    done, trouble = "", ""
+    if not dry_run and finding.act is not None:
+        try:
+            if finding.asks:
+                out.ask(f"{shown}. {out.safe(finding.mend)}?")
+            done = carry_out(finding)
+        except GitmemError as error:
+            trouble = error.message if not isinstance(error, CheckFailed) else ""
+            if isinstance(error, CheckFailed) and error.hint:
+                trouble = f"{error.message}; {error.hint}"
+    if not out.as_json:
+        if done:
+            out.data(f"  done: {out.safe(done)}")
+        else:
+            would = "would" if finding.act is not None else "advice"
+            out.data(f"  {would}: {out.safe(finding.mend)}")
+        if trouble:
+            out.data(f"  not done: {out.safe(trouble)}")
+    return {
+        "kind": finding.kind,
+        "what": finding.what,
+        "mend": finding.mend,
+        "can_mend": finding.act is not None,
+        "asks": finding.asks,
+        "done": done,
+        "trouble": trouble,
+    }

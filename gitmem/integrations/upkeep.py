@@ -1,0 +1,221 @@
+"""Upkeep after a worker's job, never in a hook: packs and commit graphs where due, and a warm catalog.
+
+The private repository is gitmem's to keep. In the code repository only what git itself would do there is
+done, and a commit graph is added for memory alone, as a layer of its own on top of what is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gitmem.errors import GitmemError
+from gitmem.guard.text import one_line
+from gitmem.integrations.edges import Edges
+from gitmem.store.catalog import Catalog, read_memory
+from gitmem.store.git import GitCommand
+from gitmem.store.record import write_atomically
+from gitmem.store.workspace import Scope, Workspace
+
+FILE = "upkeep.json"
+DAY = 86_400.0
+MANY = 500
+"""Commits after which upkeep does not wait for the next day."""
+
+LAYER_SHARE = 4
+"""A layer for the code repository's graph waits for a quarter of what has one: layers stay few."""
+
+BUSY_SECONDS = 12 * 3600.0
+"""How long git itself takes a `gc.pid` for a sign of life (builtin/gc.c)."""
+
+LARGE_BYTES = 32 * 1024 * 1024
+"""Pack indexes of about a million objects. Once a graph holds changed paths, git's own gc computes them
+for every commit that it graphs (commit-graph.c): minutes in a code repository of that size."""
+
+_SETTINGS = (
+    r"^(maintenance\.auto|gc\.auto|core\.commitgraph|extensions\.partialclone|remote\..*\.promisor)$"
+)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """When upkeep last ran, and what it found.
+
+    Attributes:
+        time: seconds since the epoch; 0 for never.
+        logs: ref to the size of its reflog, bytes.
+        graphed: commits of memory that the code repository's graph had then.
+    """
+
+    time: float = 0.0
+    logs: Mapping[str, int] = field(default_factory=dict)
+    graphed: int = 0
+
+
+def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
+    """Does what is due.
+
+    Returns:
+        What failed, a line each: nothing of it harms memory.
+    """
+    troubles = list(_warm(workspace))
+    scopes = workspace.scopes
+    project = [scope for scope in scopes if scope.name == "project"]
+    private = [scope for scope in scopes if scope.name != "project"]
+    for git_dir, mine in ((workspace.layout.common_dir, project), (workspace.private_path, private)):
+        try:
+            troubles += _attend(workspace.git, git_dir, mine, edges.now)
+        except (GitmemError, OSError) as error:
+            troubles.append(f"{git_dir}: {error}")
+    return tuple(troubles)
+
+
+def _warm(workspace: Workspace) -> list[str]:
+    """Brings the catalogs up to date, so that no prompt waits for it."""
+    troubles = []
+    for scope in workspace.scopes:
+        try:
+            with closing(Catalog.open(scope.state)) as catalog:
+                catalog.bring_up_to_date(scope.repo, scope.ref, scope.repo.ref(scope.ref), read_memory)
+        except (GitmemError, OSError) as error:
+            troubles.append(f"the catalog of {scope.ref}: {error}")
+    return troubles
+
+
+def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float) -> list[str]:
+    path = scopes[0].state / FILE
+    stamp = _read(path)
+    if not _is_due(git_dir, scopes, stamp, now) or _is_busy(git_dir, now):
+        return []
+    logs = {scope.ref: _log_size(git_dir, scope.ref) for scope in scopes}
+    # Written first: what fails is not tried again with every job.
+    _write(path, Stamp(now, logs, stamp.graphed))
+    settings = _settings(git, git_dir)
+    troubles: list[str] = []
+    # The graph before the packing: git's own keeps changed paths where it finds them.
+    if scopes[0].name == "project":
+        if settings.get("maintenance.auto") in ("false", "no", "off", "0") or _is_off(
+            settings.get("gc.auto")
+        ):
+            return []
+        graphed = _graph_memory(git, git_dir, scopes[0], settings, stamp.graphed, troubles)
+        _write(path, Stamp(now, logs, graphed))
+    elif _takes_graphs(git_dir, settings):
+        words = ["commit-graph", "write", "--reachable", "--changed-paths", "--split"]
+        troubles += _run(git, git_dir, words)
+    return troubles + _run(git, git_dir, ["maintenance", "run", "--auto", "--quiet"])
+
+
+def _is_due(git_dir: Path, scopes: Sequence[Scope], stamp: Stamp, now: float) -> bool:
+    """Whether a day has passed, or many commits have come; no process is started to find out."""
+    if not 0 <= now - stamp.time < DAY:
+        return True
+    return sum(_new_moves(git_dir, scope.ref, stamp.logs.get(scope.ref, 0)) for scope in scopes) >= MANY
+
+
+def _new_moves(git_dir: Path, ref: str, offset: int) -> int:
+    try:
+        with (git_dir / "logs" / ref).open("rb") as file:
+            file.seek(offset)
+            return file.read().count(b"\n")
+    except OSError:
+        return 0
+
+
+def _log_size(git_dir: Path, ref: str) -> int:
+    try:
+        return (git_dir / "logs" / ref).stat().st_size
+    except OSError:
+        return 0
+
+
+def _is_busy(git_dir: Path, now: float) -> bool:
+    """Whether git packs there right now."""
+    for name in ("gc.pid", "objects/maintenance.lock"):
+        try:
+            changed = (git_dir / name).stat().st_mtime
+        except OSError:
+            continue
+        if now - changed < BUSY_SECONDS:
+            return True
+    return False
+
+
+def _settings(git: GitCommand, git_dir: Path) -> dict[str, str]:
+    listed = git.run(
+        ["config", "--includes", "-z", "--get-regexp", _SETTINGS], git_dir=git_dir, check=False
+    )
+    pairs = (entry.partition("\n") for entry in listed.text.split("\0") if entry)
+    return {key.lower(): value.lower() for key, _, value in pairs}
+
+
+def _is_off(number: str | None) -> bool:
+    try:
+        return number is not None and int(number) <= 0
+    except ValueError:
+        return False
+
+
+def _takes_graphs(git_dir: Path, settings: Mapping[str, str]) -> bool:
+    """Whether git would use a graph there, and could write one without fetching what a clone left out."""
+    partial = any(key.startswith(("extensions.partialclone", "remote.")) for key in settings)
+    off = settings.get("core.commitgraph") in ("false", "no", "off", "0")
+    odd = any((git_dir / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
+    return not (partial or off or odd)
+
+
+def _graph_memory(
+    git: GitCommand,
+    git_dir: Path,
+    scope: Scope,
+    settings: Mapping[str, str],
+    graphed: int,
+    troubles: list[str],
+) -> int:
+    """Adds a layer with the memory commits that no graph has; returns how many have one then."""
+    tip = scope.repo.ref(scope.ref)
+    if tip is None or not _takes_graphs(git_dir, settings) or _is_large(git_dir):
+        return graphed
+    count = int(git.run(["rev-list", "--count", tip, "--"], git_dir=git_dir).text)
+    if graphed <= count < graphed + max(MANY, graphed // LAYER_SHARE):
+        return graphed
+    # Layers of the person's are neither merged nor written again.
+    words = ["commit-graph", "write", "--stdin-commits", "--changed-paths", "--split=no-merge"]
+    failed = _run(git, git_dir, words, f"{tip}\n")
+    troubles += failed
+    return graphed if failed else count
+
+
+def _is_large(git_dir: Path) -> bool:
+    try:
+        packs = [entry for entry in os.scandir(git_dir / "objects/pack") if entry.name.endswith(".idx")]
+        return sum(entry.stat().st_size for entry in packs) > LARGE_BYTES
+    except OSError:
+        return False
+
+
+def _run(git: GitCommand, git_dir: Path, words: Sequence[str], given: str = "") -> list[str]:
+    done = git.run(words, git_dir=git_dir, input=given.encode(), check=False)
+    if not done.returncode:
+        return []
+    return [f"git {words[0]} in {git_dir}: {one_line(done.stderr, 200)}"]
+
+
+def _read(path: Path) -> Stamp:
+    try:
+        with path.open("rb") as file:
+            data, changed = json.loads(file.read()), os.fstat(file.fileno()).st_mtime
+        logs = {str(key): int(value) for key, value in data["logs"].items()}
+        return Stamp(changed, logs, int(data["graphed"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Stamp()
+
+
+def _write(path: Path, stamp: Stamp) -> None:
+    data = {"logs": dict(stamp.logs), "graphed": stamp.graphed}
+    write_atomically(path, (json.dumps(data) + "\n").encode())
+    os.utime(path, (stamp.time, stamp.time))
