@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, DryRun, Quiet, ScopeOption, Yes, context
+from gitmem.cli.completing import memory_names
+from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.words import place_value
 from gitmem.integrations.editing import move as carry_out
 from gitmem.store.lookup import find
 
@@ -18,12 +20,13 @@ def register(app: typer.Typer) -> None:
 
 def move(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help="Name or file of the memory.")],
+    name: Annotated[str, typer.Argument(help="Name or file of the memory.", autocompletion=memory_names)],
     to: Annotated[str, typer.Option("--to", help="project, local or user.")],
     scope: ScopeOption = None,
     agent: AgentOption = None,
     dry_run: DryRun = False,
     yes: Yes = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Moves a memory to another scope.
@@ -31,16 +34,23 @@ def move(
     Where project memory is shared, a memory that goes there leaves this machine with the next sync: it is
     named, and asked for.
     """
-    run = context(ctx, quiet=quiet, yes=yes)
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.workspace
     found = find(workspace, name, scope=scope, agent=agent)
     where = f"{found.scope}/{found.agent}/{found.file}"
+    value = place_value(found) | {"to": to, "commit": None, "dry_run": dry_run}
     if dry_run:
-        run.out.data(run.out.safe(f"would move {where} to {to}"))
+        if run.out.as_json:
+            run.out.json(value)
+        else:
+            run.out.data(run.out.safe(f"would move {where} to {to}"))
         return
     if to == "project" and workspace.sharing != "off":
         run.out.ask(run.out.safe(f"{found.memory.name} will be shared with the next sync. Move it?"))
     done = carry_out(workspace, run.edges, found, to)
+    if run.out.as_json:
+        run.out.json(value | {"commit": done.written.commit if done.written else None})
+        return
     commit = done.written.commit[:8] if done.written else ""
     run.out.data(run.out.safe(f"{commit} moved {where} to {to}"))
     if done.written:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import typer
 
+from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import sound
 from gitmem.errors import UsageError
 from gitmem.integrations.edges import author
 from gitmem.integrations.saving import code_head, save_all
 from gitmem.memory.merge import kind
-from gitmem.memory.names import archive_path
 from gitmem.store.commits import read_tip
+from gitmem.store.gone import last_known
 from gitmem.store.history import is_root, resolve_all
 from gitmem.store.lookup import chosen_agent, chosen_scopes, find
-from gitmem.store.travel import Restored, plan_restore, restore_as_of, write_out
+from gitmem.store.restoring import Restored, plan_restore, restore_as_of
+from gitmem.store.travel import write_out
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Scope, Workspace
 
@@ -31,7 +32,13 @@ def register(app: typer.Typer) -> None:
 def restore(
     ctx: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The memory to bring back.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="The memory to bring back.",
+            autocompletion=memory_names,
+            show_default=False,
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All memories of the scopes and agents that apply.")
@@ -50,14 +57,15 @@ def restore(
 ) -> None:
     """Brings memories back as they were at --at, as a new commit; nothing is rewritten.
 
-    One memory comes back by its name, also one that was forgotten. With --all the whole state comes back:
-    memories that came since go, and what was forgotten stays away. What is edited but not saved yet is
-    saved first. With --to nothing is committed: the files are written into a folder of their own.
+    One memory comes back by its name, also one that was forgotten; without --at an archived one as it is,
+    and one that is gone as it last was. With --all the whole state comes back: memories that came since go,
+    and what was forgotten stays away. What is edited but not saved yet is saved first. With --to nothing is
+    committed: the files are written into a folder of their own.
     """
     run = context(ctx, as_json=as_json)
     if (name is None) == (not everything):
         raise UsageError("Say what to restore: one NAME, or --all")
-    if at is None:
+    if everything and at is None:
         raise UsageError("Say as of when, with --at REV|DATE|TAG", "See what there was: git mem log")
     workspace = run.workspace
     past, wanted, what = _choose(run, workspace, name, at, scope, agent)
@@ -72,7 +80,7 @@ def restore(
     for where, then, plan in plans:
         commit = ""
         if plan.edits and not dry_run:
-            subject = f"Restore {what} as of {at}"
+            subject = f"Restore {what} as of {at}" if at else f"Restore {what}"
             written = restore_as_of(
                 where, then, author(workspace, run.edges), subject, wanted, folder, code_head(workspace)
             )
@@ -91,20 +99,26 @@ def restore(
     if run.out.as_json:
         run.out.json(done)
         return
-    _report(run, plans, done, what, dry_run)
+    _report(run, plans, done, what, at, dry_run)
 
 
 def _choose(
-    run: Context, workspace: Workspace, name: str | None, at: str, scope: str | None, agent: str | None
-) -> tuple[list[tuple[Scope, str]], Callable[[str], bool] | None, str]:
+    run: Context,
+    workspace: Workspace,
+    name: str | None,
+    at: str | None,
+    scope: str | None,
+    agent: str | None,
+) -> tuple[list[tuple[Scope, str]], frozenset[str] | None, str]:
     """The scopes with the commit to go back to, which paths count, and what to call it."""
     if name is not None:
-        found = find(workspace, name, scope, agent, at, run.edges.now)
-        file = PurePosixPath(found.file).name
-        paths = {f"{found.agent}/{file}", f"{found.agent}/{archive_path(file)}"}
-        return [(workspace.scope(found.scope), found.commit)], paths.__contains__, found.memory.name
+        if at:
+            found = find(workspace, name, scope, agent, at, run.edges.now)
+        else:
+            found = last_known(workspace, name, scope, agent)
+        return [(workspace.scope(found.scope), found.commit)], frozenset({found.path}), found.memory.name
     scopes = chosen_scopes(workspace, scope)
-    commits = resolve_all(workspace, scopes, at, run.edges.now)
+    commits = resolve_all(workspace, scopes, at or "", run.edges.now)
     past = [
         (where, commits[where.ref])
         for where in scopes
@@ -115,14 +129,14 @@ def _choose(
     return past, None, "everything" if not agent else f"all of {agent}"
 
 
-def _plan(scope: Scope, then: str, wanted: Callable[[str], bool] | None, agent: str) -> Restored:
+def _plan(scope: Scope, then: str, wanted: frozenset[str] | None, agent: str) -> Restored:
     return plan_restore(scope.repo, read_tip(scope.repo, scope.ref), then, wanted, agent)
 
 
 def _write_out(
     run: Context,
     past: list[tuple[Scope, str]],
-    wanted: Callable[[str], bool] | None,
+    wanted: frozenset[str] | None,
     agent: str,
     folder: Path,
     dry_run: bool,
@@ -134,7 +148,7 @@ def _write_out(
                 continue
             if wanted is None:
                 files[f"{where.name}/{path}"] = data
-            elif wanted(path):
+            elif path in wanted:
                 files[PurePosixPath(path).name] = data
     if not dry_run:
         write_out(folder, files)
@@ -152,6 +166,7 @@ def _report(
     plans: list[tuple[Scope, str, Restored]],
     done: list[dict[str, object]],
     what: str,
+    at: str | None,
     dry_run: bool,
 ) -> None:
     out = run.out
@@ -167,7 +182,7 @@ def _report(
         if one["commit"]:
             undo.append(f"git mem undo {str(one['commit'])[:12]}")
     if not any(plan.edits for _, _, plan in plans):
-        out.say("nothing to restore: it is as it was then")
+        out.say(f"nothing to restore: it is {'as it was then' if at else 'here, and unchanged'}")
     elif not dry_run:
         out.say(f"undo: {' && '.join(undo)}")
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from gitmem.cli.context import Context, Json, Quiet, context
+from gitmem.cli.words import sound
 from gitmem.integrations.review import Decided, find_item, queue
 from gitmem.integrations.review import accept as carry_out_accept
 from gitmem.integrations.review import reject as carry_out_reject
@@ -63,10 +64,11 @@ def accept(
     how: Annotated[
         Literal["merge", "replace"], typer.Option("--how", help="How a snapshot is taken in.")
     ] = "merge",
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Accepts an item, or some of its changes; of a dispute, the claims that stand."""
-    run = context(ctx, quiet=quiet)
+    run = context(ctx, as_json=as_json, quiet=quiet)
     _show(run, carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), how))
 
 
@@ -75,14 +77,18 @@ def reject(
     id: Id,
     numbers: Numbers = None,
     why: Annotated[str, typer.Option("-m", "--message", help="Why; kept with the decision.")] = "",
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Rejects an item, or some of its changes; it is remembered and does not come back."""
-    run = context(ctx, quiet=quiet)
+    run = context(ctx, as_json=as_json, quiet=quiet)
     _show(run, carry_out_reject(run.workspace, run.edges, id, tuple(numbers or ()), why))
 
 
 def _show(run: Context, done: Decided) -> None:
+    if run.out.as_json:
+        run.out.json({"done": sound(done.line), "commit": done.written.commit if done.written else None})
+        return
     commit = f"{done.written.commit[:8]} " if done.written else ""
     run.out.data(run.out.safe(commit + done.line))
     if done.written:

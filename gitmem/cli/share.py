@@ -6,7 +6,8 @@ from typing import Annotated, get_args
 
 import typer
 
-from gitmem.cli.context import DryRun, Quiet, Yes, context
+from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.words import sound
 from gitmem.errors import UsageError
 from gitmem.integrations import sharing
 from gitmem.share.turning import Mode
@@ -31,24 +32,30 @@ def share(
     off: Annotated[bool, typer.Option("--off", help="Stop sharing.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Turns sharing of project memory on or off.
 
     Names every memory that will leave with the next sync and asks. Nothing is sent by this command.
     """
-    run = context(ctx, quiet=quiet, yes=yes)
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     out, workspace = run.out, run.workspace
     if off:
         if mode or remote:
             raise UsageError("--off takes neither --mode nor --remote")
-        _off(ctx, dry_run, quiet)
+        _off(run, dry_run)
         return
     chosen = _mode(mode)
     if dry_run:
         plan = sharing.plan_share(workspace, chosen, remote)
     else:
         plan = sharing.share(workspace, run.edges, chosen, remote)
+    leaves = [str(memory) for memory in plan.leaves]
+    value = _value(plan.before, plan.mode, plan.remote.name, leaves, dry_run)
+    if dry_run and out.as_json:
+        out.json(value)
+        return
     for memory in plan.leaves:
         (out.data if dry_run else out.say)(out.safe(f"  leaves with the next sync: {memory}"))
     name = out.safe(plan.remote.name)
@@ -58,6 +65,9 @@ def share(
     if plan.before == "off":
         out.ask(f"Share {len(plan.leaves)} memories with everyone who can read {name}?")
     sharing.carry_out_share(workspace, run.edges, plan)
+    if out.as_json:
+        out.json(value)
+        return
     out.data(f"project memory is shared with {name} ({plan.mode}); git mem sync sends it")
     undo = "--off" if plan.before == "off" else f"--mode {plan.before}"
     out.say(f"undo: git mem share {undo}")
@@ -72,14 +82,28 @@ def _mode(word: str | None) -> Mode | None:
     raise UsageError(f"There is no mode {word!r}", "Modes are: review, direct.")
 
 
-def _off(ctx: typer.Context, dry_run: bool, quiet: bool) -> None:
-    run = context(ctx, quiet=quiet)
+def _value(before: str, mode: str, remote: str, leaves: list[str], dry_run: bool) -> dict[str, object]:
+    """What sharing was and is (or would be): `off`, `review` or `direct`."""
+    return {
+        "before": before,
+        "mode": mode,
+        "remote": sound(remote),
+        "leaves": [sound(memory) for memory in leaves],
+        "dry_run": dry_run,
+    }
+
+
+def _off(run: Context, dry_run: bool) -> None:
     workspace = run.workspace
     before = workspace.sharing
+    done = not dry_run and sharing.unshare(workspace)
+    if run.out.as_json:
+        run.out.json(_value(before, "off", "", [], dry_run))
+        return
     if dry_run:
         run.out.data("nothing is shared here" if before == "off" else "would stop sharing project memory")
         return
-    if not sharing.unshare(workspace):
+    if not done:
         run.out.data("nothing was shared here")
         return
     run.out.data("project memory is no longer shared; what was pushed stays at the remote")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.store.lookup import Found
 
 DAY = 86_400
 
@@ -32,6 +36,16 @@ def age(time: float, now: float) -> str:
         if count >= (2 if unit != "day" else 1):
             return f"{count} {unit}{'' if count == 1 else 's'}"
     return f"{days} days"
+
+
+def place_value(found: Found) -> dict[str, object]:
+    """Which memory it is, for the `--json` of what changes one."""
+    return {
+        "scope": found.scope,
+        "agent": sound(found.agent),
+        "file": sound(found.file),
+        "name": sound(found.memory.name),
+    }
 
 
 def sound(text: str) -> str:

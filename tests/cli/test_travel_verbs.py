@@ -146,7 +146,7 @@ def test_restore_into_a_folder_refuses_a_path_that_leads_out(taught: Ground, tmp
 
 @pytest.mark.parametrize(
     "words",
-    [("ports",), ("--all",), ("--at", "~1"), ("ports", "--all", "--at", "~1"), ("nope", "--at", "~1")],
+    [("nope",), ("--all",), ("--at", "~1"), ("ports", "--all", "--at", "~1"), ("nope", "--at", "~1")],
 )
 def test_restore_that_does_not_say_what_and_when_exits_2(taught: Ground, words: tuple[str, ...]) -> None:
     taught.run("restore", *words, code=2)

@@ -1,0 +1,138 @@
+"""Options that mean one thing in every verb: --json, --at, and what a shell completes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_ground import Ground, ground, memory
+
+from gitmem.cli import app
+from gitmem.memory.names import archive_path
+
+__all__ = ["ground"]
+
+
+@pytest.fixture
+def taught(ground: Ground) -> Ground:
+    ground.learn({"reviewer/ports.md": memory("ports", "Port 8080 is taken.")})
+    return ground
+
+
+def test_forget_and_move_say_in_json_what_they_changed(taught: Ground) -> None:
+    where = {"scope": "project", "agent": "reviewer", "file": "ports.md", "name": "ports"}
+    before = taught.tip()
+    planned = {"to": "local", "commit": None, "dry_run": True}
+    assert taught.run("move", "ports", "--to", "local", "-n", "--json").json == where | planned
+    assert taught.run("forget", "ports", "-n", "--json").json == where | {"commit": None, "dry_run": True}
+    assert taught.tip() == before
+    moved = taught.run("move", "ports", "--to", "local", "--json").json
+    assert moved == where | {"to": "local", "commit": taught.tip("local"), "dry_run": False}
+    gone = taught.run("--json", "forget", "ports").json
+    assert gone == where | {"scope": "local", "commit": taught.tip("local"), "dry_run": False}
+
+
+def test_share_says_in_json_what_leaves_and_how(taught: Ground, git, tmp_path: Path) -> None:
+    git("init", "-q", "--bare", tmp_path / "remote.git")
+    git("-C", taught.repo, "remote", "add", "origin", tmp_path / "remote.git")
+    on = {"before": "off", "mode": "direct", "remote": "origin", "leaves": ["reviewer/ports"]}
+    assert taught.run("share", "--mode", "direct", "-n", "--json").json == on | {"dry_run": True}
+    assert taught.run("share", "--mode", "direct", "-y", "--json").json == on | {"dry_run": False}
+    off = {"before": "direct", "mode": "off", "remote": "", "leaves": []}
+    assert taught.run("share", "--off", "-n", "--json").json == off | {"dry_run": True}
+    assert taught.run("share", "--off", "--json").json == off | {"dry_run": False}
+    assert taught.run("share", "--off", "--json").json["before"] == "off"
+
+
+def test_a_decision_and_leaving_have_json(taught: Ground) -> None:
+    text = "Port 80. *(disputed 1a2b3c4d)*\n\nPort 90. *(disputed 1a2b3c4d)*"
+    taught.learn({"reviewer/ports.md": memory("ports", text)})
+    done = taught.run("review", "accept", "x-1a2b3c", "1", "--json").json
+    assert done["commit"] == taught.tip() and set(done) == {"done", "commit"}
+    planned = taught.run("uninstall", "-n", "--json").json
+    assert planned["dry_run"] and any("update-ref -d" in line for line in planned["remaining"])
+    assert taught.run("uninstall", "-y", "--json").json == planned | {"dry_run": False}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "ports"),
+        ("list",),
+        ("recall", "ports"),
+        ("diff", "ports"),
+        ("blame", "ports"),
+        ("blame", "--text", "taken"),
+        ("restore", "ports"),
+        ("restore", "--all"),
+    ],
+)
+def test_an_empty_time_is_not_the_present(taught: Ground, words: tuple[str, ...]) -> None:
+    """A script's unset variable gives one."""
+    before = taught.tip()
+    for at in ("", " "):
+        assert "--at names no time" in taught.run(*words, "--at", at, code=2).err
+    assert taught.tip() == before
+
+
+def test_the_hint_for_a_name_that_was_not_there_then_lists_that_time(taught: Ground) -> None:
+    taught.learn({"reviewer/zebra.md": memory("zebra")})
+    assert (
+        "hint: See all: git mem list -a --at '~1'\n"
+        in taught.run("show", "zebra", "--at", "~1", code=2).err
+    )
+    assert "hint: See all: git mem list -a\n" in taught.run("show", "okapi", code=2).err
+
+
+def test_a_log_of_no_entries_says_nothing(taught: Ground) -> None:
+    ran = taught.run("log", "--max-count", "0")
+    assert (ran.out, ran.err) == ("", "")
+    assert taught.run("log", "--max-count", "0", "--json").json == []
+
+
+def test_blame_by_words_names_a_claim_once_where_the_description_repeats_it(taught: Ground) -> None:
+    taught.learn({"reviewer/tone.md": memory("tone", "Short answers please.", "Short answers please")})
+    assert [one["description"] for one in taught.run("blame", "--text", "answers", "--json").json] == [
+        False
+    ]
+    taught.learn({"reviewer/style.md": memory("style", "Tabs.", "How to indent")})
+    assert [one["text"] for one in taught.run("blame", "--text", "indent", "--json").json] == [
+        "How to indent"
+    ]
+
+
+def completed(ground: Ground, line: str) -> list[str]:
+    """What bash is offered for a line that ends where the cursor is."""
+    ground.patch.setenv("_GITMEM_COMPLETE", "complete_bash")
+    ground.patch.setenv("COMP_WORDS", line)
+    ground.patch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    ground.capture.readouterr()
+    with pytest.raises(SystemExit):
+        app.main()
+    seen = ground.capture.readouterr()
+    assert seen.err == ""
+    return seen.out.split()
+
+
+@pytest.mark.parametrize("verb", ["show", "blame", "log", "forget", "restore", "move"])
+def test_a_shell_completes_names_of_memories(taught: Ground, verb: str) -> None:
+    odd = {"reviewer/$(touch x).md": memory("odd"), "reviewer/MEMORY.md": "- x\n"}
+    taught.learn({f"reviewer/{archive_path('past.md')}": memory("past"), **odd})
+    taught.learn({"main/tone.md": memory("tone")}, "local")
+    assert completed(taught, f"gitmem {verb} ") == ["past", "ports", "tone"]
+    assert completed(taught, f"gitmem {verb} po") == ["ports"]
+
+
+def test_completion_is_silent_where_gitmem_is_not(ground: Ground, tmp_path: Path) -> None:
+    assert completed(ground, f"gitmem -C {tmp_path} show ") == []
+    assert completed(ground, f"gitmem -C {tmp_path / 'nowhere'} show ") == []
+
+
+def test_completion_writes_nothing(taught: Ground) -> None:
+    def files() -> dict[Path, int]:
+        top = taught.repo.parent
+        return {path: path.stat().st_mtime_ns for path in top.rglob("*")}
+
+    before = files()
+    assert completed(taught, "gitmem show ") == ["ports"]
+    assert files() == before

@@ -1,0 +1,104 @@
+"""restore NAME without --at: what is gone comes back as it last was, what is archived comes back hot."""
+
+from __future__ import annotations
+
+import pytest
+from cli_ground import Ground, ground, memory
+
+from gitmem.memory.names import archive_path
+
+__all__ = ["ground"]
+
+ENTRY = "- [ports](ports.md) — About ports\n"
+
+
+@pytest.fixture
+def taught(ground: Ground) -> Ground:
+    """A reviewer's live directory with one memory, saved twice."""
+    for text in ("Port 8080 is taken.", "Port 9090 is taken."):
+        (ground.folder() / "ports.md").write_text(memory("ports", text))
+        (ground.folder() / "MEMORY.md").write_text(ENTRY)
+        ground.run("save")
+    return ground
+
+
+def test_a_forgotten_memory_comes_back_as_it_last_was_and_stays(taught: Ground) -> None:
+    before = taught.tree()
+    taught.run("forget", "ports")
+    assert "reviewer/.tombstones" in taught.tree()
+    ran = taught.run("restore", "ports")
+    assert ran.out.startswith("restored ports in project as of ")
+    assert ran.err == f"undo: git mem undo {taught.tip()[:12]}\n"
+    assert taught.tree() == before
+    assert (taught.folder() / "ports.md").read_text() == memory("ports", "Port 9090 is taken.")
+    assert taught.run("save").err == "nothing to save\n"
+
+
+def test_an_undone_restore_forgets_again(taught: Ground) -> None:
+    taught.run("forget", "ports")
+    forgotten = taught.tree()
+    taught.run("restore", "ports")
+    taught.run("undo", taught.tip())
+    assert taught.tree() == forgotten and not (taught.folder() / "ports.md").exists()
+
+
+def test_a_deleted_memory_comes_back_before_one_whose_name_begins_like_it(taught: Ground) -> None:
+    (taught.folder() / "ports-of-ships.md").write_text(memory("ports-of-ships"))
+    (taught.folder() / "ports.md").unlink()
+    taught.run("save")
+    taught.run("restore", "ports")
+    assert "Port 9090" in (taught.folder() / "ports.md").read_text()
+    assert taught.run("restore", "ports-of").err == "nothing to restore: it is here, and unchanged\n"
+
+
+def test_a_file_deleted_but_not_saved_yet_comes_back(taught: Ground) -> None:
+    (taught.folder() / "ports.md").unlink()
+    taught.run("restore", "ports")
+    assert "Port 9090" in (taught.folder() / "ports.md").read_text()
+
+
+def test_an_archived_memory_comes_back_hot(taught: Ground) -> None:
+    old = memory("old", "An old fact.")
+    taught.learn({f"reviewer/{archive_path('old.md')}": old})
+    taught.run("restore", "old")
+    assert taught.tree()["reviewer/old.md"] == old
+    assert f"reviewer/{archive_path('old.md')}" not in taught.tree()
+    assert (taught.folder() / "old.md").read_text() == old
+    assert "(old.md)" in (taught.folder() / "MEMORY.md").read_text()
+
+
+def test_a_memory_forgotten_in_the_archive_comes_back_hot(taught: Ground) -> None:
+    taught.learn({f"reviewer/{archive_path('old.md')}": memory("old", "An old fact.")})
+    taught.run("forget", "old")
+    taught.run("restore", "old")
+    assert "reviewer/old.md" in taught.tree() and "reviewer/.tombstones" not in taught.tree()
+
+
+def test_a_memory_that_is_there_says_so_and_nothing_is_committed(taught: Ground) -> None:
+    before = taught.tip()
+    ran = taught.run("restore", "ports")
+    assert ran.err == "nothing to restore: it is here, and unchanged\n" and taught.tip() == before
+    assert taught.run("restore", "ports", "--json").json[0]["commit"] == ""
+
+
+def test_several_that_are_gone_are_listed(taught: Ground) -> None:
+    taught.learn({"main/ports.md": memory("ports")}, "local")
+    taught.learn({"main/ports.md": None}, "local")
+    taught.run("forget", "ports")
+    ran = taught.run("restore", "ports", code=2)
+    assert "project/reviewer/ports, local/main/ports" in ran.err
+    taught.run("restore", "local/main/ports")
+    assert "main/ports.md" in taught.tree("local") and "reviewer/ports.md" not in taught.tree()
+
+
+def test_one_that_never_was_is_a_usage_error(taught: Ground) -> None:
+    assert "no memory named 'nope'" in taught.run("restore", "nope", code=2).err
+
+
+def test_a_dry_run_and_a_folder_leave_memory_alone(taught: Ground) -> None:
+    taught.run("forget", "ports")
+    before = taught.tip()
+    assert "would restore ports in project" in taught.run("restore", "ports", "-n").out
+    taught.run("restore", "ports", "--to", "out")
+    assert (taught.repo / "out/ports.md").read_text() == memory("ports", "Port 9090 is taken.")
+    assert taught.tip() == before
