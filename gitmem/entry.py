@@ -13,7 +13,18 @@ from collections.abc import Sequence
 from gitmem import __version__
 from gitmem.errors import GitmemError
 
-ENVIRONMENT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
+ENVIRONMENT = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EROFS,
+        errno.EACCES,
+        errno.EPERM,
+        errno.ENOTDIR,
+    }
+)
 NO_ACCESS = 3
 INTERRUPTED = 130
 BUG = 255
@@ -24,6 +35,8 @@ LOG_BYTES = 256 * 1024
 
 def main() -> int:
     """Runs the command line and returns its exit code; see `gitmem.errors` for their meaning."""
+    _read_names_as_git_does()
+    _open_streams()
     try:
         code = _dispatch(sys.argv[1:])
         sys.stdout.flush()
@@ -68,6 +81,27 @@ def _dispatch(argv: Sequence[str]) -> int:
     from gitmem.cli import app
 
     return app.main()
+
+
+def _read_names_as_git_does() -> None:
+    """Starts over in UTF-8 where the locale would make other names of those that git and the client use."""
+    if sys.getfilesystemencoding() != "utf-8" and "utf8" not in sys._xoptions and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - itself
+
+
+def _open_streams() -> None:
+    """Sees to it that text goes somewhere: nowhere if a stream is closed, escaped where it does not fit."""
+    encoding = None
+    if "utf8" in sys._xoptions and "PYTHONIOENCODING" not in os.environ:
+        import locale
+
+        encoding = locale.getencoding()
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _say(line: str) -> None:

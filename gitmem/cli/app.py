@@ -16,11 +16,11 @@ from gitmem.cli.output import Output
 FIRST_SCREEN = ("init", "status", "remember", "recall", "log", "review", "sync", "undo")
 GROUPS: dict[str, tuple[str, ...]] = {
     "First screen": FIRST_SCREEN,
-    "Look": ("list", "show", "diff"),
+    "Look": ("list", "show", "diff", "blame"),
     "Change": ("save", "forget", "restore", "checkout", "move"),
-    "Team": ("share", "snapshot"),
+    "Team": ("share", "backup", "snapshot"),
     "Consolidate": ("dream",),
-    "Care": ("uninstall", "demo"),
+    "Care": ("doctor", "uninstall", "demo"),
 }
 HIDDEN = ("extract",)
 SUMMARIES = {
@@ -35,14 +35,17 @@ SUMMARIES = {
     "list": "List memories.",
     "show": "Print a memory, now or as of then.",
     "diff": "Show what changed, claim by claim.",
+    "blame": "Show who taught each claim of a memory, and when.",
     "save": "Commit what agents and people edited.",
     "forget": "Delete a memory and see to it that it stays away.",
     "restore": "Bring memories back as they were.",
     "checkout": "Lay a past state out; edits there go to the tip.",
     "move": "Move a memory to another scope.",
     "share": "Turn sharing of project memory on or off.",
+    "backup": "Copy private memory to a repository of yours, and keep it there.",
     "snapshot": "Copy project memory into the code tree, or show where that stands.",
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
+    "doctor": "Find what is broken and mend it.",
     "uninstall": "Take gitmem out of this repository; memory stays.",
     "demo": "See all of it in a throw-away folder.",
     "extract": "Extract memories from a recorded session by hand.",
@@ -112,6 +115,11 @@ def main() -> int:
         return code if isinstance(code, int) else 0
     except typer.Abort:
         return 130
+    except SystemExit as stop:
+        # So it answers a reader who went away; what is said of that is for the entry point.
+        if isinstance(stop.__context__, BrokenPipeError):
+            raise stop.__context__ from None
+        raise
     except Exception as error:
         # Typer carries its own copy of click, whose exceptions have no public base class.
         show = getattr(error, "show", None)

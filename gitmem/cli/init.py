@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
-from gitmem.errors import UsageError
-from gitmem.integrations.setup import carry_out_init, plan_init
+from gitmem.cli.output import Output
+from gitmem.errors import CheckFailed, UsageError
+from gitmem.guard.text import counted
+from gitmem.integrations import backing_up
+from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
 from gitmem.store.settings import CHOICES
 
 
@@ -23,6 +30,14 @@ def init(
         str | None,
         typer.Option("--engine", help="offline, anthropic or claude-code.", show_default=False),
     ] = None,
+    project: Annotated[
+        str,
+        typer.Option("--project", metavar="ID", help="The project that this is.", show_default=False),
+    ] = "",
+    backup: Annotated[
+        str,
+        typer.Option("--backup", metavar="URL", help="Start from this backup.", show_default=False),
+    ] = "",
     dry_run: DryRun = False,
     yes: Yes = False,
     quiet: Quiet = False,
@@ -32,16 +47,27 @@ def init(
 
     Lists what it will touch and asks. Adopts every memory directory that is there, with nothing changed on
     disk; installs git hooks and Claude Code hooks. Running it twice changes nothing.
+
+    A moved repository, or another clone of it, gets the private memory that you keep for it. Where only the
+    URL, or only the first commit, is that of a project of yours, you are asked; --project ID says which one
+    it is. --backup URL starts from a backup (git mem backup) and keeps it as yours; the one that your git
+    configuration names is used on a machine that has no private memory yet.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     if engine is not None and engine not in CHOICES["engine"]:
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
     workspace = run.any_workspace
-    plan = plan_init(workspace, engine or "")
+    address = backing_up.address(workspace, run.edges, backup) if backup else ""
+    planned = partial(plan_init, workspace, engine or "", backup=address)
+    plan = planned(project)
+    if not dry_run:
+        plan = _settled(run.out, plan, planned)
     lines = plan.lines(workspace)
     if run.out.as_json and dry_run:
-        run.out.json({"project": plan.project_id, "changes": plan.changes, "steps": lines})
+        steps = [*plan.doubts, *lines]
+        run.out.json({"project": plan.project_id, "changes": plan.changes, "steps": steps})
         return
+    _tell_doubts(run.out, plan, dry_run)
     for line in lines:
         (run.out.data if dry_run else run.out.say)(run.out.safe(f"  {line}"))
     for problem in plan.problems:
@@ -50,6 +76,12 @@ def init(
         return
     if plan.changes:
         run.out.ask("Do this?")
+    if plan.backup:
+        run.out.say(run.out.safe(f"  {backing_up.start_from_backup(workspace, plan.backup)}"))
+        # Which project this is may be known there.
+        planned = partial(plan_init, workspace, engine or "", started=True)
+        plan = replace(_settled(run.out, planned(project), planned), backup=plan.backup)
+        _tell_doubts(run.out, plan, dry_run)
     done = carry_out_init(workspace, run.edges, plan)
     for saved in done.adopted:
         for refusal in saved.plan.refusals:
@@ -59,10 +91,20 @@ def init(
             {
                 "project": plan.project_id,
                 "changed": plan.changes,
+                "others": list(plan.others),
                 "adopted": [
                     {"scope": saved.live.scope.name, "agent": saved.live.agent, "commit": w.commit}
                     for saved in done.adopted
                     for w in saved.written
+                ],
+                "laid_out": [
+                    {
+                        "scope": saved.live.scope.name,
+                        "agent": saved.live.agent,
+                        "path": str(saved.live.path),
+                        "files": list(saved.laid_out),
+                    }
+                    for saved in done.laid_out
                 ],
             }
         )
@@ -70,9 +112,32 @@ def init(
     for note in done.notes:
         run.out.say(run.out.safe(f"  {note}"))
     for saved in done.laid_out:
-        run.out.say(run.out.safe(f"  laid out {len(saved.laid_out)} files in {saved.live.path}"))
+        run.out.say(run.out.safe(f"  laid out {counted(len(saved.laid_out), 'file')} in {saved.live.path}"))
     if plan.changes:
-        run.out.data(f"gitmem keeps memory for {plan.project_id}; nothing leaves this machine")
-        run.out.say("undo: git mem uninstall")
+        named = backing_up.named_backup(done.workspace)
+        leaves = "git mem sync brings your backup up to date" if named else "nothing leaves this machine"
+        run.out.data(f"gitmem keeps memory for {plan.project_id}; {leaves}")
+        run.out.say(f"undo: git mem uninstall{' (and git mem backup --off)' if plan.backup else ''}")
     else:
-        run.out.data(f"gitmem was here already ({plan.project_id}); nothing changed")
+        files = sum(len(saved.laid_out) for saved in done.laid_out)
+        did = f"laid out {counted(files, 'file')} of memory" if files else "nothing changed"
+        run.out.data(f"gitmem was here already ({plan.project_id}); {did}")
+
+
+def _settled(out: Output, plan: InitPlan, planned: Callable[[str], InitPlan]) -> InitPlan:
+    """The plan for the project that the person says this is, where there is a doubt and they can be asked.
+
+    A yes given beforehand is no answer: it was not about somebody's private memory.
+    """
+    if len(plan.others) != 1 or out.yes or not sys.stdin.isatty():
+        return plan
+    try:
+        out.ask(out.safe(f"{plan.doubts[0]}. Is this that project?"))
+    except CheckFailed:
+        return plan
+    return planned(plan.others[0])
+
+
+def _tell_doubts(out: Output, plan: InitPlan, dry_run: bool) -> None:
+    for line in plan.doubts:
+        (out.data if dry_run else out.warn)(out.safe(line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -9,8 +10,8 @@ import typer
 from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context
 from gitmem.cli.words import age, iso, sound
 from gitmem.guard.text import one_line
-from gitmem.memory.change import Header
-from gitmem.store.lookup import headers
+from gitmem.store.lookup import Listed, headers
+from gitmem.store.objects import MISSING_HINT
 
 NAME_WIDTH = 40
 DESCRIPTION_WIDTH = 100
@@ -37,29 +38,36 @@ def list_memories(
     memory young.
     """
     run = context(ctx, as_json=as_json)
-    found = headers(run.workspace, scope, agent, at=at, archived=archived, now=run.edges.now)
+    missed: dict[str, str] = {}
+    found = headers(run.workspace, scope, agent, at=at, archived=archived, now=run.edges.now, missed=missed)
+    for what, why in missed.items():
+        run.out.warn(run.out.safe(f"cannot be read: {what}: {why}"))
+    if missed:
+        run.out.say(f"hint: {MISSING_HINT}")
     if run.out.as_json:
         run.out.json([as_value(header) for header in found])
         return
     if not found:
         run.out.say("no memories here" + (" as of then" if at else ""))
         return
-    rows = [
-        (
-            one_line(header.name, NAME_WIDTH),
-            header.type,
-            one_line(f"{header.scope}/{header.agent}", NAME_WIDTH),
-            age(header.time, run.edges.now),
-        )
-        for header in found
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row, header in zip(rows, found, strict=True):
-        cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        run.out.data(f"{cells}  {one_line(header.description, DESCRIPTION_WIDTH)}".rstrip())
+    shown = cache(lambda place: one_line(place, NAME_WIDTH))
+    aged = cache(lambda time: age(time, run.edges.now))
+    columns = (
+        _aligned([one_line(header.name, NAME_WIDTH) for header in found]),
+        _aligned([header.type for header in found]),
+        _aligned([shown(f"{header.scope}/{header.agent}") for header in found]),
+        _aligned([aged(header.time) for header in found]),
+        [one_line(header.description, DESCRIPTION_WIDTH) for header in found],
+    )
+    run.out.data("\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True)))
 
 
-def as_value(header: Header) -> dict[str, object]:
+def _aligned(cells: list[str]) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.ljust(width) for cell in cells]
+
+
+def as_value(header: Listed) -> dict[str, object]:
     """One memory for `--json`; `taught` is null where unknown."""
     return {
         "name": sound(header.name),

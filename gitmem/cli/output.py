@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,9 @@ class Output:
     def say(self, line: str) -> None:
         """One line of talk."""
         if not self.quiet:
+            # Where both go to one file or pipe, as they do for an agent, they stay in order.
+            with suppress(OSError):
+                sys.stdout.flush()
             sys.stderr.write(line + "\n")
 
     def warn(self, line: str) -> None:

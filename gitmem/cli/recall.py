@@ -9,7 +9,7 @@ import typer
 
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.guard.text import one_line
-from gitmem.integrations.recalling import ask, by_command
+from gitmem.integrations.recalling import ask
 from gitmem.memory.limits import RECALLED
 from gitmem.recall.recall import RecallItem
 from gitmem.recall.show import as_json as as_value
@@ -37,7 +37,7 @@ def recall(
     the files that it names and HEAD no longer has. With --at it answers as of then.
     """
     run = context(ctx, as_json=as_json)
-    workspace = by_command(run.workspace)
+    workspace = run.workspace
     answer = ask(workspace, run.edges, " ".join(query), limit=limit, at=at, scope=scope, agent=agent)
     if run.out.as_json:
         run.out.json(as_value(answer))

@@ -9,6 +9,7 @@ import typer
 from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.integrations.saving import look_all, save_all
 from gitmem.memory.trailers import parse
+from gitmem.store.commits import Written
 from gitmem.store.live import Saved
 
 
@@ -77,7 +78,7 @@ def as_value(saved: Saved) -> dict[str, Any]:
                 "subject": made.subject,
                 "writer": parse(repo.commit(made.commit).message).writer,
             }
-            for made in saved.written
+            for made in _commits(saved)
         ],
         "changes": sorted(saved.plan.edits),
         "laid_out": list(saved.laid_out),
@@ -91,7 +92,11 @@ def _lines(saved: Saved, dry_run: bool) -> list[str]:
     where = f"{saved.live.scope.name}/{saved.live.agent}"
     if dry_run:
         return [f"{where}: {path}" for path in sorted(saved.plan.edits)]
-    lines = [f"{made.commit[:8]} {where}: {made.subject}" for made in saved.written]
-    if saved.laid_out and not saved.written:
+    lines = [f"{made.commit[:8]} {where}: {made.subject}" for made in _commits(saved)]
+    if saved.laid_out and not lines:
         lines.append(f"{where}: laid out {', '.join(saved.laid_out)}")
     return lines
+
+
+def _commits(saved: Saved) -> tuple[Written, ...]:
+    return (*saved.written, *([saved.paged] if saved.paged else []))

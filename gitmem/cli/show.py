@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
-from gitmem.cli.words import age, iso, sound
+from gitmem.cli.words import age as in_words
+from gitmem.cli.words import iso, sound
 from gitmem.guard.text import one_line
-from gitmem.store.lookup import Found, ages, find
+from gitmem.store.lookup import Found, age, find
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +25,9 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Its name, file, or the beginning of one; or scope/agent/name."
+            metavar="NAME",
+            help="Its name, file, or the beginning of one; or scope/agent/name.",
+            autocompletion=memory_names,
         ),
     ],
     at: At = None,
@@ -38,7 +42,7 @@ def show(
     run = context(ctx, as_json=as_json)
     workspace = run.workspace
     found = find(workspace, name, scope, agent, at, run.edges.now)
-    taught = ages(workspace, [found]).get((found.scope, found.path), 0)
+    taught = age(workspace, found.spot)
     if run.out.as_json:
         run.out.json(as_value(found, taught))
         return
@@ -70,7 +74,7 @@ def as_value(found: Found, taught: int) -> dict[str, object]:
 
 
 def _ago(taught: int, now: float) -> str:
-    words = age(taught, now)
+    words = in_words(taught, now)
     return f"{words} ago" if words[:1].isdigit() else words
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from gitmem.cli.context import Context, Json, context
 from gitmem.guard.text import counted
+from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
 
 
@@ -37,14 +39,13 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         f"sharing {found.sharing}"
     )
     for scope in found.scopes:
-        counts = ", ".join(f"{agent} {number}" for agent, number in sorted(scope.memories.items()))
-        head = f"  {scope.ref} {scope.head[:8] or '(none yet)'}" if verbose else ""
-        out.data(out.safe(f"  {scope.name:8} {counts or 'nothing yet'}{head}"))
-        for path, why in scope.unreadable.items() if verbose else ():
-            out.data(out.safe(f"           {path}: {why}"))
-        if scope.unreadable and not verbose:
-            odd = counted(len(scope.unreadable), "file")
-            out.data(f"           {odd} read with difficulty (status -v)")
+        counts = ", ".join(f"{agent} {number}" for agent, number in scope.memories.items())
+        out.data(out.safe(f"  {scope.name:8} {counts or 'nothing yet'}"))
+        if verbose:
+            for line in _details(scope):
+                out.data(out.safe(f"           {line}"))
+    if not verbose and (hint := _hint(found)):
+        out.data(f"  {hint}: git mem status -v")
     for saved in found.live:
         where = f"{saved.live.scope.name}/{saved.live.agent}"
         if verbose:
@@ -60,6 +61,10 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
             out.data(out.safe(f"  not stored: {refusal.path} {refusal.reason}"))
         for file, why in saved.problems.items():
             out.data(out.safe(f"  left alone: {where}/{file}: {why}"))
+    if found.taken_by:
+        out.data(out.safe(f"  the client's own memory folder shows the memory of {found.taken_by}"))
+    for line in found.stale_trees:
+        out.data(out.safe(f"  {line}"))
     missing = [hook for hook, state in found.hooks.items() if state != "ours"]
     if missing:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
@@ -67,3 +72,37 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed")
     if found.waiting:
         out.data(out.paint(f"  {found.waiting} waiting for you: git mem review", "yellow"))
+
+
+def _details(scope: ScopeStanding) -> Iterator[str]:
+    """Lines about a scope that only some want to see."""
+    yield f"{scope.ref} {scope.head[:12] or '(none yet)'}"
+    if scope.head:
+        yield f"{sum(scope.hot.values())} in use, {sum(scope.archived.values())} archived"
+    if upstream := scope.upstream:
+        yield f"{upstream.ref} {upstream.head[:12]}: {_apart(upstream)}"
+    for over in scope.over:
+        yield f"over a limit: {over.path}: {over.count:,} {over.what} of {over.limit:,}"
+    for path, why in scope.unreadable.items():
+        yield f"hard to read: {path}: {why}"
+
+
+def _apart(upstream: Upstream) -> str:
+    parts = [(upstream.ahead, "ahead"), (upstream.behind, "behind")]
+    return ", ".join(f"{number} {word}" for number, word in parts if number) or "the same"
+
+
+def _hint(found: Standing) -> str:
+    """One line that says that there is more to see; empty where there is not."""
+    odd = sum(len(scope.unreadable) for scope in found.scopes)
+    over = sum(len(scope.over) for scope in found.scopes)
+    parts = [
+        f"{counted(odd, 'file')} hard to read" if odd else "",
+        f"{counted(over, 'limit')} exceeded" if over else "",
+        *(
+            f"{scope.name} memory {_apart(scope.upstream)}"
+            for scope in found.scopes
+            if scope.upstream and (scope.upstream.ahead or scope.upstream.behind)
+        ),
+    ]
+    return ", ".join(filter(None, parts))

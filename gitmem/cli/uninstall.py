@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from gitmem.cli.context import DryRun, Quiet, Yes, context
-from gitmem.integrations.setup import carry_out_uninstall, plan_uninstall
+from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
+from gitmem.cli.words import sound
+from gitmem.integrations.uninstalling import carry_out_uninstall, plan_uninstall
 
 
 def register(app: typer.Typer) -> None:
@@ -13,21 +14,38 @@ def register(app: typer.Typer) -> None:
     app.command()(uninstall)
 
 
-def uninstall(ctx: typer.Context, dry_run: DryRun = False, yes: Yes = False, quiet: Quiet = False) -> None:
+def uninstall(
+    ctx: typer.Context,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Takes gitmem out of this repository.
 
     Removes gitmem's own hooks and settings and nothing else. Memory files stay as they are, archived ones
     are written out, and the refs that remain are named with the command that deletes each.
     """
-    run = context(ctx, quiet=quiet, yes=yes)
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.any_workspace
     plan = plan_uninstall(workspace)
+    value = {
+        "steps": [sound(line) for line in plan.lines()],
+        "remaining": [sound(line) for line in plan.remaining()],
+        "dry_run": dry_run,
+    }
+    if dry_run and run.out.as_json:
+        run.out.json(value)
+        return
     for line in plan.lines():
         (run.out.data if dry_run else run.out.say)(run.out.safe(f"  {line}"))
     if dry_run:
         return
     run.out.ask("Do this?")
-    carry_out_uninstall(workspace, plan)
+    carry_out_uninstall(workspace, run.edges, plan)
+    if run.out.as_json:
+        run.out.json(value)
+        return
     run.out.data("gitmem is out of this repository; memory files and refs stay")
     for line in plan.remaining():
         run.out.say(run.out.safe(f"  to delete: {line}"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from gitmem.errors import RepositoryError
 from gitmem.memory.account import path_of, references
 from gitmem.memory.claim import Claim
 from gitmem.memory.trailers import Fate, parse
@@ -84,7 +86,12 @@ def prefix(scope: Scope) -> str:
 
 def open_dreams(workspace: Workspace) -> tuple[Dream, ...]:
     """The dreams that wait for a decision, of all scopes, in a fixed order."""
-    return tuple(dream for scope in workspace.scopes for dream in dreams_of(scope))
+    found: list[Dream] = []
+    for scope in workspace.scopes:
+        # Where a scope cannot be read nothing of it can be decided, and all else still can.
+        with suppress(RepositoryError):
+            found += dreams_of(scope)
+    return tuple(found)
 
 
 def dreams_of(scope: Scope) -> tuple[Dream, ...]:

@@ -88,6 +88,9 @@ def _within_day(time: float, now: float) -> bool:
 
 def _sessions(asked: Asked) -> Gate | None:
     last = prior_of(asked.scope)
+    if last > asked.now:
+        # By a clock that was set back since: no session is younger than that.
+        last = 0.0
     path = lock_folder(asked.scope) / "sessions.json"
     scanned, since, number = _noted(path)
     if since != last or not scanned <= asked.now < scanned + SCAN_SECONDS:
@@ -107,7 +110,7 @@ def _project(asked: Asked) -> Gate | None:
     if waiting:
         return Gate("open", f"dream {waiting[0].id} waits for review")
     accepted = accepted_at(asked.scope, asked.now - DAY)
-    if accepted:
+    if _within_day(accepted, asked.now):
         return Gate("accepted", "a dream was accepted less than 24 hours ago", accepted + DAY)
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from gitmem.dream.branch import (
     REJECTED,
@@ -23,6 +24,7 @@ from gitmem.memory.names import is_agent_folder
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.merging import without_collisions
 from gitmem.store.repository import RefMoved, Signature
 from gitmem.store.salt import salt
 from gitmem.store.screen import screen
@@ -223,9 +225,15 @@ def _some(chosen: tuple[DreamCommit, ...], ours: Mapping[str, bytes]) -> dict[st
         after = {path: new for path, (_, new) in change.files.items() if new is not None}
         here = {path: merged[path] for path in change.files if path in merged}
         stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
-        result = merge_trees(before | stones, here | stones, after | stones).files
-        merged = {path: data for path, data in merged.items() if path not in change.files} | result
+        result = merge_trees(before | stones, here | stones, after | stones)
+        standing = {path: data for path, data in merged.items() if path not in change.files}
+        result = without_collisions(result, {*change.files, *stones}, partial(_present, standing))
+        merged = standing | result.files
     return merged
+
+
+def _present(files: Mapping[str, bytes], wanted: set[str]) -> dict[str, bytes]:
+    return {path: files[path] for path in wanted if path in files}
 
 
 def _checked(

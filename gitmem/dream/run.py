@@ -99,14 +99,14 @@ def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
     """
     repo = plan.scope.repo
     at, tree = plan.tip.commit, plan.tip.tree
-    for change in plan.changes:
-        tree = write_tree(repo, tree, change.edits)
-        message = format_message(change.subject, _provenance(plan, change.fates), change.reason)
-        at = repo.add_commit(tree, (at,), author, author, message)
     subject = f"Sum up a dream of {len(plan.changes)} {'change' if len(plan.changes) == 1 else 'changes'}"
-    at = repo.add_commit(
-        tree, (at,), author, author, format_message(subject, _provenance(plan, ()), plan.summary)
-    )
+    with repo.together():
+        for change in plan.changes:
+            tree = write_tree(repo, tree, change.edits)
+            message = format_message(change.subject, _provenance(plan, change.fates), change.reason)
+            at = repo.add_commit(tree, (at,), author, author, message)
+        message = format_message(subject, _provenance(plan, ()), plan.summary)
+        at = repo.add_commit(tree, (at,), author, author, message)
     if not held.is_ours():
         raise Locked(f"{held.path}: another process took over", "Run it again.")
     id = _free_id(repo, prefix(plan.scope), at)

@@ -13,7 +13,7 @@ from gitmem.memory.claim import Claim, parse_body
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.memory import Memory, create, description_claim, parse
-from gitmem.memory.names import file_name
+from gitmem.memory.names import archive_path, file_name
 
 Read = Callable[[str], bytes | None]
 """Content of a file of the agent's folder, None where there is none."""
@@ -45,22 +45,23 @@ def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
     Returns:
         The edits; None where nothing is left to do.
     """
-    known = change.file in names
-    if change.op == "noop" or (change.op == "delete" and not known):
+    # Between plan and commit it may have been paged out, or brought back.
+    stands = _standing(change.file, names)
+    if change.op == "noop" or (change.op == "delete" and stands is None):
         return None
     listed = decode(read(index.INDEX) or b"")
-    if change.op == "delete":
-        shown = encode(index.reconcile(listed, {}, [change.file]))
-        edits: dict[str, bytes | None] = {change.file: None}
-        return Carried("delete", change.file, edits | _index(read, shown))
-    if change.op == "update" and known:
-        memory = parse(change.file, read(change.file) or b"")
+    if change.op == "delete" and stands is not None:
+        shown = encode(index.reconcile(listed, {}, [stands]))
+        edits: dict[str, bytes | None] = {stands: None}
+        return Carried("delete", stands, edits | _index(read, shown))
+    if change.op == "update" and stands is not None:
+        memory = parse(stands, read(stands) or b"")
         missing = _missing(change, memory)
         if not missing:
             return None
         joined = _joined(memory, missing)
         if joined is not None:
-            return _updated(change, joined, names, read, listed)
+            return _updated(joined, names, read, listed)
     return _added(change, names, read, listed)
 
 
@@ -79,14 +80,20 @@ def _added(change: Change, names: Collection[str], read: Read, listed: str) -> C
     return Carried("add", file, {file: memory.render(), **_index(read, shown)})
 
 
-def _updated(change: Change, joined: Memory, names: Collection[str], read: Read, listed: str) -> Carried:
-    file = PurePosixPath(change.file).name
+def _standing(file: str, names: Collection[str]) -> str | None:
+    """The file itself, or where it stands hot, or in the archive."""
+    name = PurePosixPath(file).name
+    return next((place for place in (file, name, archive_path(name)) if place in names), None)
+
+
+def _updated(joined: Memory, names: Collection[str], read: Read, listed: str) -> Carried:
+    file = PurePosixPath(joined.path).name
     edits: dict[str, bytes | None] = {}
-    if file == change.file or file in names:
-        file = change.file
+    if file == joined.path or file in names:
+        file = joined.path
     else:
         # What was paged out and is spoken of again belongs where the agent sees it.
-        edits[change.file] = None
+        edits[joined.path] = None
     edits[file] = joined.render()
     if "/" not in file:
         entry = index.entry(joined.name, file, joined.description)

@@ -16,14 +16,14 @@ from typing import Any
 
 from gitmem.errors import GitmemError
 from gitmem.guard.text import fence_for_model, printable
-from gitmem.integrations.edges import Edges, initialised_at, real_edges
+from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.place import find_initialised, log
-from gitmem.integrations.recalling import ask, by_command, without_secrets
+from gitmem.integrations.recalling import ask, without_secrets
 from gitmem.memory import index
 from gitmem.memory.encoding import decode
 from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
 from gitmem.recall.show import as_context
-from gitmem.store.history import author_times
+from gitmem.store.holdings import taught
 from gitmem.store.repository import MissingObject
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import MAIN, Scope, Workspace
@@ -146,7 +146,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
             return
     text = decode(data)
     shown = index.as_loaded(text)
-    yield index.as_loaded(text, author_times(repo, tip, MAIN)) if shown != text else text
+    yield index.as_loaded(text, taught(scope, tip, MAIN)) if shown != text else text
 
 
 def _cut(whole: str, room: int) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from gitmem.errors import UsageError
+from gitmem.errors import RepositoryError, UsageError
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.saving import sync_live
 from gitmem.memory.claim import Claim, with_dispute
 from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
 from gitmem.memory.trailers import Provenance
-from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.trees import list_files, read_paths
-from gitmem.store.workspace import ScopeName, Workspace
+from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
+from gitmem.store.holdings import heads
+from gitmem.store.paging import bring_back, standing
+from gitmem.store.workspace import Scope, ScopeName, Workspace
 
 
 @dataclass(frozen=True)
@@ -38,21 +40,19 @@ class Dispute:
     key: str = ""
 
 
-def disputes(workspace: Workspace) -> tuple[Dispute, ...]:
-    """All disputed claims of all scopes, in a fixed order."""
+def disputes(
+    workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None
+) -> tuple[Dispute, ...]:
+    """All disputed claims of all scopes, in a fixed order.
+
+    Args:
+        places: scope to (path to blob) of memories that may hold one, where somebody has looked already.
+    """
     found: list[Dispute] = []
     seen: set[str] = set()
     for scope in workspace.scopes:
-        tip = scope.repo.ref(scope.ref)
-        if tip is None:
-            continue
-        for path, oid in sorted(list_files(scope.repo, scope.repo.commit(tip).tree).items()):
-            if kind(path) != "memory" or "/" not in path:
-                continue
-            data = scope.repo.blob(oid)
-            if b"*(disputed " not in data:
-                continue
-            memory = parse(path, data)
+        for path, oid in sorted((_places(scope) if places is None else places[scope.name]).items()):
+            memory = parse(path, scope.repo.blob(oid))
             marked: dict[str, list[str]] = {}
             for claim in memory.parsed.claims:
                 if claim.dispute:
@@ -70,6 +70,15 @@ def disputes(workspace: Workspace) -> tuple[Dispute, ...]:
     return tuple(found)
 
 
+def _places(scope: Scope) -> dict[str, str]:
+    """What can be read; `status` and `doctor` name the rest."""
+    with suppress(RepositoryError):
+        tip = memory_commit(scope.repo, scope.ref)
+        known = heads(scope, tip, missed={}) if tip else {}
+        return {path: oid for path, (oid, head) in known.items() if head and head.disputed}
+    return {}
+
+
 def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int, ...]) -> Written | None:
     """Keeps some of the claims (counted from 1), without their marks, and drops the others.
 
@@ -84,12 +93,13 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
     sync_live(workspace, edges, scope.name, agent)
 
     def plan(tip: Tip) -> Write | None:
-        data = read_paths(scope.repo, tip.tree, {dispute.path}).get(dispute.path)
-        if data is None:
+        stands = standing(scope.repo, tip.tree, agent, dispute.path.partition("/")[2])
+        if stands is None:
             return None
-        settled = _settled(parse(dispute.path, data), dispute, keep)
+        settled = _settled(parse(*stands), dispute, keep)
         provenance = Provenance(op="update", writer="human", reviewed=dispute.id)
-        return Write({dispute.path: settled.render()}, f"Settle a dispute in {settled.name}", provenance)
+        edits = bring_back(scope.repo, tip.tree, f"{agent}/{stands[0]}", settled.render())
+        return Write(edits, f"Settle a dispute in {settled.name}", provenance)
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
     sync_live(workspace, edges, scope.name, agent, lay_out=True)

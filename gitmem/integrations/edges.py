@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
 from gitmem.sessions.discover import auto_memory_dir, claude_config_dir, read_settings
-from gitmem.store.git import GitCommand, config_get_all, identity
+from gitmem.store.git import GitCommand
+from gitmem.store.git_backend import GitRepository
+from gitmem.store.objects import LATEST
+from gitmem.store.open import open_repository
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import Surroundings, Workspace, open_workspace
 
 # Would lead the secret detector to a library of somebody else's choice.
 UNSAFE_VARIABLES = frozenset({"BETTERLEAKS_LIB_PATH"})
+
+
+def _nobody(_: str) -> None:
+    """Tells nobody."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +33,13 @@ class Edges:
         environ: environment of the process, less what could redirect gitmem.
         cwd: folder that the command is about.
         now: seconds since the epoch.
+        say: tells the person something that no result of a flow carries.
     """
 
     environ: Mapping[str, str]
     cwd: Path
     now: float
+    say: Callable[[str], None] = field(default=_nobody, repr=False, compare=False)
 
     @property
     def home(self) -> Path:
@@ -55,6 +64,7 @@ def real_edges(cwd: Path | None = None) -> Edges:
         os.environ.pop(name, None)
     fixed = os.environ.get("GITMEM_NOW", "")
     now = float(fixed) if fixed.replace(".", "", 1).isdigit() else time.time()
+    now = min(now, LATEST)
     try:
         here = (cwd or Path.cwd()).resolve()
     except OSError as error:
@@ -89,8 +99,25 @@ def initialised_at(edges: Edges) -> Workspace:
         RepositoryError: it has not.
     """
     workspace = workspace_at(edges)
+    if workspace.settings.get("projectId") and workspace.state.is_dir() and not workspace.has_private:
+        raise RepositoryError(
+            f"{workspace.private_path}, which holds private memory, is missing or was emptied",
+            "Run: git mem doctor",
+        )
     if not workspace.initialised:
         raise RepositoryError(f"{workspace.layout.worktree} has no gitmem memory yet", "Run: git mem init")
+    return workspace
+
+
+def by_command(workspace: Workspace) -> Workspace:
+    """Opens a workspace's repositories through the `git` command.
+
+    A look needs some ten calls, which together take less time than importing pygit2.
+    """
+    git = workspace.git
+    workspace.code = GitRepository(git, workspace.main_layout)
+    if workspace.has_private:
+        workspace.private = open_repository(workspace.private_path, git, prefer="git", bare=True)
     return workspace
 
 
@@ -100,11 +127,9 @@ def author(workspace: Workspace, edges: Edges) -> Signature:
     Raises:
         RepositoryError: git knows no identity.
     """
-    return identity(workspace.git, None, int(edges.now), git_dir=workspace.layout.common_dir)
+    return replace(workspace.person, time=int(edges.now))
 
 
 def allowed_fingerprints(workspace: Workspace) -> frozenset[str]:
     """Fingerprints of secrets that the person accepted: `gitmem.allow`, from their own configuration."""
-    where = workspace.layout.common_dir
-    values = config_get_all(workspace.git, None, "gitmem.allow", scope="global", git_dir=where)
-    return frozenset(word for value in values for word in value.split())
+    return frozenset(word for value in workspace.settings.all("allow") for word in value.split())

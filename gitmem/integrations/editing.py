@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
@@ -14,16 +17,18 @@ from gitmem.memory.dates import annotate
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.memory.memory import Memory, create, parse
-from gitmem.memory.names import agent_name, file_name, slugify
-from gitmem.memory.trailers import Op, Provenance, one_line
+from gitmem.memory.names import agent_name, archive_path, file_name, slugify
+from gitmem.memory.trailers import MOVE_JOB, Op, Provenance, one_line
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.live_plan import agent_files
-from gitmem.store.lookup import Found
+from gitmem.store.paging import archived, standing
 from gitmem.store.salt import salt
 from gitmem.store.screen import screen
-from gitmem.store.travel import MOVE_JOB
 from gitmem.store.trees import Edits
 from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
+
+if TYPE_CHECKING:
+    from gitmem.store.lookup import Found
 
 BURIED_WORDS = 3
 """Claims with fewer words are said of many things: a tombstone for one would take others with it."""
@@ -95,16 +100,19 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
 
     def plan(tip: Tip) -> Write:
         known = agent_files(scope.repo, agent, tip)
-        old = _named(known, name)
+        paged = _paged_out(scope, agent, tip, name)
+        old = _named(known, name) or _named(paged, name)
         memory = _updated(old, name, description, wanted.type, body) if old else None
         if memory is None:
-            file = _free_file(known, name)
+            file = _free_file(known, name, lambda file: bool(_in_archive(scope, agent, tip, [file])))
             memory = create(name, description, wanted.type, body, file)
         if len(memory.render()) > MEMORY_BYTES:
             raise UsageError(f"{name} would be larger than {MEMORY_BYTES:,} bytes", "Split it.")
         edits = _with_index(agent, known, memory.path, memory)
+        if memory.path in paged and memory.path not in known:
+            edits[f"{agent}/{archive_path(memory.path)}"] = None
         _lift(edits, agent, known, memory)
-        _refuse_secrets(edits, agent, known, allowed_fingerprints(workspace))
+        _refuse_secrets(edits, agent, paged | known, allowed_fingerprints(workspace))
         made[:] = [memory]
         op: Op = "update" if old else "add"
         return Write(
@@ -125,11 +133,13 @@ def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
     memory = parse(found.file, found.memory.render())
 
     def plan(tip: Tip) -> Write | None:
-        known = agent_files(scope.repo, found.agent, tip)
-        if found.file not in known:
+        stands = standing(scope.repo, tip.tree, found.agent, found.file)
+        if stands is None:
             return None
-        current = parse(found.file, known[found.file])
-        edits = _with_index(found.agent, known, found.file, None)
+        file, data = stands
+        current = parse(file, data)
+        known = agent_files(scope.repo, found.agent, tip)
+        edits = _with_index(found.agent, known, file, None)
         stones = [tombstone.bury(key, secret, today, "forgot") for key in buried_keys(current)]
         at = f"{found.agent}/{tombstone.FILE}"
         edits[at] = encode(tombstone.with_stones(decode(known.get(tombstone.FILE, b"")), stones))
@@ -150,31 +160,35 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
     if target.name == found.scope:
         raise UsageError(f"{found.memory.name} is in {to} already")
     _may_enter(target, found.memory.type)
-    sync_live(workspace, edges, target.name, found.agent)
+    source = workspace.scope(found.scope)
+    # Both before anything is moved: one that cannot be saved must not leave half a move behind.
+    for scope in (target, source):
+        sync_live(workspace, edges, scope.name, found.agent)
     both = f"{MOVE_JOB}{found.blob[:8]}-{int(edges.now)}"
+
+    file = PurePosixPath(found.file).name if found.archived else found.file
 
     def add(tip: Tip) -> Write:
         known = agent_files(target.repo, found.agent, tip)
-        taken = known.get(found.file)
-        if taken is not None and taken != found.memory.render():
-            raise UsageError(
-                f"{to} holds another {found.file} already", "Rename one of them, or forget it."
-            )
-        edits = _with_index(found.agent, known, found.file, found.memory)
+        stands = standing(target.repo, tip.tree, found.agent, file)
+        if stands is not None and stands[1] != found.memory.render():
+            raise UsageError(f"{to} holds another {file} already", "Rename one of them, or forget it.")
+        edits = _with_index(found.agent, known, file, found.memory)
+        if stands is not None and stands[0] != file:
+            edits[f"{found.agent}/{stands[0]}"] = None
         _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace))
         provenance = replace(_human(workspace, "add"), job=both)
         return Write(edits, f"Move {found.memory.name} here from {found.scope}", provenance)
 
     who = author(workspace, edges)
     written = commit(target.repo, target.ref, add, who)
-    source = workspace.scope(found.scope)
-    sync_live(workspace, edges, source.name, found.agent)
 
     def take(tip: Tip) -> Write | None:
-        known = agent_files(source.repo, found.agent, tip)
-        if known.get(found.file) != found.memory.render():
+        stands = standing(source.repo, tip.tree, found.agent, found.file)
+        if stands is None or stands[1] != found.memory.render():
             return None
-        edits = _with_index(found.agent, known, found.file, None)
+        known = agent_files(source.repo, found.agent, tip)
+        edits = _with_index(found.agent, known, stands[0], None)
         provenance = replace(_human(workspace, "delete"), job=both)
         return Write(edits, f"Move {found.memory.name} to {to}", provenance)
 
@@ -219,10 +233,20 @@ def _updated(old: Memory, name: str, description: str, type: str, body: str) -> 
     return replace(old, front=front, body="\n" + body + "\n")
 
 
-def _free_file(known: dict[str, bytes], name: str) -> str:
+def _paged_out(scope: Scope, agent: str, tip: Tip, name: str) -> dict[str, bytes]:
+    """What the archive holds under the files that a memory of this name would have."""
+    return _in_archive(scope, agent, tip, [f"{name}.md", file_name(name)])
+
+
+def _in_archive(scope: Scope, agent: str, tip: Tip, files: list[str]) -> dict[str, bytes]:
+    found = archived(scope.repo, tip.tree, [f"{agent}/{file}" for file in files])
+    return {path.partition("/")[2]: data for path, data in found.items()}
+
+
+def _free_file(known: dict[str, bytes], name: str, taken: Callable[[str], bool]) -> str:
     file = file_name(name)
     number = 2
-    while file in known:
+    while file in known or taken(file):
         file = file_name(f"{slugify(name)}-{number}")
         number += 1
     return file
@@ -232,15 +256,12 @@ def _with_index(
     agent: str, known: dict[str, bytes], file: str, memory: Memory | None
 ) -> dict[str, bytes | None]:
     """Edits that write (or delete) one memory together with its index line."""
-    text = decode(known.get(index.INDEX, b""))
-    if memory is None:
-        text = index.without_entry(text, file)
-    else:
-        text = index.with_entry(text, file, index.entry(memory.name, file, memory.description))
-    return {
-        f"{agent}/{file}": memory.render() if memory else None,
-        f"{agent}/{index.INDEX}": encode(text),
-    }
+    listed = decode(known.get(index.INDEX, b""))
+    text = index.without_entry(listed, file)
+    if memory is not None:
+        text = index.with_entry(listed, file, index.entry(memory.name, file, memory.description))
+    edits = {f"{agent}/{file}": memory.render() if memory else None}
+    return edits | ({f"{agent}/{index.INDEX}": encode(text)} if text != listed else {})
 
 
 def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], memory: Memory) -> None:

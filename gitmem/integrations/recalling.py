@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,23 +13,10 @@ from gitmem.recall.recall import Recall, recall
 from gitmem.store.candidates import Candidate
 from gitmem.store.catalog import Catalog
 from gitmem.store.git import GitCommand
-from gitmem.store.git_backend import GitRepository
 from gitmem.store.history import resolve_all
 from gitmem.store.lookup import chosen_agent, chosen_scopes
-from gitmem.store.open import open_repository
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.workspace import Workspace
-
-
-def by_command(workspace: Workspace) -> Workspace:
-    """Opens a workspace's repositories through the `git` command.
-
-    A recall needs some ten calls, which together take less time than importing pygit2.
-    """
-    git = workspace.git
-    workspace.code = GitRepository(git, replace(workspace.layout, git_dir=workspace.layout.common_dir))
-    workspace.private = open_repository(workspace.private_path, git, prefer="git", bare=True)
-    return workspace
 
 
 def ask(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,6 @@ from gitmem.integrations.disputes import Dispute, disputes, settle
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.refresh import pending_snapshots, settle_snapshot
 from gitmem.integrations.saving import look_all, save_all
-from gitmem.integrations.suggestions import accept_suggestion, reject_suggestion
 from gitmem.share.snapshots import How, Standing
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved
@@ -52,20 +52,31 @@ class Decided:
     written: Written | None = None
 
 
-def queue(workspace: Workspace, edges: Edges, live: tuple[Saved, ...] | None = None) -> tuple[Item, ...]:
+def queue(
+    workspace: Workspace,
+    edges: Edges,
+    live: tuple[Saved, ...] | None = None,
+    places: Mapping[str, Mapping[str, str]] | None = None,
+) -> tuple[Item, ...]:
     """Everything that waits, in the order a person would take it.
 
     Args:
         live: a look at the live directories, where one was taken already.
+        places: as for `disputes`.
     """
     held = _held(look_all(workspace, edges) if live is None else live)
     snapshots = [_snapshot(one) for one in pending_snapshots(workspace)]
-    return (*_decidable(workspace), *snapshots, *held)
+    return (*_decidable(workspace, places), *snapshots, *held)
 
 
-def waiting(workspace: Workspace, edges: Edges, live: tuple[Saved, ...] | None = None) -> int:
+def waiting(
+    workspace: Workspace,
+    edges: Edges,
+    live: tuple[Saved, ...] | None = None,
+    places: Mapping[str, Mapping[str, str]] | None = None,
+) -> int:
     """How many things wait; arguments as for `queue`."""
-    return len(queue(workspace, edges, live))
+    return len(queue(workspace, edges, live, places))
 
 
 def waiting_in_refs(workspace: Workspace) -> int:
@@ -73,9 +84,9 @@ def waiting_in_refs(workspace: Workspace) -> int:
     return len(_decidable(workspace))
 
 
-def _decidable(workspace: Workspace) -> list[Item]:
+def _decidable(workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None) -> list[Item]:
     found = [_dream(one) for one in dreams.open_dreams(workspace)]
-    found += [_dispute(one) for one in disputes(workspace)]
+    found += [_dispute(one) for one in disputes(workspace, places)]
     return found + [_suggestion(one) for one in parked(workspace)]
 
 
@@ -107,6 +118,8 @@ def accept(
     match item.subject:
         case Suggestion() as one:
             _no_numbers(item, numbers)
+            from gitmem.integrations.suggestions import accept_suggestion  # a look decides nothing
+
             written = accept_suggestion(workspace, edges, one)
             return Decided(f"stored {item.title}" if written else f"known already: {item.title}", written)
         case Dispute() as one:
@@ -139,6 +152,8 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
     match item.subject:
         case Suggestion() as one:
             _no_numbers(item, numbers)
+            from gitmem.integrations.suggestions import reject_suggestion  # a look decides nothing
+
             reject_suggestion(workspace, edges, one, why)
             # An undo would lift the tombstone and not bring the suggestion back; remembering does both.
             return Decided(f"rejected {item.title}")

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gitmem.errors import GitmemError, RepositoryError
+from gitmem.integrations.checked_out import is_memory_tree, keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.memory.merge import kind
+from gitmem.memory.names import is_agent_folder
 from gitmem.memory.trailers import Provenance
-from gitmem.sessions.claude_code import read_session
 from gitmem.sessions.discover import sessions_of
-from gitmem.sessions.session import Session
-from gitmem.store.history import author_times
+from gitmem.store.begun_anew import rescue_name
+from gitmem.store.commits import Tip, Written, memory_commit
 from gitmem.store.live import Saved, look, save
-from gitmem.store.live_plan import Request
+from gitmem.store.live_plan import Plan, Request
+from gitmem.store.moved import follow_move
+from gitmem.store.paging import known_ages, page
 from gitmem.store.record import read_record
 from gitmem.store.repository import TREE, Signature
+from gitmem.store.scan import scan
 from gitmem.store.trees import list_files
-from gitmem.store.workspace import MAIN, LiveDirectory, ScopeName, Workspace
+from gitmem.store.workspace import MAIN, LiveDirectory, Scope, ScopeName, Workspace
+
+if TYPE_CHECKING:
+    from gitmem.sessions.session import Session
 
 WRITING_TOOLS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+
+MOST_DAYS = 60
+"""Days that are told apart when a folder is adopted; where files are of more, months are."""
 
 RECENT_SESSIONS = 4
 """Sessions that are read to tell an agent's edit from a person's: those written to last."""
@@ -46,16 +60,64 @@ def save_all(
     Returns:
         One result for each directory; a directory that had nothing to do has neither commits nor files.
     """
-    done = []
-    for live in directories(workspace, everywhere=everywhere, fresh=fresh):
-        request = request_for(workspace, live, edges, delete=delete)
-        peek = look(request)
-        if not peek.plan.edits and not _differs(peek) and _known(live):
-            done.append(peek)
-            continue
-        provenance = _provenance(workspace, edges, peek, sessions) if peek.plan.edits else Provenance()
-        done.append(save(replace(request, provenance=provenance)))
+    # What a stale work tree took out has to be back before it goes from live directories, too.
+    keep_up(workspace, edges)
+    lives = directories(workspace, everywhere=everywhere, fresh=fresh)
+    done: list[Saved] = []
+    failed: RepositoryError | None = None
+    for live in lives:
+        try:
+            done.append(_save_one(workspace, edges, live, sessions, delete))
+        except RepositoryError as error:
+            # One that is damaged keeps no other from being saved.
+            failed = failed or error
+    paged = _page_all(workspace)
+    for number, saved in enumerate(done):
+        if made := paged.get((saved.live.scope.name, saved.live.agent)):
+            again = _save_one(workspace, edges, saved.live, sessions, delete)
+            done[number] = _joined(saved, made, again)
+    if paged or any(saved.written for saved in done):
+        keep_up(workspace, edges)
+    if failed is not None:
+        raise failed
     return tuple(done)
+
+
+def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Saved:
+    """Takes a folder in as it is, then pages out what is too much of it: the files left alone longest.
+
+    Files say when they were written to last: each day of them is a commit of its own with that author
+    time, so that no old fact counts as learned today.
+    """
+    request = request_for(workspace, live, edges, adopt=True)
+    earlier: list[Written] = []
+    touched = scan(live).times
+    for moment in _moments(touched.values(), edges.now):
+        then = replace(request.author, time=int(moment))
+        part = replace(request, author=then, committer=request.author, until=moment, lay_out=False)
+        earlier += save(part).written
+    saved = save(request)
+    saved = replace(saved, written=(*earlier, *saved.written))
+    adopted = {path for made in saved.written for path in made.edits}
+    known = known_ages(live.scope)
+
+    def ages(tip: Tip, hot: Mapping[str, str]) -> Mapping[str, float]:
+        # Those of one commit are told apart by what their files say.
+        files = {path: touched.get(path.partition("/")[2], 0.0) for path in hot if path in adopted}
+        return {**known(tip, hot), **files}
+
+    made = page(live.scope, live.agent, ages)
+    return _joined(saved, made, save(request_for(workspace, live, edges))) if made else saved
+
+
+def _moments(times: Iterable[float], now: float) -> list[float]:
+    """The last moment of each day, or of each month where these are many, that a file was written on."""
+    past = sorted(time for time in times if 0 < time <= now)
+    for length in (len("2026-11-20"), len("2026-11")):
+        found = {datetime.fromtimestamp(time, UTC).isoformat()[:length]: time for time in past}
+        if len(found) <= MOST_DAYS:
+            break
+    return [*found.values()]
 
 
 def sync_live(
@@ -67,26 +129,50 @@ def sync_live(
         agent: folder name in the tree.
         lay_out: make the folder of the present work tree where the agent is used but has none yet.
     """
-    here = workspace.live_directory(scope, agent)
-    shown = [workspace.live_directory(scope, agent, tree.path) for tree in workspace.worktrees]
-    for live in {one.path: one for one in [here, *shown] if one is not None}.values():
-        wanted = lay_out and live == here and _agent_is_used(workspace, live)
-        if live.path.is_dir() or wanted:
-            save(request_for(workspace, live, edges))
+    keep_up(workspace, edges)
+    top = code_tree(workspace)
+    here = workspace.live_directory(scope, agent, top) if top else None
+    trees = [tree.path for tree in workspace.worktrees if not is_memory_tree(tree.path)]
+    shown = [workspace.live_directory(scope, agent, tree) for tree in trees]
+    lives = {one.path: one for one in [here, *shown] if one is not None}.values()
+
+    def save_each() -> bool:
+        wrote = False
+        for live in lives:
+            wanted = lay_out and live == here and _agent_is_used(workspace, live)
+            if live.path.is_dir() or wanted:
+                wrote = bool(_saved(edges, request_for(workspace, live, edges)).written) or wrote
+        return wrote
+
+    # Paged first, what was just written lays out once; what is saved only now may be too much again.
+    _page(workspace.scope(scope), agent)
+    wrote = save_each()
+    if wrote and _page(workspace.scope(scope), agent):
+        save_each()
+    if wrote:
+        keep_up(workspace, edges)
 
 
 def look_all(workspace: Workspace, edges: Edges) -> tuple[Saved, ...]:
     """What `save_all` would do in the present work tree, without writing."""
     nobody = Signature("", "", int(edges.now))
-    return tuple(look(request_for(workspace, live, edges, who=nobody)) for live in directories(workspace))
+    return tuple(_look(workspace, live, edges, nobody) for live in directories(workspace))
+
+
+def _look(workspace: Workspace, live: LiveDirectory, edges: Edges, who: Signature) -> Saved:
+    try:
+        return look(request_for(workspace, live, edges, who=who))
+    except RepositoryError as error:
+        return Saved(live, Plan({}, {}, {}, {}), problems={live.path.name: error.message})
 
 
 def directories(
     workspace: Workspace, *, everywhere: bool = False, fresh: bool = False
 ) -> tuple[LiveDirectory, ...]:
     """Live directories that are, or should be, there: laid out once, or (`fresh`) of an agent in use."""
-    here = workspace.layout.worktree
-    tops = [tree.path for tree in workspace.worktrees] if everywhere else [here] if here else []
+    here = code_tree(workspace)
+    trees = [tree.path for tree in workspace.worktrees] if everywhere else [here] if here else []
+    tops = [tree for tree in trees if not is_memory_tree(tree)]
     found: dict[Path, LiveDirectory] = {}
     for top in tops:
         for live in workspace.live_directories(top):
@@ -101,12 +187,22 @@ def directories(
     return tuple(found.values())
 
 
+def code_tree(workspace: Workspace) -> Path | None:
+    """The present work tree; where that shows a memory branch, the first that shows code."""
+    here = workspace.layout.worktree
+    if here is None or not is_memory_tree(here):
+        return here
+    return next((tree.path for tree in workspace.worktrees if not is_memory_tree(tree.path)), None)
+
+
 def historic_times(live: LiveDirectory) -> dict[str, float]:
     """Modification times for files that gitmem creates: the author time of their last change."""
     tip = live.scope.repo.ref(live.scope.ref)
     if tip is None or (live.path.is_dir() and any(live.path.iterdir())):
         return {}
-    return {name: float(time) for name, time in author_times(live.scope.repo, tip, live.agent).items()}
+    from gitmem.store.holdings import taught
+
+    return {name: float(time) for name, time in taught(live.scope, tip, live.agent).items()}
 
 
 def request_for(
@@ -137,31 +233,76 @@ def request_for(
     )
 
 
-def _known(live: LiveDirectory) -> bool:
-    return read_record(live.scope.state, live.key) is not None
+def _save_one(
+    workspace: Workspace, edges: Edges, live: LiveDirectory, sessions: Sequence[Session], delete: bool
+) -> Saved:
+    follow_move(live)
+    request = request_for(workspace, live, edges, delete=delete)
+    peek = look(request)
+    record = read_record(live.scope.state, live.key)
+    if record is not None and not peek.plan.edits and (peek.plan.settled or live.tracked or record.pinned):
+        return peek
+    provenance = _provenance(workspace, edges, peek, sessions) if peek.plan.edits else Provenance()
+    return _saved(edges, replace(request, provenance=provenance))
 
 
-def _differs(saved: Saved) -> bool:
-    """Whether the directory shows something else than it should."""
-    record = read_record(saved.live.scope.state, saved.live.key)
-    if saved.live.tracked or (record is not None and record.pinned):
-        return False
-    from gitmem.store.scan import scan
+def _saved(edges: Edges, request: Request) -> Saved:
+    """Saves one directory; says so where its ref had lost what stood there."""
+    saved = save(request)
+    if saved.lost:
+        scope, name = saved.live.scope, rescue_name(saved.lost)
+        kept = f"is kept as {name} in {scope.repo.git_dir}" if scope.repo.ref(name) else "cannot be found"
+        edges.say(
+            f"{scope.ref} was lost and began anew; what stands in {saved.live.path} is in it again, "
+            f"what else it held {kept}"
+        )
+    return saved
 
-    return dict(scan(saved.live).files) != dict(saved.plan.target)
+
+def _joined(first: Saved, paged: Written, second: Saved) -> Saved:
+    """Two saves of one directory with a page commit in between, as one."""
+    return replace(
+        second,
+        plan=first.plan,
+        written=(*first.written, *second.written),
+        laid_out=tuple(dict.fromkeys((*first.laid_out, *second.laid_out))),
+        paged=paged,
+    )
+
+
+def _page_all(workspace: Workspace) -> dict[tuple[str, str], Written]:
+    """Pages every agent of every scope, also where it has no live directory."""
+    done: dict[tuple[str, str], Written] = {}
+    for scope in workspace.scopes:
+        for agent in _folders(scope):
+            if is_agent_folder(agent) and (made := _page(scope, agent)):
+                done[scope.name, agent] = made
+    return done
+
+
+def _folders(scope: Scope) -> list[str]:
+    """Agents' folders that a ref holds; none where it cannot be read, which those who save there say."""
+    with suppress(RepositoryError):
+        tip = memory_commit(scope.repo, scope.ref)
+        tree = scope.repo.tree(scope.repo.commit(tip).tree) if tip else {}
+        return [name for name, entry in tree.items() if entry.mode == TREE]
+    return []
+
+
+def _page(scope: Scope, agent: str) -> Written | None:
+    """Pages one agent; what cannot be done now is left to the next writer, since nothing is lost by it."""
+    with suppress(GitmemError):
+        return page(scope, agent)
+    return None
 
 
 def _remembered(workspace: Workspace, top: Path) -> Iterator[LiveDirectory]:
     """Where the agents that the refs hold would be laid out in a work tree."""
     for scope in workspace.scopes:
-        tip = scope.repo.ref(scope.ref)
-        if tip is None:
-            continue
-        for name, entry in scope.repo.tree(scope.repo.commit(tip).tree).items():
-            if entry.mode == TREE:
-                live = workspace.live_directory(scope.name, name, top)
-                if live is not None:
-                    yield live
+        for name in _folders(scope):
+            live = workspace.live_directory(scope.name, name, top)
+            if live is not None:
+                yield live
 
 
 def _agent_is_used(workspace: Workspace, live: LiveDirectory) -> bool:
@@ -214,4 +355,8 @@ def code_head(workspace: Workspace) -> str:
 def _recent(workspace: Workspace, edges: Edges) -> list[Session]:
     trees = [tree.path for tree in workspace.worktrees]
     files = sessions_of(edges.config, trees)[-RECENT_SESSIONS:]
+    if not files:
+        return []
+    from gitmem.sessions.claude_code import read_session
+
     return [read_session(file.path) for file in reversed(files)]

@@ -1,41 +1,41 @@
-"""Starting and leaving: what `init` writes, and what `uninstall` takes away again."""
+"""Starting: what `init` finds to do, and does."""
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.errors import RepositoryError
 from gitmem.guard.text import counted
+from gitmem.integrations.backing_up import named_backup
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
     apply_settings,
     plan_claude_hooks,
-    plan_claude_removal,
 )
 from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, plan_removal, read_setup
+from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
+from gitmem.integrations.moved import settle_old_places
 from gitmem.integrations.place import default_argv
-from gitmem.integrations.saving import request_for, save_all
+from gitmem.integrations.saving import adopt_folder, save_all
+from gitmem.memory.limits import HOT_MEMORIES
 from gitmem.memory.merge import kind
-from gitmem.memory.names import archive_path, is_memory_file
+from gitmem.memory.names import is_memory_file
+from gitmem.store.address import without_credentials
 from gitmem.store.git import config_set, config_unset
-from gitmem.store.live import Saved, save
+from gitmem.store.live import Saved
+from gitmem.store.moved import moved_record
+from gitmem.store.paging import hot_memories
+from gitmem.store.projects import Choice, choose_project, note_project, unite_projects
 from gitmem.store.record import read_record
-from gitmem.store.replace import replace_file
-from gitmem.store.repository import TREE
-from gitmem.store.scan import label, scan
-from gitmem.store.trees import read_files
+from gitmem.store.scan import scan
 from gitmem.store.workspace import (
     LIVE_FOLDERS,
     PRIVATE_REF,
     LiveDirectory,
     Workspace,
-    linked,
-    make_project_id,
     store_project_id,
 )
 
@@ -50,10 +50,15 @@ class InitPlan:
         project_id: name of this project in the private repository.
         new: whether it is not there yet.
         adopt: live directories that become first commits, with the number of memories in each.
+        paged: the same, with the number of memories that leave the folder for the archive.
         problems: what is left alone in them, and why.
         engine: engine to be written to the person's configuration; empty to leave it.
         shared: whether sharing is set although gitmem was not here before.
         known: whether the private repository holds memory of this project already.
+        others: projects that this may be, too; their memory is not laid out unasked.
+        why: what speaks for, or against, those.
+        left: project that this repository has been so far; what was learned as that comes along.
+        backup: address of the backup to start from; empty for none.
     """
 
     project_id: str
@@ -67,16 +72,39 @@ class InitPlan:
     tracked: tuple[Path, ...] = ()
     shared: bool = False
     known: bool = False
+    paged: tuple[tuple[LiveDirectory, int], ...] = ()
+    others: tuple[str, ...] = ()
+    why: str = ""
+    left: str = ""
+    backup: str = ""
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
         hooks = any(action.kind != "by-hand" for action in self.hooks)
-        return bool(self.new or self.adopt or hooks or self.settings.changes or self.exclude or self.engine)
+        here = self.new or self.left or self.backup
+        return bool(here or self.adopt or hooks or self.settings.changes or self.exclude or self.engine)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is left alone until the person says which project this is, one line a project."""
+        return [
+            f"you keep memory for {id}, and {self.why}; it is left alone "
+            f"(to use it: git mem init --project {id})"
+            for id in self.others
+        ]
 
     def lines(self, workspace: Workspace) -> list[str]:
         """What will be done, one line a thing."""
         found = []
+        if self.backup:
+            place = without_credentials(self.backup)
+            found.append(f"start from the backup {place}: your own memory, and that of your projects")
+            found.append("keep it as your backup: git mem sync will send there, too")
+        if self.left:
+            found.append(
+                f"take this repository for {self.project_id}, with what was learned as {self.left}"
+            )
         if self.new and self.shared:
             found.append("turn gitmem.share off, which this repository brought along (git mem share)")
         if self.new and self.known:
@@ -87,6 +115,12 @@ class InitPlan:
         for live, count in self.adopt:
             number = counted(count, "memory")
             found.append(f"adopt {number} from {live.path} as they are ({live.scope.name})")
+        for live, count in self.paged:
+            oldest = f"the {count} oldest" if count > 1 else "the oldest"
+            found.append(
+                f"take {oldest} of them out of {live.path} to the archive, where recall still finds them "
+                f"(an agent keeps {HOT_MEMORIES} at hand)"
+            )
         found += [str(action) for action in self.hooks]
         if self.settings.changes or self.settings.by_hand:
             found.append(str(self.settings))
@@ -117,24 +151,46 @@ class InitDone:
     notes: tuple[str, ...] = field(default=())
 
 
-def plan_init(workspace: Workspace, engine: str = "") -> InitPlan:
-    """Finds what `init` has to do here; nothing is written."""
+def plan_init(
+    workspace: Workspace, engine: str = "", project: str = "", *, backup: str = "", started: bool = False
+) -> InitPlan:
+    """Finds what `init` has to do here; nothing is written.
+
+    Args:
+        engine: engine to choose; empty to leave it.
+        project: project that the person says this is; empty to find it.
+        backup: address of the backup to start from; where empty, the one that is named counts on a machine
+            that has no private memory yet.
+        started: whether what the backup holds has been taken in.
+
+    Raises:
+        UsageError: no memory is kept for that project.
+    """
     top = workspace.layout.worktree
     assert top is not None  # noqa: S101 - `workspace_at` refuses a repository without one
+    if not (backup or started or workspace.private_path.is_dir()):
+        backup = named_backup(workspace)
+    # What is kept for a project may only come with the backup.
+    choice = Choice(project) if project and backup else choose_project(workspace, project)
     known = workspace.settings.get("projectId")
-    named = workspace if known else workspace.with_project_id(make_project_id(workspace))
-    adopt, problems, tracked = [], [], []
+    named = workspace.with_project_id(choice.id)
+    adopt, paged, problems, tracked = [], [], [], []
     for live in named.live_directories():
         seen = scan(live)
         problems += [f"{live.path / name}: {why}" for name, why in seen.problems.items()]
         if live.tracked:
             tracked.append(live.path)
-        if read_record(live.scope.state, live.key) is None and seen.files:
+        new = read_record(live.scope.state, live.key) is None and moved_record(live) is None
+        if new and seen.files:
             adopt.append((live, sum(kind(name) == "memory" for name in seen.files)))
+            excess = 0 if live.tracked else _excess(named, live, seen.files)
+            paged += [(live, excess)] if excess > 0 else []
     common = workspace.layout.common_dir
+    if workspace.taken_by:
+        problems.append(_taken(workspace.taken_by))
     setup = read_setup(workspace.git, top, common)
     return InitPlan(
-        project_id=known or make_project_id(workspace),
+        project_id=choice.id,
         new=not workspace.initialised,
         adopt=tuple(adopt),
         hooks=plan_git_hooks(common, default_argv(), setup),
@@ -145,106 +201,66 @@ def plan_init(workspace: Workspace, engine: str = "") -> InitPlan:
         tracked=tuple(tracked),
         shared=workspace.settings.get("share") != "off",
         known=_has_private_memory(named),
+        paged=tuple(paged),
+        others=choice.others,
+        why=choice.why,
+        left=known if workspace.initialised and known != choice.id else "",
+        backup=backup,
     )
 
 
 def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDone:
     """Does what was planned; doing it twice changes nothing."""
-    author(workspace, edges)  # without an identity nothing must be half done
+    who = author(workspace, edges)  # without an identity nothing must be half done
     if plan.new and plan.shared:
         # A copied or unpacked repository brings its configuration along; sharing is for the person to say.
         config_unset(workspace.git, None, "gitmem.share", git_dir=workspace.layout.common_dir)
         workspace = workspace.with_settings(share="off")
-    if not workspace.settings.get("projectId"):
-        workspace = store_project_id(workspace)
+    if workspace.settings.get("projectId") != plan.project_id:
+        if plan.left:
+            save_all(workspace, edges, everywhere=True)
+            unite_projects(workspace.private, plan.left, plan.project_id)
+        workspace = store_project_id(workspace, plan.project_id)
     for folder in (workspace.state / "spool", workspace.private_state):
         folder.mkdir(parents=True, exist_ok=True)
-    _ = workspace.private
+    note_project(workspace, who)
     started = _start_from_remote(workspace)
-    adopted = tuple(save(request_for(workspace, live, edges, adopt=True)) for live, _ in plan.adopt)
+    settle_old_places(workspace, edges)
+    adopted = tuple(adopt_folder(workspace, edges, live) for live, _ in plan.adopt)
     _exclude(workspace, plan.exclude)
     if plan.engine:
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
     apply(plan.hooks, workspace.git)
-    if plan.settings.changes:
-        apply_settings(plan.settings)
-    notes = [*started, *_snapshots(workspace, edges)]
+    _hook_claude(workspace, plan.settings)
+    # Before the look for snapshots, which lays out as well and does not say what.
     laid_out = tuple(saved for saved in save_all(workspace, edges, fresh=True) if saved.laid_out)
+    notes = [*started, *_snapshots(workspace, edges)]
     return InitDone(workspace, adopted, laid_out, tuple(notes))
 
 
-@dataclass(frozen=True)
-class UninstallPlan:
-    """What `uninstall` takes away, and what stays.
-
-    Attributes:
-        archived: files that are written out: path to content.
-        refs: (repository, ref) that remain.
-    """
-
-    hooks: tuple[HookAction, ...]
-    settings: tuple[SettingsPlan, ...]
-    archived: tuple[tuple[Path, bytes], ...]
-    refs: tuple[tuple[Path, str], ...]
-    state: Path
-
-    def lines(self) -> list[str]:
-        """What will be done, one line a thing."""
-        found = [str(action) for action in self.hooks]
-        found += [str(plan) for plan in self.settings if plan.changes]
-        found += [f"write the archived {path}" for path, _ in self.archived]
-        return [*found, f"delete {self.state}", "unset gitmem.* in this repository's configuration"]
-
-    def remaining(self) -> list[str]:
-        """The refs that stay, each with the command that deletes it."""
-        return [f"git --git-dir={repo} update-ref -d {ref}" for repo, ref in self.refs]
+def _hook_claude(workspace: Workspace, plan: SettingsPlan) -> None:
+    try:
+        if plan.changes:
+            apply_settings(plan)
+    except RepositoryError:
+        # The worker hooks a new work tree as well, and may have been first.
+        top = workspace.layout.worktree or workspace.layout.common_dir
+        again = plan_claude_hooks(top, workspace.layout.common_dir, default_argv(), workspace.git)
+        if again.changes:
+            apply_settings(again)
 
 
-def plan_uninstall(workspace: Workspace) -> UninstallPlan:
-    """Finds what `uninstall` has to do; memory files and refs stay."""
-    common = workspace.layout.common_dir
-    setup = read_setup(workspace.git, workspace.layout.worktree or common, common)
-    settings = [plan_claude_removal(tree.path, common, default_argv()) for tree in workspace.worktrees]
-    archived, refs = [], []
-    for scope in workspace.scopes if workspace.initialised else ():
-        tip = scope.repo.ref(scope.ref)
-        if tip is None:
-            continue
-        refs.append((scope.repo.git_dir, scope.ref))
-        tree = scope.repo.commit(tip).tree
-        for agent, entry in scope.repo.tree(tree).items():
-            live = workspace.live_directory(scope.name, agent) if entry.mode == TREE else None
-            if live is None or live.tracked or linked(live.anchor, live.path):
-                continue
-            for path, data in read_files(scope.repo, tree, f"{agent}/archive").items():
-                target = live.path / Path(path).name
-                known = archive_path(target.name) == path.removeprefix(f"{agent}/")
-                if known and is_memory_file(target.name) and not os.path.lexists(target):
-                    archived.append((target, data))
-    return UninstallPlan(
-        plan_removal(common, setup),
-        tuple(plan for plan in settings if plan.changes),
-        tuple(archived),
-        tuple(refs),
-        workspace.state,
-    )
-
-
-def carry_out_uninstall(workspace: Workspace, plan: UninstallPlan) -> None:
-    """Removes gitmem's own entries from this repository; memory files and refs stay."""
-    apply(plan.hooks, workspace.git)
-    for settings in plan.settings:
-        apply_settings(settings)
-    for path, data in plan.archived:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, data, plan.state / "displaced" / "uninstall", label(path.name, ""))
-    _unexclude(workspace)
-    workspace.git.run(
-        ["config", "--local", "--remove-section", "gitmem"],
-        git_dir=workspace.layout.common_dir,
-        check=False,
-    )
-    shutil.rmtree(plan.state, ignore_errors=True)
+def _excess(workspace: Workspace, live: LiveDirectory, files: Iterable[str]) -> int:
+    """How many memories too many an agent would have with these files of its folder."""
+    hot = {f"{live.agent}/{file}" for file in files if is_memory_file(file)}
+    if live.scope.name == "project" or workspace.private_path.is_dir():
+        tip = live.scope.repo.ref(live.scope.ref)
+        hot |= (
+            hot_memories(live.scope.repo, live.scope.repo.commit(tip).tree, live.agent).keys()
+            if tip
+            else set()
+        )
+    return len(hot) - HOT_MEMORIES
 
 
 def _has_private_memory(workspace: Workspace) -> bool:
@@ -254,10 +270,22 @@ def _has_private_memory(workspace: Workspace) -> bool:
     return local.repo.ref(local.ref) is not None
 
 
+def _taken(home: Path) -> str:
+    return (
+        f"the client's own memory folder shows the memory of {home}: the client takes both for one "
+        "repository. What is local to this one is kept, and recalled, without that folder"
+    )
+
+
 def _start_from_remote(workspace: Workspace) -> list[str]:
     from gitmem.integrations.sharing import start_from_remote
 
-    return ["project memory starts from the remote's memory branch"] if start_from_remote(workspace) else []
+    try:
+        started = start_from_remote(workspace)
+    except RepositoryError as error:
+        # What stands there keeps nobody from a memory of their own.
+        return [f"left alone: the remote's memory branch: {error.message}"]
+    return ["project memory starts from the remote's memory branch"] if started else []
 
 
 def _snapshots(workspace: Workspace, edges: Edges) -> Sequence[str]:
@@ -266,7 +294,8 @@ def _snapshots(workspace: Workspace, edges: Edges) -> Sequence[str]:
     return [str(line) for line in after_checkout(workspace, edges) or ()]
 
 
-def _excludes(workspace: Workspace) -> list[str]:
+def excludes(workspace: Workspace) -> list[str]:
+    """Lines of `.git/info/exclude` that keep live directories out of the code."""
     return [f"/{workspace.claude_folder}/{folder}/" for folder in LIVE_FOLDERS.values()]
 
 
@@ -276,7 +305,7 @@ def _missing_excludes(workspace: Workspace, tracked: Sequence[Path]) -> tuple[st
     inside = {folder.parent.name for folder in tracked}
     return tuple(
         line
-        for line in _excludes(workspace)
+        for line in excludes(workspace)
         if line not in lines and Path(line.strip("/")).name not in inside
     )
 
@@ -290,12 +319,3 @@ def _exclude(workspace: Workspace, lines: Sequence[str]) -> None:
     gap = "" if not text or text.endswith("\n") else "\n"
     block = "\n".join([FENCE[0], *lines, FENCE[1]])
     path.write_text(f"{text}{gap}{block}\n", errors="surrogateescape")
-
-
-def _unexclude(workspace: Workspace) -> None:
-    path = workspace.layout.common_dir / "info" / "exclude"
-    if not path.is_file():
-        return
-    ours = {*FENCE, *_excludes(workspace)}
-    lines = path.read_text(errors="surrogateescape").splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if line.strip() not in ours), errors="surrogateescape")

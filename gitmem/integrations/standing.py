@@ -5,35 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gitmem.integrations.checked_out import stale_trees
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.git_hooks import inspect_git_hooks, read_setup
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import look_all
+from gitmem.integrations.scope_standing import ScopeStanding, scope_standing
 from gitmem.integrations.worker import read_state
-from gitmem.memory.memory import parse, problems
-from gitmem.memory.merge import kind
 from gitmem.store.live import Saved
 from gitmem.store.locks import is_alive
 from gitmem.store.record import read_record
-from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace
-
-
-@dataclass(frozen=True)
-class ScopeStanding:
-    """One scope.
-
-    Attributes:
-        head: commit that its ref is at; empty where it has none yet.
-        memories: agent (folder name) to number of memories, archived ones included.
-        unreadable: path to what a reader would stumble over.
-    """
-
-    name: str
-    ref: str
-    head: str
-    memories: dict[str, int]
-    unreadable: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -52,6 +34,8 @@ class Standing:
     failed: int
     worker: bool
     waiting: int
+    stale_trees: tuple[str, ...] = ()
+    taken_by: str = ""
 
     def as_value(self) -> dict[str, Any]:
         """The JSON form."""
@@ -60,16 +44,7 @@ class Standing:
             "sharing": self.sharing,
             "engine": self.engine,
             "extract": self.extract,
-            "scopes": [
-                {
-                    "scope": scope.name,
-                    "ref": scope.ref,
-                    "head": scope.head or None,
-                    "memories": scope.memories,
-                    "unreadable": scope.unreadable,
-                }
-                for scope in self.scopes
-            ],
+            "scopes": [scope.as_value() for scope in self.scopes],
             "directories": [
                 {
                     "scope": saved.live.scope.name,
@@ -87,6 +62,8 @@ class Standing:
             "hooks": self.hooks,
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
             "review": self.waiting,
+            "stale_work_trees": list(self.stale_trees),
+            "folder_taken_by": self.taken_by or None,
         }
 
 
@@ -94,6 +71,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
     """Reads where memory stands; writes nothing."""
     from gitmem.integrations.review import waiting
 
+    scopes = tuple(scope_standing(workspace, scope) for scope in workspace.scopes)
     live = look_all(workspace, edges)
     pinned = {}
     for saved in live:
@@ -110,30 +88,14 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         sharing=workspace.sharing,
         engine=workspace.settings.get("engine"),
         extract=workspace.settings.get("extract"),
-        scopes=_scopes(workspace),
+        scopes=scopes,
         live=live,
         pinned=pinned,
         hooks={one.hook: one.standing for one in states},
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
         failed=len(list((spool / "failed").glob("*"))) if (spool / "failed").is_dir() else 0,
         worker=bool(state and is_alive(state.process)),
-        waiting=waiting(workspace, edges, live),
+        waiting=waiting(workspace, edges, live, {scope.name: scope.disputed for scope in scopes}),
+        taken_by=str(workspace.taken_by or ""),
+        stale_trees=tuple(map(str, stale_trees(workspace))),
     )
-
-
-def _scopes(workspace: Workspace) -> tuple[ScopeStanding, ...]:
-    found = []
-    for scope in workspace.scopes:
-        head = scope.repo.ref(scope.ref) or ""
-        memories: dict[str, int] = {}
-        unreadable: dict[str, str] = {}
-        files = read_files(scope.repo, scope.repo.commit(head).tree) if head else {}
-        for path, data in files.items():
-            if kind(path) == "memory" and "/" in path:
-                agent = path.split("/", 1)[0]
-                memories[agent] = memories.get(agent, 0) + 1
-                trouble = problems(parse(path, data))
-                if trouble:
-                    unreadable[path] = "; ".join(trouble)
-        found.append(ScopeStanding(scope.name, scope.ref, head, memories, unreadable))
-    return tuple(found)

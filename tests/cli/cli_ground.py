@@ -40,7 +40,7 @@ class Ground:
         self.tick(0)
         workspace = store_project_id(workspace_at(self.edges))
         assert workspace.private.git_dir.is_dir()
-        workspace.state.mkdir()
+        workspace.state.mkdir(exist_ok=True)
 
     @property
     def edges(self) -> Edges:

@@ -1,0 +1,178 @@
+"""Where one scope stands: its ref and head, what it holds, against whom, and what is over a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gitmem.errors import RepositoryError
+from gitmem.memory.index import INDEX
+from gitmem.memory.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.store.commits import memory_commit
+from gitmem.store.holdings import is_archived, memories
+from gitmem.store.remote import MEMORY_BRANCH, find_remote
+from gitmem.store.trees import read_paths
+from gitmem.store.workspace import Scope, Workspace
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """What a scope is measured against, as last seen: nobody is asked.
+
+    Attributes:
+        ref: the remote-tracking ref.
+        head: commit that it is at.
+        ahead: commits that are here alone.
+        behind: commits that are there alone.
+    """
+
+    ref: str
+    head: str
+    ahead: int
+    behind: int
+
+
+@dataclass(frozen=True)
+class Over:
+    """A limit that is exceeded.
+
+    Attributes:
+        agent: the agent's folder.
+        what: `index lines`, `index bytes`, `hot memories` or `memory bytes`.
+        path: of the file, in the tree; the agent's folder for `hot memories`.
+        count: how many there are.
+        limit: how many there may be.
+    """
+
+    agent: str
+    what: str
+    path: str
+    count: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class ScopeStanding:
+    """One scope.
+
+    Attributes:
+        head: commit that its ref is at; empty where it has none yet.
+        hot: agent (folder name) to number of memories that are not archived.
+        archived: agent to number of memories that are.
+        unreadable: path to what a reader would stumble over.
+        over: limits that are exceeded.
+        disputed: path to blob of memories that may hold a disputed claim.
+        upstream: None where there is none, or nothing of it was ever seen.
+    """
+
+    name: str
+    ref: str
+    head: str
+    hot: dict[str, int]
+    archived: dict[str, int]
+    unreadable: dict[str, str]
+    over: tuple[Over, ...]
+    disputed: dict[str, str]
+    upstream: Upstream | None
+
+    @property
+    def memories(self) -> dict[str, int]:
+        """Agent to number of memories, archived ones included."""
+        agents = sorted({*self.hot, *self.archived})
+        return {agent: self.hot.get(agent, 0) + self.archived.get(agent, 0) for agent in agents}
+
+    def as_value(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "scope": self.name,
+            "ref": self.ref,
+            "head": self.head or None,
+            "memories": self.memories,
+            "hot": self.hot,
+            "archived": self.archived,
+            "upstream": vars(self.upstream) if self.upstream else None,
+            "over": [vars(over) for over in self.over],
+            "unreadable": self.unreadable,
+        }
+
+
+def scope_standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
+    """Reads where a scope stands, as far as it can be; a memory that was ever read is not opened again."""
+    try:
+        return _standing(workspace, scope)
+    except RepositoryError as error:
+        return ScopeStanding(scope.name, scope.ref, "", {}, {}, {scope.ref: error.message}, (), {}, None)
+
+
+def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
+    head = memory_commit(scope.repo, scope.ref) or ""
+    hot: dict[str, int] = {}
+    archived: dict[str, int] = {}
+    unreadable: dict[str, str] = {}
+    over: list[Over] = []
+    disputed: dict[str, str] = {}
+    known = memories(scope, head, checked=True, missed=unreadable) if head else {}
+    for agent, some in known.items():
+        for file, blob, said in some:
+            counts = archived if is_archived(file) else hot
+            counts[agent] = counts.get(agent, 0) + 1
+            if said is None:
+                unreadable[f"{agent}/{file}"] = "missing from the repository"
+                continue
+            if said.problems:
+                unreadable[f"{agent}/{file}"] = "; ".join(said.problems)
+            if said.size > MEMORY_BYTES:
+                over.append(Over(agent, "memory bytes", f"{agent}/{file}", said.size, MEMORY_BYTES))
+            if said.disputed:
+                disputed[f"{agent}/{file}"] = blob
+    over += [Over(a, "hot memories", a, n, HOT_MEMORIES) for a, n in hot.items() if n > HOT_MEMORIES]
+    if head:
+        over += _large_indexes(scope, head, hot)
+    upstream = _upstream(workspace, scope, head)
+    return ScopeStanding(
+        scope.name, scope.ref, head, hot, archived, unreadable, tuple(over), disputed, upstream
+    )
+
+
+def _large_indexes(scope: Scope, head: str, agents: Iterable[str]) -> Iterator[Over]:
+    """Indexes of which a client loads only a part."""
+    paths = {f"{agent}/{INDEX}": agent for agent in agents}
+    found = read_paths(scope.repo, scope.repo.commit(head).tree, set(paths))
+    for path, data in sorted(found.items()):
+        lines = data.count(b"\n") + (data[-1:] not in (b"", b"\n"))
+        if lines > INDEX_LINES:
+            yield Over(paths[path], "index lines", path, lines, INDEX_LINES)
+        if len(data) > INDEX_BYTES:
+            yield Over(paths[path], "index bytes", path, len(data), INDEX_BYTES)
+
+
+def _upstream(workspace: Workspace, scope: Scope, head: str) -> Upstream | None:
+    ref = _tracking(workspace, scope)
+    there = scope.repo.ref(ref) if ref else None
+    if not head or not ref or there is None:
+        return None
+    words = ["rev-list", "--left-right", "--count", f"{head}...{there}", "--"]
+    done = workspace.git.run(words, git_dir=scope.repo.git_dir, check=False)
+    ahead, _, behind = done.text.partition("\t")
+    if done.returncode or not (ahead.isdigit() and behind.isdigit()):
+        return None
+    return Upstream(ref, there, int(ahead), int(behind))
+
+
+def _tracking(workspace: Workspace, scope: Scope) -> str:
+    """The ref that shows what the other side had when last seen; empty where there is no other side."""
+    if scope.name != "project":
+        url = workspace.settings.get("backup")
+        if not url:
+            return ""
+        from gitmem.share.backup_place import backup_remote  # few have one
+
+        return backup_remote(workspace, url).tracking(scope.ref)
+    if workspace.sharing == "off":
+        return ""
+    top = workspace.layout.worktree or workspace.layout.common_dir
+    try:
+        return find_remote(workspace.git, top).tracking(MEMORY_BRANCH)
+    except RepositoryError:
+        return ""

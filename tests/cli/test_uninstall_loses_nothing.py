@@ -1,0 +1,47 @@
+"""Leaving destroys nothing: neither what was written late, nor what the doctor put aside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli_ground import memory
+
+from gitmem.integrations.uninstalling import UninstallPlan
+from gitmem.store.workspace import LiveDirectory, Scope
+
+
+def test_uninstall_takes_in_what_was_written_to_a_file_that_a_layout_moved_aside(
+    gitmem, git, repo: Path
+) -> None:
+    """Who holds the file open writes to what was displaced, which is in the state that is deleted."""
+    gitmem("init", "-y")
+    folder = repo / ".claude" / "agent-memory" / "main"
+    folder.mkdir(parents=True)
+    (folder / "one.md").write_text(memory("one"))
+    gitmem("save")
+    with (folder / "one.md").open("a") as late:
+        gitmem("remember", "Another fact.", "--type", "project", "--scope", "project", "--name", "one")
+        late.write("\nWritten while it was replaced.\n")
+    gitmem("uninstall", "-y")
+    assert "Written while it was replaced." in (folder / "one.md").read_text()
+    assert "Written while it was replaced." in git("-C", repo, "show", "refs/gitmem/project:main/one.md")
+    assert not (repo / ".git" / "gitmem").exists()
+
+
+def test_uninstall_keeps_what_the_doctor_put_aside(gitmem, repo: Path) -> None:
+    gitmem("init", "-y")
+    rescued = repo / ".git" / "gitmem" / "rescued" / "a-damaged-ref"
+    rescued.parent.mkdir()
+    rescued.write_text("all that is left of it")
+    gitmem("uninstall", "-y")
+    assert rescued.read_text() == "all that is left of it"
+    assert [path.name for path in rescued.parents[1].iterdir()] == ["rescued"]
+
+
+def test_the_plan_counts_many_archived_files_and_names_few(repo: Path) -> None:
+    scope = Scope("project", "refs/gitmem/project", repo, lambda: None)
+    many, few = (LiveDirectory(scope, name, repo / name, repo) for name in ("many", "few"))
+    archived = [(many, f"{n}.md", b"") for n in range(6)] + [(few, f"{n}.md", b"") for n in range(5)]
+    lines = UninstallPlan((), (), tuple(archived), (), repo).lines()
+    assert [line for line in lines if str(many.path) in line] == [f"write 6 archived files to {many.path}"]
+    assert len([line for line in lines if str(few.path) in line]) == 5
