@@ -87,7 +87,8 @@ def killed(stage: Stage, name: str, moments: Callable[[int], Iterable[int]]) -> 
             yield f"killed at {call} after {ended.calls[-4:]}"
 
     check(stage, scenario, strikes)
-    assert codes.count(-9) > 0.9 * len(codes)
+    # A run may make a call less than the one that was counted.
+    assert len(codes) - codes.count(-9) <= max(1, len(codes) // 10)
 
 
 def git_killed(stage: Stage, name: str, verb: str, calls: Iterable[str], most: int) -> None:
