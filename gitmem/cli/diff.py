@@ -15,7 +15,7 @@ from gitmem.integrations.saving import look_all
 from gitmem.memory.merge import kind
 from gitmem.store.history import ClaimChange, claim_diff, resolve_all
 from gitmem.store.lookup import chosen_agent, chosen_scopes, find
-from gitmem.store.trees import changed_files, read_paths
+from gitmem.store.trees import changed_files, read_file, read_paths
 from gitmem.store.workspace import Scope, Workspace
 
 COLOURS = {"+": "green", "-": "red", "~": "yellow"}
@@ -132,10 +132,7 @@ def _one(
     where = workspace.scope(here.scope)
     then = resolve_all(workspace, (where,), at, run.edges.now)[where.ref]
     tip = where.repo.ref(where.ref) or then
-    sides = [
-        read_paths(where.repo, where.repo.commit(commit).tree, {here.path}).get(here.path)
-        for commit in (then, tip)
-    ]
+    sides = [read_file(where.repo, where.repo.commit(commit).tree, here.path) for commit in (then, tip)]
     return _file(where, here.path, *sides)
 
 

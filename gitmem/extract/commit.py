@@ -14,7 +14,7 @@ from gitmem.memory.trailers import Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import MissingObject, Repository, Signature
-from gitmem.store.trees import list_files, read_paths
+from gitmem.store.trees import list_files, read_file
 from gitmem.store.workspace import Scope
 
 LOOKED_BACK = 200
@@ -50,7 +50,7 @@ def store_change(
 
         def read(name: str) -> bytes | None:
             path = f"{placed.agent}/{name}"
-            return read_paths(scope.repo, tip.tree, {path}).get(path) if path in paths else None
+            return read_file(scope.repo, tip.tree, path) if path in paths else None
 
         buried = decode(read(tombstone.FILE) or b"")
         keys = claim_keys(change)

@@ -25,7 +25,7 @@ from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
 from gitmem.recall.show import as_context
 from gitmem.store.holdings import taught
 from gitmem.store.repository import MissingObject
-from gitmem.store.trees import read_paths
+from gitmem.store.trees import read_file
 from gitmem.store.workspace import MAIN, Scope, Workspace
 
 SHOWN_KEPT = 500
@@ -136,7 +136,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     repo = scope.repo
     tip = repo.ref(scope.ref)
     path = f"{MAIN}/{index.INDEX}"
-    data = read_paths(repo, repo.commit(tip).tree, {path}).get(path, b"") if tip else b""
+    data = (read_file(repo, repo.commit(tip).tree, path) if tip else None) or b""
     if tip is None or not data.strip():
         return
     if scope.name == "project" and workspace.sharing != "off":

@@ -15,7 +15,7 @@ from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.parked import Suggestion, unpark
 from gitmem.store.salt import salt
-from gitmem.store.trees import read_paths
+from gitmem.store.trees import read_file
 from gitmem.store.workspace import Workspace
 
 
@@ -47,7 +47,7 @@ def reject_suggestion(workspace: Workspace, edges: Edges, one: Suggestion, why: 
     at = f"{one.change.agent}/{tombstone.FILE}"
 
     def plan(tip: Tip) -> Write:
-        known = decode(read_paths(scope.repo, tip.tree, {at}).get(at, b""))
+        known = decode(read_file(scope.repo, tip.tree, at) or b"")
         provenance = Provenance(op="update", writer="human", reviewed=one.id)
         edits = {at: encode(tombstone.with_stones(known, stones))}
         return Write(edits, f"Reject the suggestion {one.change.name}", provenance, why)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gitmem.store.repository import Commit, MissingObject, Repository, Touch
-from gitmem.store.trees import changed_files
+from gitmem.store.trees import changed_files, tree_or_none
 
 
 def touching(repo: Repository, tip: str, paths: Sequence[str] = ()) -> Iterator[Touch]:
@@ -49,7 +49,7 @@ def lineage(repo: Repository, tip: str, paths: Sequence[str]) -> dict[str, tuple
 
 def changed(repo: Repository, commit: Commit) -> tuple[str, ...]:
     """Files that a commit changed: against its parent, and for a merge against every one of them."""
-    trees = [_tree(repo, parent) for parent in commit.parents] or [None]
+    trees = [tree_or_none(repo, parent) for parent in commit.parents] or [None]
     try:
         return tuple(sorted(set.intersection(*(changed_files(repo, tree, commit.tree) for tree in trees))))
     except MissingObject:
@@ -91,11 +91,3 @@ def _within(path: str, given: Sequence[str]) -> bool:
         if rest == sought or rest.startswith(f"{sought}/"):
             return True
     return False
-
-
-def _tree(repo: Repository, commit: str) -> str | None:
-    """Tree of a parent; None where history ends before it."""
-    try:
-        return repo.commit(commit).tree
-    except MissingObject:
-        return None

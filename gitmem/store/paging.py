@@ -20,7 +20,7 @@ from gitmem.memory.names import INDEX, archive_path, is_memory_file
 from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository
-from gitmem.store.trees import changed_files, read_paths, subtree
+from gitmem.store.trees import changed_files, read_file, read_paths, subtree
 from gitmem.store.workspace import Scope
 
 ATTEMPTS = 8
@@ -152,7 +152,7 @@ def standing(repo: Repository, tree: str, agent: str, file: str) -> tuple[str, b
     """
     name = PurePosixPath(file).name
     for place in dict.fromkeys((file, name, archive_path(name))):
-        data = read_paths(repo, tree, {f"{agent}/{place}"}).get(f"{agent}/{place}")
+        data = read_file(repo, tree, f"{agent}/{place}")
         if data is not None:
             return place, data
     return None
@@ -168,7 +168,7 @@ def bring_back(repo: Repository, tree: str, path: str, data: bytes) -> dict[str,
     if hot is None:
         return {path: data}
     at = f"{hot.partition('/')[0]}/{INDEX}"
-    listed = decode(read_paths(repo, tree, {at}).get(at, b""))
+    listed = decode(read_file(repo, tree, at) or b"")
     return {path: None, hot: data, at: encode(index.reconcile(listed, _lines({hot: data}), ()))}
 
 

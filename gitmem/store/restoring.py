@@ -13,7 +13,7 @@ from gitmem.memory.merge import kind
 from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.trees import changed_files, read_paths
+from gitmem.store.trees import changed_files, read_file, read_paths
 from gitmem.store.workspace import Scope
 
 
@@ -99,7 +99,7 @@ def _restore_all(repo: Repository, tip: Tip, old: str, changed: set[str]) -> Res
     forgotten: list[str] = []
     for agent in {path.partition("/")[0] for path in paths}:
         at = f"{agent}/{tombstone.FILE}"
-        stones = tombstone.parse(decode(read_paths(repo, tip.tree, {at}).get(at, b"")))
+        stones = tombstone.parse(decode(read_file(repo, tip.tree, at) or b""))
         for path in sorted(path for path in edits if path.startswith(f"{agent}/")):
             data = edits[path]
             if data is None or kind(path) != "memory":

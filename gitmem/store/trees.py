@@ -35,13 +35,22 @@ def read_files(repo: Repository, tree: str, under: str = "") -> dict[str, bytes]
 
 def subtree(repo: Repository, tree: str, path: str) -> str | None:
     """Object name of a folder inside a tree, or None."""
-    at = tree
-    for part in path.split("/"):
-        entry = repo.tree(at).get(part)
-        if entry is None or entry.mode != TREE:
-            return None
-        at = entry.oid
-    return at
+    entry = repo.entry(tree, path)
+    return entry.oid if entry is not None and entry.mode == TREE else None
+
+
+def read_file(repo: Repository, tree: str, path: str) -> bytes | None:
+    """Content of one regular file of a tree, or None where it has none there."""
+    entry = repo.entry(tree, path)
+    return repo.blob(entry.oid) if entry is not None and entry.mode in (BLOB, EXECUTABLE) else None
+
+
+def tree_or_none(repo: Repository, commit: str | None) -> str | None:
+    """Tree of a commit; None for none, and where history ends before it."""
+    try:
+        return repo.commit(commit).tree if commit else None
+    except MissingObject:
+        return None
 
 
 def changed_files(repo: Repository, one: str | None, other: str | None, prefix: str = "") -> set[str]:

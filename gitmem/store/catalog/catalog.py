@@ -15,7 +15,8 @@ from gitmem.store.catalog import ages, database, folders, heads, texts
 from gitmem.store.catalog.fields import Read, read_memory
 from gitmem.store.catalog.heads import Head
 from gitmem.store.catalog.trees import Trees
-from gitmem.store.repository import MissingObject, Repository
+from gitmem.store.repository import Repository
+from gitmem.store.trees import tree_or_none
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ class Catalog:
         if base == tip:
             return True
         trees = Trees(repo)
-        old = _tree(repo, base)
+        old = tree_or_none(repo, base)
         start = base if old else None
         new = repo.commit(tip).tree if tip else None
         changes = [(path, come) for path, _, come in trees.changes(old, new)]
@@ -278,10 +279,3 @@ def _rows(
                 file.startswith("archive/"),
                 times.get(path, 0),
             )
-
-
-def _tree(repo: Repository, commit: str | None) -> str | None:
-    try:
-        return repo.commit(commit).tree if commit else None
-    except MissingObject:
-        return None
