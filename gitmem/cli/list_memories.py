@@ -10,6 +10,7 @@ import typer
 from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context
 from gitmem.cli.words import age, iso, sound
 from gitmem.guard.text import one_line
+from gitmem.memory.names import is_archived
 from gitmem.store.lookup import Listed, headers
 from gitmem.store.objects import MISSING_HINT
 
@@ -77,5 +78,5 @@ def as_value(header: Listed) -> dict[str, object]:
         "file": sound(header.file),
         "description": sound(header.description),
         "taught": iso(header.time) if header.time else None,
-        "archived": header.file.startswith("archive/"),
+        "archived": is_archived(header.file),
     }

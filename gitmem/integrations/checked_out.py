@@ -14,7 +14,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
@@ -26,7 +25,7 @@ from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.locks import Locked, writer_lock
-from gitmem.store.merging import without_collisions
+from gitmem.store.merging import landing
 from gitmem.store.objects import parse_reflog
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import MissingObject, ReflogEntry, Repository
@@ -157,12 +156,8 @@ def is_memory_tree(top: Path) -> bool:
     return git_dir is not None and _head(git_dir).startswith(MEMORY)
 
 
-def memory_trees(workspace: Workspace) -> tuple[MemoryTree, ...]:
-    """Work trees in which the branch of a scope is checked out."""
-    return tuple(tree for trees in _by_state(workspace).values() for tree in trees)
-
-
 def _by_state(workspace: Workspace) -> Mapping[Path, list[MemoryTree]]:
+    """Work trees in which the branch of a scope is checked out, by the scope's state folder."""
     found: dict[Path, list[MemoryTree]] = {}
     for scope in workspace.scopes:
         code = scope.name == "project"
@@ -297,14 +292,8 @@ class _Look:
 
         def plan(tip: Tip) -> Write | None:
             given = {*made, *meant}
-            read = partial(read_paths, repo, tip.tree)
-            now = read(given)
-            result = without_collisions(merge_trees(made, meant, now), given, read)
-            now |= read(set(result.split) - given)
-            merged = result.files
-            edits = {
-                path: merged.get(path) for path in {*now, *merged} if merged.get(path) != now.get(path)
-            }
+            now = read_paths(repo, tip.tree, given)
+            edits, _ = landing(repo, tip.tree, given, now, merge_trees(made, meant, now))
             if not edits:
                 return None
             lost = () if repo.is_ancestor(old, tip.commit) else (old,)

@@ -9,8 +9,9 @@ from typing import Any
 from gitmem.errors import RepositoryError
 from gitmem.memory.index import INDEX
 from gitmem.memory.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.memory.names import is_archived
 from gitmem.store.commits import memory_commit
-from gitmem.store.holdings import is_archived, memories
+from gitmem.store.holdings import memories
 from gitmem.store.remote import MEMORY_BRANCH, find_remote
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import Scope, Workspace

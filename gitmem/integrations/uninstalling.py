@@ -20,7 +20,7 @@ from gitmem.integrations.git_hooks import HookAction, apply, plan_removal, read_
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.setup import FENCE, excludes
-from gitmem.memory.names import archive_path, is_memory_file
+from gitmem.memory.names import ARCHIVE, archive_path, is_memory_file
 from gitmem.store.record import read_record, write_record
 from gitmem.store.repository import TREE
 from gitmem.store.scan import blob_name
@@ -85,7 +85,7 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
             live = workspace.live_directory(scope.name, agent) if entry.mode == TREE else None
             if live is None or live.tracked or linked(live.anchor, live.path):
                 continue
-            for path, data in read_files(scope.repo, tree, f"{agent}/archive").items():
+            for path, data in read_files(scope.repo, tree, f"{agent}/{ARCHIVE}").items():
                 name = Path(path).name
                 known = archive_path(name) == path.removeprefix(f"{agent}/")
                 if known and is_memory_file(name) and not os.path.lexists(live.path / name):

@@ -14,6 +14,9 @@ from gitmem.memory.limits import NAME_CHARS, SEGMENT_BYTES
 INDEX = "MEMORY.md"
 TOMBSTONES = ".tombstones"
 
+ARCHIVE = "archive"
+"""Folder of an agent that holds what was paged out."""
+
 # Windows opens a device for these, whatever the extension.
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
@@ -203,9 +206,14 @@ def archive_path(file: str) -> str:
     Args:
         file: the flat file name, e.g. `no-mocks.md`; the fan-out keeps trees of 100,000 small.
     """
-    return f"archive/{hashlib.sha256(file.encode('utf-8', 'surrogateescape')).hexdigest()[:2]}/{file}"
+    return f"{ARCHIVE}/{hashlib.sha256(file.encode('utf-8', 'surrogateescape')).hexdigest()[:2]}/{file}"
 
 
 def log_path(day: date) -> str:
     """Returns the daily log's path inside an agent's folder: `logs/YYYY/MM/YYYY-MM-DD.md`."""
     return f"logs/{day:%Y}/{day:%m}/{day.isoformat()}.md"
+
+
+def is_archived(file: str) -> bool:
+    """Whether a file of an agent's folder was paged out."""
+    return file.startswith(f"{ARCHIVE}/")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gitmem.errors import RepositoryError, UsageError
 from gitmem.memory.merge import kind
-from gitmem.memory.names import agent_folder_name, agent_name
+from gitmem.memory.names import ARCHIVE, agent_folder_name, agent_name
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Provenance
 from gitmem.share.leaving import memories
@@ -78,7 +78,7 @@ def make(
         refused = tuple(refusal.path for refusal in screened.refusals)
         kept = {path.removeprefix(f"{agent}/"): data for path, data in screened.files.items()}
         folder = parent / agent_folder_name(agent)
-        paged = subtree(scope.repo, tip.tree, f"{agent}/archive") is not None
+        paged = subtree(scope.repo, tip.tree, f"{agent}/{ARCHIVE}") is not None
         written = not dry_run and write_snapshot(top, folder, kept, now, paged=paged)
         if written:
             _remember(workspace, top, folder, agent, author)

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from gitmem.memory.names import kind
+from gitmem.memory.names import ARCHIVE, kind
 from gitmem.store.catalog import Catalog, Head, Kept
 from gitmem.store.catalog.folders import by_folder
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
 from gitmem.store.trees import list_files
 from gitmem.store.workspace import Scope
-
-ARCHIVE = "archive"
-"""Folder of an agent that holds what was paged out."""
-
-
-def is_archived(file: str) -> bool:
-    """Whether a file of an agent's folder was paged out."""
-    return file.startswith(f"{ARCHIVE}/")
 
 
 def memory_files(

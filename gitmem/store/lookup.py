@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import RepositoryError, UsageError
-from gitmem.memory.names import agent_name
+from gitmem.memory.names import agent_name, is_archived
 from gitmem.store.catalog import Catalog, Kept
 from gitmem.store.commits import memory_commit
-from gitmem.store.holdings import is_archived, memories
+from gitmem.store.holdings import memories
 from gitmem.store.objects import MISSING_HINT
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import SCOPES, Scope, Workspace

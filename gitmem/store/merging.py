@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gitmem.errors import RepositoryError
 from gitmem.guard.paths import check_path
@@ -87,11 +88,8 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
     given = paths | {f"{folder}/{TOMBSTONES}" for path in paths if (folder := agent_folder(path))}
     given |= archive.twins(paths)
     sides = [read_paths(repo, tree, given) if tree else {} for tree in (base, one, other)]
-    merged = without_collisions(merge_trees(*sides), given, lambda wanted: read_paths(repo, one, wanted))
+    edits, merged = landing(repo, one, given, sides[1], merge_trees(*sides))
     files = merged.files
-    edits = {
-        path: files.get(path) for path in sorted({*given, *files}) if files.get(path) != sides[1].get(path)
-    }
     both = tuple(
         path
         for path in sorted({*given, *files})
@@ -100,6 +98,28 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
     with repo.together():
         tree = write_tree(repo, one, edits)
     return MergedCommit("", tree, merged.buried, merged.split, both), tree
+
+
+def landing(
+    repo: Repository, tree: str, given: Set[str], ours: Mapping[str, bytes], merged: MergedTree
+) -> tuple[dict[str, bytes | None], MergedTree]:
+    """What a merge of some paths changes in the tree into which it goes.
+
+    Args:
+        tree: that tree.
+        given: the paths that were merged.
+        ours: what the tree has at them.
+        merged: what the merge made.
+
+    Returns:
+        Path to new content, None to delete; and the merge, with files that moved aside united with what
+        stands where they went.
+    """
+    read = partial(read_paths, repo, tree)
+    merged = without_collisions(merged, given, read)
+    files, standing = merged.files, {**ours, **read(set(merged.split) - given)}
+    changed = (path for path in sorted({*standing, *files}) if files.get(path) != standing.get(path))
+    return {path: files.get(path) for path in changed}, merged
 
 
 def without_collisions(

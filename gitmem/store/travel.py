@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -17,14 +16,15 @@ from gitmem.guard.paths import check_path
 from gitmem.memory import archive, tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.merge import kind, merge_trees
+from gitmem.memory.names import ARCHIVE
 from gitmem.memory.trailers import MOVE_JOB, Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
 from gitmem.store.history import is_root
-from gitmem.store.holdings import ARCHIVE, taught
+from gitmem.store.holdings import taught
 from gitmem.store.live_plan import describe
 from gitmem.store.locks import writer_lock
-from gitmem.store.merging import without_collisions
+from gitmem.store.merging import landing
 from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
@@ -105,11 +105,8 @@ def plan_undo(scope: Scope, tip: Tip, target: Commit) -> Undoing:
     paths |= {f"{path.partition('/')[0]}/{tombstone.FILE}" for path in paths if "/" in path}
     paths |= archive.twins(paths)
     sides = [read_paths(repo, tree, paths) for tree in (target.tree, tip.tree, before)]
-    read = partial(read_paths, repo, tip.tree)
-    merged = without_collisions(merge_trees(*_with_equal_stones(sides)), paths, read)
-    ours = sides[1] | read(set(merged.split) - paths)
-    touched = {*ours, *merged.files}
-    edits = {path: merged.files.get(path) for path in touched if merged.files.get(path) != ours.get(path)}
+    merged = merge_trees(*_with_equal_stones(sides))
+    edits, merged = landing(repo, tip.tree, paths, sides[1], merged)
     return Undoing(scope, target, edits, merged.buried)
 
 

@@ -59,9 +59,16 @@ def text_of(one: Machine) -> str:
     return "".join(path.read_text() for path in laid_out(one))
 
 
+def remove(path: Path) -> None:
+    """Deletes a clone: out of its worker's way first, which may still be writing."""
+    aside = path.with_name(f"{path.name}-removed")
+    path.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
 def clone_again(one: Machine, url: str, git) -> None:
     os.chdir(one.home)
-    shutil.rmtree(one.code)
+    remove(one.code)
     git("clone", "-q", url, one.code)
 
 
@@ -118,7 +125,7 @@ def test_what_stands_unsaved_in_the_old_auto_memory_folder_is_taken_in(desk: Mac
 def test_an_old_folder_that_is_gone_is_no_deletion(desk: Machine) -> None:
     before, old = desk.memories(), desk.auto
     desk.move(desk.home / "elsewhere")
-    shutil.rmtree(old)
+    remove(old)
     desk.run("init", "-y")
     assert desk.memories() == before and "4000" in text_of(desk)
 
@@ -169,7 +176,7 @@ def test_a_new_clone_of_the_same_url_gets_the_same_memory(desk: Machine, team: P
 def test_a_clone_in_another_folder_gets_it_too(desk: Machine, team: Path, git) -> None:
     before = desk.memories()
     os.chdir(desk.home)
-    shutil.rmtree(desk.code)
+    remove(desk.code)
     desk.code = desk.home / "renamed"
     git("clone", "-q", team.as_uri(), desk.code)
     desk.run("init", "-y")
@@ -279,7 +286,7 @@ def test_a_cut_history_is_asked_about(desk: Machine, team: Path, git) -> None:
     desk.git("commit", "-q", "-m", "More")
     desk.git("push", "-q", "origin", "main")
     os.chdir(desk.home)
-    shutil.rmtree(desk.code)
+    remove(desk.code)
     git("clone", "-q", "--depth", "1", team.as_uri(), desk.code)
     assert f"--project {id}" in desk.run("init", "-y").err
     desk.run("init", "-y", "--project", id)
@@ -314,7 +321,7 @@ def test_another_repository_at_the_old_place_does_not_inherit_its_memory(
     """The client names its folder for the path: what stands there belongs to the repository before."""
     id, ref = project(desk), f"refs/heads/local/{project(desk)}"
     (desk.auto / "late.md").write_text(MEMORY.format("late", "Written just before."))
-    shutil.rmtree(desk.code)
+    remove(desk.code)
     git("init", "-q", desk.code)
     (desk.code / "x").write_text("x\n")
     desk.git("add", "x")

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.integrations import checked_out, jobs
-from gitmem.integrations.checked_out import is_memory_tree, keep_up, memory_trees, stale_trees
+from gitmem.integrations.checked_out import _by_state, is_memory_tree, keep_up, stale_trees
 from gitmem.integrations.saving import directories
 from gitmem.integrations.spool import Job
 from gitmem.memory.trailers import parse
@@ -319,7 +319,8 @@ def test_private_memory_in_a_work_tree_follows_too(ground: Ground, git: Git, tmp
     ground.learn({"main/one.md": memory("one")}, scope="user")
     private = ground.workspace.private_path
     git(f"--git-dir={private}", "worktree", "add", "-q", tmp_path / "mine", "user")
-    assert [found.scope.name for found in memory_trees(ground.workspace)] == ["user"]
+    trees = _by_state(ground.workspace).values()
+    assert [found.scope.name for some in trees for found in some] == ["user"]
     ground.learn({"main/two.md": memory("two")}, scope="user")
     assert keep_up(ground.workspace, ground.edges) == ()
     assert (tmp_path / "mine/main/two.md").exists()

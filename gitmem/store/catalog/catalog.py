@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.errors import RepositoryError
+from gitmem.memory.names import is_archived
 from gitmem.store.catalog import ages, database, folders, heads, texts
 from gitmem.store.catalog.fields import Read, read_memory
 from gitmem.store.catalog.heads import Head
@@ -276,6 +277,6 @@ def _rows(
                 texts.storable(path),
                 texts.storable(agent),
                 ids[oid],
-                file.startswith("archive/"),
+                is_archived(file),
                 times.get(path, 0),
             )
