@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gitmem.guard.paths import check_path
 from gitmem.guard.secrets import Finding, redact, scan
 from gitmem.guard.text import printable
 
-RefusalKind = Literal["secret", "path"]
+RefusalKind = Literal["secret", "path", "size"]
+
+_OPAQUE = re.compile(r"(?=[\w+/=]*\d)(?=[\w+/=]*[A-Za-z])[\w+/=]{20,}")
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,9 @@ class Refusal:
 
     Attributes:
         path: path in the memory tree; empty where the caller gave none.
-        claim_text_redacted: the claim, printable, credentials replaced; empty for a path.
+        claim_text_redacted: the claim, printable, credentials replaced; empty for a path or a size.
         reason: what is wrong, for a person.
-        kind: `secret` or `path`.
+        kind: `secret`, `path` or `size`.
         fingerprints: what to put on the allow list to let it pass; empty where nothing would.
     """
 
@@ -33,24 +35,27 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What may be stored and what may not.
+class Weighed:
+    """What was found in some claims.
 
     Attributes:
-        allowed: indexes of the claims that may be stored, ascending.
-        refused: the others, with reasons.
-        warnings: findings in allowed claims that a person should see.
+        refused: index of a claim that may not be stored to the reason.
+        warned: index of another that may be stored to what a person should see in it.
     """
 
-    allowed: tuple[int, ...]
-    refused: tuple[Refusal, ...]
-    warnings: tuple[Finding, ...] = ()
+    refused: dict[int, Refusal]
+    warned: dict[int, tuple[Finding, ...]]
 
 
 def refused_claims(
     claims: Sequence[str], allow: frozenset[str] = frozenset(), *, path: str = ""
 ) -> dict[int, Refusal]:
-    """Returns the claims that may not be stored: index to refusal.
+    """Returns the claims that may not be stored: index to refusal; see `weigh`."""
+    return weigh(claims, allow, path=path).refused
+
+
+def weigh(claims: Sequence[str], allow: frozenset[str] = frozenset(), *, path: str = "") -> Weighed:
+    """Judges claims one by one.
 
     Args:
         claims: texts of claims (descriptions too); new ones only, so that a scan stays cheap.
@@ -60,46 +65,26 @@ def refused_claims(
     Raises:
         DetectorUnavailable: nothing can be said about any claim; store none.
     """
-    return {
-        index: _refusal(claims[index], found, path)
-        for index, found in enumerate(scan(claims, allow))
-        if any(finding.severity == "block" for finding in found)
-    }
-
-
-def judge(path: str, claims: Sequence[str], allow: frozenset[str] = frozenset()) -> Verdict:
-    """Judges one file: its path, then each of its claims.
-
-    Args:
-        path: path in the memory tree; an unsafe one refuses the whole file.
-        claims: texts of its claims.
-        allow: fingerprints that a person accepted.
-
-    Raises:
-        DetectorUnavailable: nothing can be said about any claim; store none.
-    """
-    reason = check_path(path)
-    if reason is not None:
-        return Verdict((), (Refusal(path, "", reason, "path"),))
-    scanned = scan(claims, allow)
+    scanned = dict(enumerate(scan(claims, allow)))
     refused = {
-        index: _refusal(claims[index], found, path)
-        for index, found in enumerate(scanned)
+        index: refusal(claims[index], found, path)
+        for index, found in scanned.items()
         if any(finding.severity == "block" for finding in found)
     }
-    return Verdict(
-        tuple(index for index in range(len(claims)) if index not in refused),
-        tuple(refused.values()),
-        tuple(finding for index, found in enumerate(scanned) if index not in refused for finding in found),
-    )
+    return Weighed(refused, {at: found for at, found in scanned.items() if found and at not in refused})
 
 
-def _refusal(claim: str, found: tuple[Finding, ...], path: str) -> Refusal:
+def refusal(claim: str, found: Sequence[Finding], path: str) -> Refusal:
+    """Makes the refusal of one claim, from all that was found in it.
+
+    Beside a credential often stands another that no rule knows, so of a refused claim no run of letters and
+    digits is shown that could be one.
+    """
     blocking = [finding for finding in found if finding.severity == "block"]
     rules = ", ".join(dict.fromkeys(finding.rule for finding in blocking))
     return Refusal(
         path,
-        printable(redact(claim, found)),
+        printable(_OPAQUE.sub("[…]", redact(claim, found))),
         f"holds a secret ({rules})",
         "secret",
         tuple(finding.fingerprint for finding in blocking),

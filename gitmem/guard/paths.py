@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
 from gitmem.memory.limits import PATH_BYTES, PATH_SEGMENTS
+from gitmem.memory.look_alikes import collision_key
 from gitmem.memory.names import unsafe_segment
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -34,7 +37,8 @@ def check_path(path: str) -> str | None:
         return f"the path has more than {PATH_SEGMENTS} parts"
     if len(path.encode()) > PATH_BYTES:
         return f"the path is longer than {PATH_BYTES} bytes"
-    if "%" in path and _hides_traversal(path):
+    plain = path if path.isascii() else unicodedata.normalize("NFKC", path)
+    if "%" in plain and _hides_traversal(plain):
         return "the path hides a separator or a way out in percent signs"
     return None
 
@@ -62,6 +66,44 @@ def no_symlink_on_the_way(root: Path, relative: str) -> str | None:
         if stat.S_ISLNK(mode):
             return f"{str(current)!a} is a symbolic link"
     return None
+
+
+def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
+    """Returns two paths of one tree that read as the same one, since Unicode writes some letters twice.
+
+    Those that differ in case alone are left to the file system: two people may well have named two memories
+    so, and nobody takes one for the other.
+
+    Args:
+        paths: of one tree; folders on the way are looked at, too.
+    """
+    seen: dict[str, str] = {}
+    folders: set[str] = set()
+    for path in paths:
+        whole = path
+        while whole:
+            known = seen.setdefault(whole.lower() if whole.isascii() else collision_key(whole), whole)
+            if known != whole and known.lower() != whole.lower():
+                return known, whole
+            whole = whole.rpartition("/")[0]
+            if whole in folders:
+                break
+            folders.add(whole)
+    return None
+
+
+def linked(anchor: Path, path: Path) -> bool:
+    """Whether a symbolic link stands between a trusted folder and a path inside it, or at the path.
+
+    Args:
+        anchor: a folder that the person controls; it may be reached through links itself.
+        path: below it, or the anchor.
+    """
+    try:
+        below = path.relative_to(anchor)
+    except ValueError:
+        return True
+    return str(below) != "." and no_symlink_on_the_way(anchor, below.as_posix()) is not None
 
 
 def _hides_traversal(path: str) -> bool:

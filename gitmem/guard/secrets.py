@@ -7,10 +7,12 @@ the library). A process that loaded it must not fork without exec.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from gitmem.errors import RepositoryError
@@ -23,6 +25,8 @@ Span = tuple[int, int]
 _GENERIC_KEY = "generic-api-key"
 _GENERIC_LOGIN = "generic-password"
 _CREDENTIAL_URL = "generic-credential-uri"
+# Of our own, and warnings both: what no pattern can tell from ordinary words.
+_URL = "password-in-url"
 _PROSE = "password-in-prose"
 
 _DIGEST = re.compile(
@@ -37,7 +41,16 @@ _STATED = re.compile(
 _PLACEHOLDER = re.compile(
     r"[<${\[(*]|x{4,}|\.\.\.|…|(?:your|my|the|some|example|dummy|placeholder|changeme|redacted)\b|https?:|[A-Z]+(?:_[A-Z0-9]+)+$",
 )
+_LOGIN = re.compile(
+    r"\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@`\"'<>|]*:(?P<value>[^\s/@`\"'<>|]+)@(?=[\w\[])", re.IGNORECASE
+)
+_WORDS_FOR_IT = frozenset({"pass", "passwd", "password", "pw", "pwd", "secret", "token", "key"})
 _ASSIGNED = re.compile(r"[ \t`\"'(]([A-Za-z_]\w*=[^\s`\"']+)[ \t`\"')]")
+# What stands around a word in markdown, prose and queries: the rules expect white space or quotes there.
+_AROUND = re.compile(r"[*|<>()\[\]{}&]|(?<=\S)[.,:!?](?=[\s*|)\]`\"']|$)")
+_WRAPPED = re.compile(r"(?<=[\w\-.+/=]{12})\n[ \t]*(?:>[ \t]*)?(?=[\w\-]{6})")
+# The detector reports an AWS key id only within five lines of a secret key, its companion.
+_AWS_ID = re.compile(r"(?:A3T|AKIA|ASIA|ABIA|ACCA)")
 _DISARM = re.compile(r"(?i)(leaks|detect[- ]secrets|pragma):(?=allow)")
 
 
@@ -131,10 +144,19 @@ def _unavailable(problem: Exception) -> DetectorUnavailable:
 def _findings(text: str, detect: Callable[[str], list[Any]]) -> tuple[Finding, ...]:
     found: dict[tuple[str, str], tuple[Severity, tuple[Span, ...]]] = {}
     for plain, origins in _readings(text):
-        for rule, secret, severity, spans in [*_detected(plain, detect(plain)), *_stated(plain)]:
-            known = rule == _PROSE and any(secret in other for name, other in found if name != _PROSE)
+        for rule, secret, severity, spans in [
+            *_detected(plain, detect(plain)),
+            *_in_urls(plain),
+            *_stated(plain),
+        ]:
+            own = rule in (_PROSE, _URL)
+            known = own and any(secret in other for name, other in found if name != rule)
             if spans and not known:
-                there = tuple((origins[start], origins[end - 1] + 1) for start, end in spans)
+                # What was added for the detector stands behind the text.
+                there = tuple(
+                    (origins[start], origins[end - 1] + 1) for start, end in spans if end <= len(origins)
+                )
+            if spans and not known and there:
                 found.setdefault((rule, secret), (severity, there))
     every = sorted((start, end, rule) for (rule, _), (_, spans) in found.items() for start, end in spans)
     findings = [
@@ -154,19 +176,34 @@ def _findings(text: str, detect: Callable[[str], list[Any]]) -> tuple[Finding, .
 def _readings(text: str) -> Iterator[tuple[str, Sequence[int]]]:
     """Yields what the detector is given, and for each of its characters the index in `text`.
 
-    An invisible character can split a credential or stand between it and a word: the text is read
-    once with a space in its place, once without it. Rules for `NAME=value` expect a line of its own, as in
-    a shell file; prose has it in a sentence.
+    The rules were made for source code and settings. What memories do to a credential is undone, one thing
+    at a time: an invisible character splits it or stands between it and a word, markdown or the end of a
+    sentence touches it, a line break cuts it, `NAME=value` stands in a sentence, not on a line of its own.
     """
     hidden = {item.offset for item in find_invisible(text)}
-    markup = {match.start() for match in re.finditer(r"\\(?=[_*\-.])", text)}
     plain = "".join(" " if at in hidden else char for at, char in enumerate(text)) if hidden else text
-    yield _disarmed(plain), range(len(text))
+    whole = range(len(text))
+    readings: list[tuple[str, Sequence[int]]] = [(plain, whole)]
+    bare = _AROUND.sub(" ", plain)
+    if bare != plain:
+        readings.append((bare, whole))
     if _ASSIGNED.search(plain):
-        yield _disarmed(_ASSIGNED.sub(lambda match: f"\n{match[1]}\n", plain)), range(len(text))
-    if hidden or markup:
-        origins = [at for at in range(len(text)) if at not in hidden and at not in markup]
-        yield _disarmed("".join(text[at] for at in origins)), origins
+        readings.append((_ASSIGNED.sub(lambda match: f"\n{match[1]}\n", plain), whole))
+    dropped = hidden | {match.start() for match in re.finditer(r"\\(?=[_*\-.])", text)}
+    dropped |= {at for match in _WRAPPED.finditer(text) for at in range(*match.span())}
+    if dropped:
+        kept = [at for at in whole if at not in dropped]
+        readings.append(("".join(text[at] for at in kept), kept))
+    for read, origins in readings:
+        yield _disarmed(read), origins
+    if _AWS_ID.search(bare):
+        yield f"{_disarmed(' '.join(bare.split(chr(10))))}\naws_secret_access_key = {_companion()}", whole
+
+
+@lru_cache(maxsize=1)
+def _companion() -> str:
+    """What looks like an AWS secret key and is none."""
+    return base64.b64encode(hashlib.sha256(b"gitmem: no secret").digest()).decode()[:40]
 
 
 def _disarmed(plain: str) -> str:
@@ -177,6 +214,8 @@ def _detected(plain: str, results: list[Any]) -> Iterator[tuple[str, str, Severi
     for result in results:
         secret = result.secret
         severity = _severity(result.rule_id, secret)
+        if severity == "warning" and _is_placeholder(secret):
+            continue
         if secret.isalpha():
             # An ordinary word is a credential only where it was given as one.
             spans = tuple(_within(plain, result.match.full, secret))
@@ -224,6 +263,16 @@ def _stated(plain: str) -> Iterator[tuple[str, str, Severity, tuple[Span, ...]]]
         if telling and len(value) >= 4 and "(" not in value and not _PLACEHOLDER.match(value):
             start = match.start("value")
             yield _PROSE, value, "warning", ((start, start + len(value)),)
+
+
+def _in_urls(plain: str) -> Iterator[tuple[str, str, Severity, tuple[Span, ...]]]:
+    for match in _LOGIN.finditer(plain):
+        if not _is_placeholder(match["value"]):
+            yield _URL, match["value"], "warning", (match.span("value"),)
+
+
+def _is_placeholder(value: str) -> bool:
+    return bool(_PLACEHOLDER.match(value)) or value.casefold() in _WORDS_FOR_IT or not value.strip("*•.")
 
 
 def _within(text: str, full: str, secret: str) -> Iterator[Span]:

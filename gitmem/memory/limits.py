@@ -32,6 +32,19 @@ RECALLED_BYTES: Final = 4_096
 MEMORY_BYTES: Final = 102_400
 """Bytes of one memory file; the limit of hosted memory stores, so that a memory can move there."""
 
+OTHER_BYTES: Final = 4_194_304
+"""Bytes of an index or a daily log: far above what any client loads, 100 for each of 40,000 memories."""
+
+SCOPE_ENTRIES: Final = 250_000
+"""Files in one scope's tree. A store of 100,000 memories has to work; beyond twice that, with indexes and
+logs, a search index and a layout take minutes, and what made it so is an accident or an attack."""
+
+SCOPE_BYTES: Final = 1_073_741_824
+"""Bytes of all files in one scope's tree: 250,000 of 4 KiB, about what hosts take in one repository."""
+
+SCOPE_AGENTS: Final = 1_000
+"""Agents with a folder in one scope: each costs a look at every save."""
+
 HOT_MEMORIES: Final = 200
 """Memories of one agent in a live directory; older ones are paged out to `archive/`."""
 
@@ -52,3 +65,14 @@ PATH_BYTES: Final = 1_024
 
 PATH_SEGMENTS: Final = 20
 """Segments of a path in a memory tree; the limit of hosted memory stores."""
+
+
+def size_problem(kind: str, size: int) -> str | None:
+    """Why a file is too large to be stored, or None where it is not.
+
+    Args:
+        kind: what it is, as `names.kind` says.
+        size: bytes.
+    """
+    limit = MEMORY_BYTES if kind == "memory" else OTHER_BYTES
+    return f"is larger than {limit:,} bytes" if size > limit else None

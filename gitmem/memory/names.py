@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from gitmem.errors import UsageError
 from gitmem.memory.limits import NAME_CHARS, SEGMENT_BYTES
+from gitmem.memory.look_alikes import looks_like_another
 
 INDEX = "MEMORY.md"
 TOMBSTONES = ".tombstones"
@@ -105,7 +106,7 @@ def unsafe_segment(segment: str) -> str | None:
         return "is taken for a part of git"
     if segment.casefold().split(".")[0].rstrip() in DEVICES:
         return "is a device name on Windows"
-    return None
+    return None if plain else looks_like_another(segment)
 
 
 def agent_name(raw: str) -> str:

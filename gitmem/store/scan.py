@@ -10,15 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
+from gitmem.guard.paths import linked
 from gitmem.memory.index import INDEX
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.memory.names import is_memory_file, unsafe_segment
 from gitmem.store.objects import object_name
 from gitmem.store.replace import read_regular
-from gitmem.store.workspace import LiveDirectory, linked
-
-OTHER_BYTES = 4_194_304
-"""Largest index or daily log that is read: far above what any client loads."""
+from gitmem.store.workspace import LiveDirectory
 
 _LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
 

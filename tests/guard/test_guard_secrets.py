@@ -9,42 +9,108 @@ import sys
 from typing import Any
 
 import pytest
-from planted_secrets import GITHUB, LOOK_ALIKES, MISSED, PLANTED, UUID_TOKEN
+from planted_secrets import GITHUB, UUID_TOKEN, Maker, Sample, look_alikes, planted
 
-from gitmem.guard.check import judge, refused_claims
+from gitmem.guard.check import refused_claims, weigh
 from gitmem.guard.secrets import DetectorUnavailable, find_secrets, redact, scan
+from gitmem.store.screen import screen
+
+PLANTED = planted()
+HARD = [sample for sample in PLANTED if not sample.soft]
+SOFT = [sample for sample in PLANTED if sample.soft]
+LOOK_ALIKES = look_alikes()
+OTHER = Maker(7).summed("gh" + "s")
 
 
-@pytest.mark.parametrize("kind", PLANTED)
-def test_planted_credential_blocks(kind: str) -> None:
-    assert "block" in [
-        finding.severity for finding in find_secrets(f"For staging use {PLANTED[kind]} please")
+def _stored(sample: Sample) -> bytes:
+    return screen({}, {"main/a.md": sample.text.encode()}, frozenset()).files.get("main/a.md", b"")
+
+
+def test_the_set_is_large_and_mixed_enough_to_say_something() -> None:
+    assert len(HARD) >= 60
+    assert len({sample.kind for sample in HARD}) >= 20
+    assert len({sample.place for sample in HARD}) >= 12
+    assert len(LOOK_ALIKES) >= 60
+
+
+def test_nine_planted_credentials_in_ten_block() -> None:
+    """The figures of the documentation; a new detector moves them, and must not lower them."""
+    missed = [
+        (sample.kind, sample.place)
+        for sample in HARD
+        if "block" not in [finding.severity for finding in find_secrets(sample.text)]
     ]
+    assert len(missed) <= len(HARD) / 10, missed
 
 
-@pytest.mark.parametrize("kind", LOOK_ALIKES)
-def test_look_alike_raises_no_alarm(kind: str) -> None:
-    assert find_secrets(LOOK_ALIKES[kind]) == ()
+@pytest.mark.parametrize("sample", SOFT, ids=lambda sample: sample.place)
+def test_every_credential_in_a_url_or_in_prose_is_shown(sample: Sample) -> None:
+    assert sample.secret not in repr(find_secrets(sample.text))
+    assert find_secrets(sample.text)
 
 
-@pytest.mark.parametrize("kind", MISSED)
-def test_known_misses_of_the_detector(kind: str) -> None:
-    """When a new detector finds one, move it to the planted ones: the figures in the docs change."""
-    assert all(finding.severity != "block" for finding in find_secrets(MISSED[kind]))
+def test_no_look_alike_blocks_and_few_warn() -> None:
+    found = {sample.kind: find_secrets(sample.text) for sample in LOOK_ALIKES}
+    assert [kind for kind, some in found.items() for one in some if one.severity == "block"] == []
+    assert sum(bool(some) for some in found.values()) <= 2
 
 
-@pytest.mark.parametrize("kind", PLANTED)
-def test_no_report_holds_the_credential(kind: str) -> None:
-    text = f"first line\n{PLANTED[kind]}\nlast line"
-    findings = find_secrets(text)
-    words = [
-        word for word in re.findall(r"[A-Za-z0-9+/_\-.]{16,}", PLANTED[kind]) if not word.startswith("aws_")
-    ]
-    reported = repr(findings) + redact(text, findings) + repr(refused_claims([text]))
-    assert words
-    assert not [word for word in words if word in reported]
-    assert redact(text, findings).startswith("first line\n")
-    assert redact(text, findings).endswith("\nlast line")
+@pytest.mark.parametrize("sample", HARD, ids=lambda sample: f"{sample.kind} {sample.place}")
+def test_what_blocks_is_neither_stored_nor_reported(sample: Sample) -> None:
+    screened = screen({}, {"main/a.md": sample.text.encode()}, frozenset())
+    if not screened.refusals:
+        assert find_secrets(sample.text) == () or "block" not in {
+            finding.severity for finding in find_secrets(sample.text)
+        }
+        return
+    parts = [part for part in re.split(r"\s+", sample.secret) if len(part) >= 16]
+    stored = screened.files.get("main/a.md", b"").decode()
+    assert not [part for part in parts if part in stored]
+    assert not [part for part in parts if part in repr(screened.refusals)]
+
+
+def test_a_key_with_blank_lines_is_refused_paragraph_by_paragraph() -> None:
+    """Claims are judged one by one, and no rule knows the half of a key."""
+    (sample,) = [one for one in HARD if one.place == "with headers"]
+    kept = _stored(sample).decode()
+    assert "The old key:" in kept
+    assert not [line for line in sample.secret.splitlines() if line in kept]
+
+
+def test_an_id_and_its_secret_in_two_items_are_both_refused() -> None:
+    (sample,) = [one for one in HARD if (one.kind, one.place) == ("aws pair", "list")]
+    assert sample.secret not in _stored(sample).decode()
+
+
+@pytest.mark.parametrize("where", ["main/{}.md", "{}/a.md", "main/archive/ab/{}.md"])
+def test_a_secret_in_a_name_is_refused_and_not_told(where: str) -> None:
+    path = where.format(GITHUB)
+    (refusal,) = screen({}, {path: b"Fine.\n"}, frozenset()).refusals
+    assert GITHUB not in repr(refusal)
+    assert refusal.kind == "secret"
+
+
+def test_a_memory_that_is_too_large_is_held_whole_until_it_shrinks() -> None:
+    large, larger = b"word " * 30_000, b"word " * 40_000
+    (refusal,) = screen({}, {"main/a.md": large}, frozenset()).refusals
+    assert (refusal.kind, "102,400" in refusal.reason) == ("size", True)
+    kept = screen({"main/a.md": larger}, {"main/a.md": large}, frozenset())
+    assert kept.files == {"main/a.md": large}
+    grown = screen({"main/a.md": large}, {"main/a.md": larger}, frozenset())
+    assert grown.files == {"main/a.md": large}
+    assert [one.kind for one in grown.refusals] == ["size"]
+
+
+def test_what_warns_is_stored_and_told_without_the_credential() -> None:
+    text = b"The password is hunter2.\n"
+    screened = screen({}, {"main/a.md": text}, frozenset())
+    assert screened.files == {"main/a.md": text}
+    (caution,) = screened.warnings
+    assert (caution.path, caution.rule) == ("main/a.md", "password-in-prose")
+    assert "hunter2" not in caution.line
+    again = screen({"main/a.md": text}, {"main/a.md": text + b"\nMore.\n"}, frozenset())
+    assert again.warnings == ()
+    assert screen({}, {"main/a.md": text}, frozenset({caution.fingerprint})).warnings == ()
 
 
 def test_finding_says_where_it_is() -> None:
@@ -121,8 +187,7 @@ def test_allow_list_lets_one_credential_pass_and_no_other() -> None:
     (finding,) = find_secrets(GITHUB)
     assert re.fullmatch(r"[0-9a-f]{12}", finding.fingerprint)
     assert find_secrets(GITHUB, frozenset({finding.fingerprint})) == ()
-    other = PLANTED["github app"]
-    assert find_secrets(other, frozenset({finding.fingerprint})) != ()
+    assert find_secrets(OTHER, frozenset({finding.fingerprint})) != ()
 
 
 def test_each_text_is_scanned_by_itself() -> None:
@@ -144,17 +209,10 @@ def test_refusal_names_claim_reason_and_way_out() -> None:
     assert refused_claims([GITHUB], frozenset(refusal.fingerprints)) == {}
 
 
-def test_verdict_keeps_the_good_claims_of_a_file() -> None:
-    verdict = judge("main/a.md", ["fine", GITHUB, "the password is hunter2"])
-    assert verdict.allowed == (0, 2)
-    assert [refusal.kind for refusal in verdict.refused] == ["secret"]
-    assert [finding.rule for finding in verdict.warnings] == ["password-in-prose"]
-
-
-def test_unsafe_path_refuses_the_whole_file() -> None:
-    verdict = judge("../a.md", ["fine"])
-    assert verdict.allowed == ()
-    assert [(refusal.kind, refusal.path) for refusal in verdict.refused] == [("path", "../a.md")]
+def test_one_bad_claim_does_not_refuse_the_others() -> None:
+    weighed = weigh(["fine", GITHUB, "the password is hunter2"])
+    assert list(weighed.refused) == [1]
+    assert [finding.rule for finding in weighed.warned[2]] == ["password-in-prose"]
 
 
 def test_without_the_detector_nothing_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,150 @@
+"""How much one scope's tree may hold: counted before anything of it is expanded or laid out.
+
+A tree of a few kilobytes can stand for any number of files, since one folder may be in it many times, and
+one blob, too. So folders are counted once each, and sizes are asked for before content is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitmem.errors import CheckFailed, RepositoryError
+from gitmem.memory.limits import OTHER_BYTES, PATH_SEGMENTS, SCOPE_AGENTS, SCOPE_BYTES, SCOPE_ENTRIES
+from gitmem.memory.names import ARCHIVE
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
+
+TREE_BYTES = 33_554_432
+"""Largest single folder that is opened: `SCOPE_ENTRIES` names of some 100 bytes."""
+
+SAMPLED = 8
+"""Folders of an archive that are opened to tell how much it holds: a hash spreads files evenly."""
+
+
+class TooLarge(RepositoryError):
+    """A tree holds more than a scope may."""
+
+    kind = "too-large"
+
+
+def check_caps(repo: Repository, tree: str, what: str) -> None:
+    """Raises where a tree holds more than a scope may; opens each folder once and no file.
+
+    Args:
+        what: what the tree belongs to, for the message.
+
+    Raises:
+        TooLarge: it has too many files, agents or bytes, is too deep, or has too large a file.
+        MissingObject: it is incomplete.
+    """
+    folders = _folders(repo, tree, what)
+    agents = sum(entry.mode == TREE for entry in folders[tree].values())
+    if agents > SCOPE_AGENTS:
+        raise _too_large(what, f"has {agents:,} agents, and {SCOPE_AGENTS:,} are the most")
+    blobs = {entry.oid for entries in folders.values() for entry in entries.values() if _is_file(entry)}
+    sizes = repo.sizes(sorted(blobs))
+    for entries in folders.values():
+        for name, entry in entries.items():
+            if _is_file(entry) and sizes[entry.oid] > OTHER_BYTES:
+                size = sizes[entry.oid]
+                raise _too_large(
+                    what, f"holds {name[:60]!a} of {size:,} bytes; {OTHER_BYTES:,} are the most"
+                )
+    count, size = _held(tree, folders, sizes, {})
+    if count > SCOPE_ENTRIES:
+        raise _too_large(what, f"holds {count:,} files, and {SCOPE_ENTRIES:,} are the most")
+    if size > SCOPE_BYTES:
+        raise _too_large(what, f"holds {size:,} bytes, and {SCOPE_BYTES:,} are the most")
+
+
+def no_room(repo: Repository, tree: str, more: int) -> str | None:
+    """Why a scope takes no further files, or None where it does; counts the archive by a sample.
+
+    Args:
+        tree: what the scope holds.
+        more: files that would be added.
+    """
+    if more <= 0:
+        return None
+    agents = [entry.oid for entry in repo.tree(tree).values() if entry.mode == TREE]
+    count = sum(_about(repo, oid) for oid in agents)
+    if count + more > SCOPE_ENTRIES:
+        return f"the scope holds about {count:,} files, and {SCOPE_ENTRIES:,} are the most"
+    return None
+
+
+def check_room(repo: Repository, tree: str, edits: Mapping[str, bytes | None]) -> None:
+    """Raises where a scope takes no further files.
+
+    Args:
+        tree: what the scope holds.
+        edits: path to new content, None to delete.
+
+    Raises:
+        CheckFailed: it is full.
+    """
+    written = [path for path, data in edits.items() if data is not None]
+    gone = len(edits) - len(written)
+    # Which of them are new is asked only where it matters.
+    reason = no_room(repo, tree, len(written) - gone)
+    if reason and (
+        reason := no_room(repo, tree, sum(repo.entry(tree, path) is None for path in written) - gone)
+    ):
+        raise CheckFailed(f"Not stored: {reason}", "Forget what is out of date: git mem list -a")
+
+
+def _folders(repo: Repository, tree: str, what: str) -> dict[str, dict[str, Entry]]:
+    """Every different folder of a tree, level by level."""
+    found: dict[str, dict[str, Entry]] = {}
+    level = {tree}
+    for _ in range(PATH_SEGMENTS):
+        for oid, size in repo.sizes(sorted(level)).items():
+            if size > TREE_BYTES:
+                raise _too_large(what, f"has a folder whose list alone takes {size:,} bytes")
+            found[oid] = repo.tree(oid)
+        level = {
+            entry.oid for oid in level for entry in found[oid].values() if entry.mode == TREE
+        } - found.keys()
+        if not level:
+            return found
+        if len(found) + len(level) > SCOPE_ENTRIES:
+            raise _too_large(what, f"has more than {SCOPE_ENTRIES:,} folders")
+    raise _too_large(what, f"has folders more than {PATH_SEGMENTS} deep")
+
+
+def _held(
+    tree: str,
+    folders: dict[str, dict[str, Entry]],
+    sizes: dict[str, int],
+    known: dict[str, tuple[int, int]],
+) -> tuple[int, int]:
+    """Files and bytes below a folder; each folder is added up once."""
+    if tree not in known:
+        count = size = 0
+        for entry in folders[tree].values():
+            if entry.mode == TREE:
+                below = _held(entry.oid, folders, sizes, known)
+                count, size = count + below[0], size + below[1]
+            elif _is_file(entry):
+                count, size = count + 1, size + sizes[entry.oid]
+        known[tree] = count, size
+    return known[tree]
+
+
+def _about(repo: Repository, agent: str) -> int:
+    entries = repo.tree(agent)
+    count = sum(map(_is_file, entries.values()))
+    archive = entries.get(ARCHIVE)
+    if archive is None or archive.mode != TREE:
+        return count
+    fans = [entry.oid for entry in repo.tree(archive.oid).values() if entry.mode == TREE]
+    some = fans[:: max(1, len(fans) // SAMPLED)]
+    held = sum(len(repo.tree(oid)) for oid in some)
+    return count + (held * len(fans) // len(some) if some else 0)
+
+
+def _is_file(entry: Entry) -> bool:
+    return entry.mode in (BLOB, EXECUTABLE)
+
+
+def _too_large(what: str, why: str) -> TooLarge:
+    return TooLarge(f"{what} {why}", "Nothing of it was taken in. Look at who pushed it: git log --stat")
