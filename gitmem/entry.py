@@ -75,6 +75,10 @@ def _dispatch(argv: Sequence[str]) -> int:
         from gitmem.integrations import merge_driver
 
         return merge_driver.main(argv[1:])
+    if word == "textconv":
+        from gitmem.integrations import textconv
+
+        return textconv.main(argv[1:])
     if list(argv) in (["--version"], ["version"]):
         sys.stdout.write(f"gitmem {__version__}\n")
         return 0

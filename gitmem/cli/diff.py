@@ -13,6 +13,7 @@ from gitmem.cli.words import sound
 from gitmem.errors import UsageError
 from gitmem.integrations.saving import look_all
 from gitmem.memory.merge import kind
+from gitmem.memory.shown import claim_lines
 from gitmem.store.history import ClaimChange, claim_diff, resolve_all
 from gitmem.store.lookup import chosen_agent, chosen_scopes, find
 from gitmem.store.trees import changed_files, read_file, read_paths
@@ -53,7 +54,8 @@ def diff(
     """Shows what changed, claim by claim: + is new, - is gone, ~ is marked otherwise.
 
     Without arguments: what a save would commit now. `diff A`: since then. `diff A B`: between the two.
-    `diff NAME --at A`: one memory since then. The index is left out: it follows the memories.
+    `diff NAME --at A`: one memory since then. The index is left out: it follows the memories. Plain
+    `git diff`, `git show` and `git log -p` show memories in the same form where `git mem init` has run.
     """
     run = context(ctx, as_json=as_json)
     workspace = run.workspace
@@ -151,7 +153,5 @@ def _print(run: Context, found: FileDiff) -> None:
     note = "" if found.state == "changed" else f" ({found.state})"
     out.data(out.paint(out.safe(f"{found.scope}/{found.path}{note}"), "bold"))
     for change in found.changes:
-        first, *more = out.safe(change.text).split("\n")
-        out.data(out.paint(f"{change.sign} {first}", COLOURS[change.sign]))
-        for line in more:
-            out.data(out.paint(f"  {line}".rstrip(), COLOURS[change.sign]))
+        for line in claim_lines(change.text):
+            out.data(out.paint(f"{change.sign} {out.safe(line)}".rstrip(), COLOURS[change.sign]))

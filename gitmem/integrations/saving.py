@@ -25,6 +25,8 @@ from gitmem.store.paging import known_ages, page
 from gitmem.store.record import read_record
 from gitmem.store.repository import TREE, Signature
 from gitmem.store.scan import scan
+from gitmem.store.tainted import note_tainted
+from gitmem.store.tidying import tidy_ref
 from gitmem.store.trees import list_files
 from gitmem.store.workspace import MAIN, LiveDirectory, Scope, ScopeName, Workspace
 
@@ -62,6 +64,7 @@ def save_all(
     """
     # What a stale work tree took out has to be back before it goes from live directories, too.
     keep_up(workspace, edges)
+    tidied = [scope for scope in workspace.scopes if _tidy(scope)]
     lives = directories(workspace, everywhere=everywhere, fresh=fresh)
     done: list[Saved] = []
     failed: RepositoryError | None = None
@@ -76,11 +79,21 @@ def save_all(
         if made := paged.get((saved.live.scope.name, saved.live.agent)):
             again = _save_one(workspace, edges, saved.live, sessions, delete)
             done[number] = _joined(saved, made, again)
-    if paged or any(saved.written for saved in done):
+    if tidied or paged or any(saved.written for saved in done):
         keep_up(workspace, edges)
+    _look_at_arrivals(workspace, edges)
     if failed is not None:
         raise failed
     return tuple(done)
+
+
+def _look_at_arrivals(workspace: Workspace, edges: Edges) -> None:
+    """Hides what came into shared memory with a secret, by whichever way it came."""
+    if workspace.sharing == "off":
+        return
+    with suppress(RepositoryError):
+        for one in note_tainted(workspace.scope("project"), allowed_fingerprints(workspace)):
+            edges.say(f"{one.path} came from others, {one.reason} and is hidden: it should be revoked")
 
 
 def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Saved:
@@ -144,6 +157,7 @@ def sync_live(
                 wrote = bool(_saved(edges, request_for(workspace, live, edges)).written) or wrote
         return wrote
 
+    _tidy(workspace.scope(scope))
     # Paged first, what was just written lays out once; what is saved only now may be too much again.
     _page(workspace.scope(scope), agent)
     wrote = save_each()
@@ -294,6 +308,13 @@ def _page(scope: Scope, agent: str) -> Written | None:
     with suppress(GitmemError):
         return page(scope, agent)
     return None
+
+
+def _tidy(scope: Scope) -> bool:
+    """Tidies after a merge that gitmem did not make; what cannot be done now is left to the next writer."""
+    with suppress(GitmemError):
+        return tidy_ref(scope.repo, scope.ref, scope.state) is not None
+    return False
 
 
 def _remembered(workspace: Workspace, top: Path) -> Iterator[LiveDirectory]:

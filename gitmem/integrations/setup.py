@@ -17,6 +17,7 @@ from gitmem.integrations.claude_hooks import (
 )
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
+from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_setup
 from gitmem.integrations.moved import settle_old_places
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import adopt_folder, save_all
@@ -50,6 +51,7 @@ class InitPlan:
         project_id: name of this project in the private repository.
         new: whether it is not there yet.
         adopt: live directories that become first commits, with the number of memories in each.
+        merging: how git merges and shows memory in this clone.
         paged: the same, with the number of memories that leave the folder for the archive.
         problems: what is left alone in them, and why.
         engine: engine to be written to the person's configuration; empty to leave it.
@@ -66,6 +68,7 @@ class InitPlan:
     adopt: tuple[tuple[LiveDirectory, int], ...]
     hooks: tuple[HookAction, ...]
     settings: SettingsPlan
+    merging: MergeSetup
     exclude: tuple[str, ...]
     engine: str = ""
     problems: tuple[str, ...] = ()
@@ -83,7 +86,8 @@ class InitPlan:
         """Whether there is anything to do."""
         hooks = any(action.kind != "by-hand" for action in self.hooks)
         here = self.new or self.left or self.backup
-        return bool(here or self.adopt or hooks or self.settings.changes or self.exclude or self.engine)
+        set_up = hooks or self.settings.changes or self.merging.changes or self.exclude or self.engine
+        return bool(here or self.adopt or set_up)
 
     @property
     def doubts(self) -> list[str]:
@@ -124,6 +128,8 @@ class InitPlan:
         found += [str(action) for action in self.hooks]
         if self.settings.changes or self.settings.by_hand:
             found.append(str(self.settings))
+        if self.merging.changes:
+            found.append(str(self.merging))
         if self.exclude:
             found.append(f"list {', '.join(self.exclude)} in .git/info/exclude")
         if self.engine:
@@ -188,6 +194,11 @@ def plan_init(
     common = workspace.layout.common_dir
     if workspace.taken_by:
         problems.append(_taken(workspace.taken_by))
+    merging = plan_merge_setup(workspace.git, common, default_argv())
+    problems += [
+        f"{key}: you have set it otherwise, so git does not use gitmem there" for key in merging.foreign
+    ]
+    problems += [merging.by_hand] if merging.by_hand else []
     setup = read_setup(workspace.git, top, common)
     return InitPlan(
         project_id=choice.id,
@@ -195,6 +206,7 @@ def plan_init(
         adopt=tuple(adopt),
         hooks=plan_git_hooks(common, default_argv(), setup),
         settings=plan_claude_hooks(top, common, default_argv(), workspace.git),
+        merging=merging,
         exclude=_missing_excludes(workspace, tracked),
         engine=engine if engine and engine != workspace.settings.get("engine") else "",
         problems=tuple(problems),
@@ -232,6 +244,8 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
     apply(plan.hooks, workspace.git)
     _hook_claude(workspace, plan.settings)
+    if plan.merging.changes:
+        apply_merge_setup(plan.merging, workspace.git)
     # Before the look for snapshots, which lays out as well and does not say what.
     laid_out = tuple(saved for saved in save_all(workspace, edges, fresh=True) if saved.laid_out)
     notes = [*started, *_snapshots(workspace, edges)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.errors import GitmemError
+from gitmem.guard.paths import linked
 from gitmem.guard.text import counted
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
@@ -17,6 +18,7 @@ from gitmem.integrations.claude_hooks import (
 )
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.git_hooks import HookAction, apply, plan_removal, read_setup
+from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_removal
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.setup import FENCE, excludes
@@ -28,7 +30,6 @@ from gitmem.store.trees import read_files
 from gitmem.store.workspace import (
     LiveDirectory,
     Workspace,
-    linked,
 )
 
 NAMED = 5
@@ -42,6 +43,7 @@ class UninstallPlan:
     Attributes:
         archived: files that are written out: directory, name and content.
         refs: (repository, ref) that remain.
+        merging: how git merges and shows memory in this clone.
     """
 
     hooks: tuple[HookAction, ...]
@@ -49,11 +51,14 @@ class UninstallPlan:
     archived: tuple[tuple[LiveDirectory, str, bytes], ...]
     refs: tuple[tuple[Path, str], ...]
     state: Path
+    merging: MergeSetup | None = None
 
     def lines(self) -> list[str]:
         """What will be done, one line a thing."""
         found = [str(action) for action in self.hooks]
         found += [str(plan) for plan in self.settings if plan.changes]
+        if self.merging and self.merging.changes:
+            found.append(str(self.merging))
         folders: dict[Path, list[str]] = {}
         for live, name, _ in self.archived:
             folders.setdefault(live.path, []).append(name)
@@ -96,6 +101,7 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         tuple(archived),
         tuple(refs),
         workspace.state,
+        plan_merge_removal(workspace.git, common),
     )
 
 
@@ -107,6 +113,8 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
     apply(plan.hooks, workspace.git)
     for settings in plan.settings:
         apply_settings(settings)
+    if plan.merging:
+        apply_merge_setup(plan.merging, workspace.git)
     for live, name, data in plan.archived:
         live.path.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError), (live.path / name).open("xb") as file:

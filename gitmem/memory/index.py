@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
@@ -36,25 +35,41 @@ class Unit:
     gap: str = ""
 
 
+_NONE = Unit("", "", "")
+
+
 def parse(text: str) -> tuple[Unit, ...]:
     """Cuts an index into units; joining their texts and gaps gives it back.
 
     Blank lines at the very beginning are the gap of a unit with an empty key and text.
     """
+    return _parse(text, {})
+
+
+def _parse(text: str, known: dict[str, Unit]) -> tuple[Unit, ...]:
+    """The same, with the units of lines that were met before: versions of an index are mostly equal."""
     units: list[Unit] = []
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
+    last = _NONE
     for line in _LINE.findall(text):
-        last = units[-1] if units else Unit("", "", "")
         if not line.strip():
-            units[-1:] = [replace(last, gap=last.gap + line)]
-        elif last.target and not last.gap and line[:1] in " \t":
-            units[-1] = replace(last, text=last.text + line)
+            last = replace(last, gap=last.gap + line)
+            units[-1:] = [last]
+        elif last.target and not last.gap and line[0] in " \t":
+            last = replace(last, text=last.text + line)
+            units[-1] = last
         else:
-            target = _target(line)
-            key = f">{target}" if target else line.strip()
-            seen[key] += 1
-            units.append(Unit(key if seen[key] == 1 else f"{key}\0{seen[key]}", target, line))
+            last = known.get(line) or known.setdefault(line, _unit(line))
+            count = seen[last.key] = seen.get(last.key, 0) + 1
+            if count > 1:
+                last = replace(last, key=f"{last.key}\0{count}")
+            units.append(last)
     return tuple(units)
+
+
+def _unit(line: str) -> Unit:
+    target = _target(line)
+    return Unit(f">{target}" if target else line.strip(), target, line)
 
 
 def targets(text: str) -> tuple[str, ...]:
@@ -132,7 +147,8 @@ def merge(base: str, ours: str, theirs: str) -> str:
         return ours
     if base == ours:
         return theirs
-    sides = [{unit.key: unit for unit in parse(_closed(text))} for text in (base, ours, theirs)]
+    known: dict[str, Unit] = {}
+    sides = [{unit.key: unit for unit in _parse(_closed(text), known)} for text in (base, ours, theirs)]
     order = merge_keys([tuple(key for key in side if key) for side in sides], lambda _: frozenset())
     keys = ["", *_sorted_additions(order.keys, frozenset(sides[0]))]
     return "".join(_merged_unit(*[side.get(key) for side in sides]) for key in keys)
@@ -251,6 +267,8 @@ def _sorted_additions(keys: tuple[str, ...], old: frozenset[str]) -> list[str]:
 
 
 def _merged_unit(base: Unit | None, ours: Unit | None, theirs: Unit | None) -> str:
+    if ours is theirs and ours:
+        return ours.text + ours.gap
     sides = [unit for unit in (ours, theirs) if unit]
     if not sides:
         return ""

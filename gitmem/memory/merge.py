@@ -116,6 +116,7 @@ class _Merge:
             self._path(path, base.get(path), ours.get(path), theirs.get(path))
         for path, data in self.asides:
             self._beside(path, data)
+        self._list(moved)
         return MergedTree(self.files, tuple(self.lost), tuple(self.split))
 
     def _path(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
@@ -212,6 +213,34 @@ class _Merge:
                 self._put(path, united)
             else:
                 self._beside(target, united)
+
+    def _list(self, moved: list[tuple[str, str | None, str | None, str]]) -> None:
+        """Brings the index in line where files did not fare as their lines: kept, gone or elsewhere.
+
+        What one side deleted and the other edited has its line on neither, or no line left; what both
+        renamed has two. A memory that the base's index does not name gets no line here.
+        """
+        base, ours, theirs = self.sides
+        places = {old: {old, here or old, there or old} for old, here, there, _ in moved}
+        for path in base:
+            if path not in places and kind(path) == "memory" and not (path in ours and path in theirs):
+                places[path] = {path}
+        for old, paths in sorted(places.items()):
+            if not all(any(side.get(path) != base.get(path) for path in paths) for side in (ours, theirs)):
+                continue
+            folder, _, name = old.rpartition("/")
+            at = f"{folder}/{index.INDEX}" if folder else index.INDEX
+            if at not in self.files or name not in index.targets(decode(base.get(at, b""))):
+                continue
+            listed = decode(self.files[at])
+            names = {path: path.removeprefix(f"{folder}/") for path in paths}
+            lines = {}
+            for path in paths & self.files.keys():
+                memory = parse(path, self.files[path])
+                lines[names[path]] = index.entry(memory.name, names[path], memory.description)
+            shown = index.reconcile(listed, lines, [names[path] for path in paths - self.files.keys()])
+            if shown != listed:
+                self.files[at] = encode(shown)
 
     def _put(self, path: str, data: bytes) -> None:
         self.files[path] = data

@@ -87,6 +87,8 @@ def pair_edits(
     before = frozenset(base)
     pairs: dict[str, str] = {}
     for i1, i2, j1, j2 in _gaps(base, side):
+        if i1 == i2 or j1 == j2:
+            continue
         gone = [key for key in base[i1:i2] if key not in here]
         new = [key for key in side[j1:j2] if key not in before]
         if len(gone) == len(new):

@@ -10,6 +10,7 @@ from gitmem.guard.text import counted
 from gitmem.integrations.claude_hooks import apply_settings, plan_claude_hooks
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
+from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import code_tree, save_all
 from gitmem.store.address import normalise_url
@@ -77,11 +78,15 @@ def check_state(patient: Patient) -> list[Finding]:
 
 
 def check_hooks(patient: Patient) -> list[Finding]:
-    """Looks at git's hooks and Claude Code's, as `init` would."""
+    """Looks at git's hooks and drivers, and Claude Code's hooks, as `init` would."""
     workspace = patient.workspace
     common = workspace.layout.common_dir
     top = code_tree(workspace) or common
-    return [*_git_hooks(patient, top, common), *_claude_hooks(patient, top, common)]
+    return [
+        *_git_hooks(patient, top, common),
+        *_claude_hooks(patient, top, common),
+        *_git_merge(patient, common),
+    ]
 
 
 def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
@@ -124,6 +129,21 @@ def _claude_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding
 
         what = f"Claude Code's hooks are not all in {wanted.path}"
         yield Finding("claude-hooks", what, str(wanted), install, asks=True)
+
+
+def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:
+    git = patient.workspace.git
+    wanted = plan_merge_setup(git, common, default_argv())
+    if wanted.changes:
+
+        def install() -> str:
+            apply_merge_setup(plan_merge_setup(git, common, default_argv()), git)
+            return "git merges and shows memory claim by claim"
+
+        what = "git merges memory as text here: gitmem's drivers are missing, or an older gitmem's"
+        yield Finding("git-merge", what, str(wanted), install, asks=True)
+    if wanted.by_hand:
+        yield Finding("git-merge", "git's attributes cannot be changed", wanted.by_hand)
 
 
 def check_project_id(patient: Patient) -> list[Finding]:
