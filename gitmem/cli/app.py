@@ -18,9 +18,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "First screen": FIRST_SCREEN,
     "Look": ("list", "show", "diff", "blame"),
     "Change": ("save", "forget", "restore", "checkout", "move"),
-    "Team": ("share", "backup", "snapshot"),
+    "Team": ("share", "check", "backup", "snapshot"),
     "Consolidate": ("dream",),
-    "Care": ("doctor", "uninstall", "demo"),
+    "Care": ("doctor", "purge", "uninstall", "demo"),
 }
 HIDDEN = ("extract",)
 SUMMARIES = {
@@ -42,10 +42,12 @@ SUMMARIES = {
     "checkout": "Lay a past state out; edits there go to the tip.",
     "move": "Move a memory to another scope.",
     "share": "Turn sharing of project memory on or off.",
+    "check": "Judge memory before it is merged: for reviewers, hooks and CI.",
     "backup": "Copy private memory to a repository of yours, and keep it there.",
     "snapshot": "Copy project memory into the code tree, or show where that stands.",
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
     "doctor": "Find what is broken and mend it.",
+    "purge": "Remove a text from all history, here and at the remote.",
     "uninstall": "Take gitmem out of this repository; memory stays.",
     "demo": "See all of it in a throw-away folder.",
     "extract": "Extract memories from a recorded session by hand.",

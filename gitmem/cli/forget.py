@@ -1,4 +1,4 @@
-"""`git mem forget`: delete a memory and see to it that it stays away."""
+"""`git mem forget`: delete a memory, or one claim of it, and see to it that it stays away."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.completing import memory_names
-from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context
-from gitmem.cli.words import place_value
+from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context
+from gitmem.cli.words import place_value, sound
+from gitmem.errors import UsageError
 from gitmem.integrations.editing import forget as carry_out
-from gitmem.store.lookup import find
+from gitmem.store.lookup import Found, find
 
 
 def register(app: typer.Typer) -> None:
@@ -20,32 +21,96 @@ def register(app: typer.Typer) -> None:
 
 def forget(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help="Name or file of the memory.", autocompletion=memory_names)],
+    name: Annotated[
+        str | None, typer.Argument(help="Name or file of the memory.", autocompletion=memory_names)
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option("--claim", metavar="TEXT", help="Forget only what says this.", show_default=False),
+    ] = None,
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="In every scope and agent that has it, archives too.")
+    ] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     dry_run: DryRun = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Deletes a memory and marks its claims as forgotten.
+    """Deletes a memory, or with --claim one claim, and marks what it said as forgotten.
 
-    No merge, dream or extraction brings them back; `git mem restore` and `remember` do. History keeps
-    the text.
+    No merge, dream or extraction brings it back, in no clone; `git mem restore` and `remember` do. History
+    keeps the text: git mem purge takes it out of that, too.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
-    workspace = run.workspace
-    found = find(workspace, name, scope=scope, agent=agent)
+    if (name is None) == (claim is None):
+        raise UsageError("Say what to forget", "Give the name of a memory, or --claim TEXT.")
+    if claim is not None:
+        _forget_claim(run, claim, scope, agent, everywhere, dry_run)
+    elif everywhere:
+        _forget_everywhere(run, name or "", scope, agent, dry_run)
+    else:
+        found = find(run.workspace, name or "", scope=scope, agent=agent)
+        value = _forget_one(run, found, dry_run)
+        if run.out.as_json:
+            run.out.json(value)
+
+
+def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
+    out = run.out
     where = f"{found.scope}/{found.agent}/{found.file}"
-    done = None if dry_run else carry_out(workspace, run.edges, found)
-    if run.out.as_json:
-        commit = done.written.commit if done and done.written else None
-        run.out.json(place_value(found) | {"commit": commit, "dry_run": dry_run})
-        return
+    done = None if dry_run else carry_out(run.workspace, run.edges, found)
+    commit = done.written.commit if done and done.written else None
+    if out.as_json:
+        return place_value(found) | {"commit": commit, "dry_run": dry_run}
     if done is None:
-        run.out.data(run.out.safe(f"would forget {where}: {found.memory.description}"))
-        return
-    if done.written is None:
-        run.out.data(run.out.safe(f"{where} is gone already"))
-        return
-    run.out.data(run.out.safe(f"{done.written.commit[:8]} forgot {where}"))
-    run.out.say(f"undo: git mem undo {done.written.commit[:12]}")
+        out.data(out.safe(f"would forget {where}: {found.memory.description}"))
+    elif commit is None:
+        out.data(out.safe(f"{where} is gone already"))
+    else:
+        out.data(out.safe(f"{commit[:8]} forgot {where}"))
+        out.say(f"undo: git mem undo {commit[:12]}")
+    return {}
+
+
+def _forget_everywhere(
+    run: Context, name: str, scope: str | None, agent: str | None, dry_run: bool
+) -> None:
+    from gitmem.integrations.forgetting import everywhere
+
+    values = [_forget_one(run, found, dry_run) for found in everywhere(run.workspace, name, scope, agent)]
+    if run.out.as_json:
+        run.out.json({"forgotten": values, "dry_run": dry_run})
+
+
+def _forget_claim(
+    run: Context, text: str, scope: str | None, agent: str | None, everywhere: bool, dry_run: bool
+) -> None:
+    from gitmem.integrations.forgetting import find_claim, forget_claim
+
+    out, values = run.out, []
+    for one in find_claim(run.workspace, text, scope=scope, agent=agent, everywhere=everywhere):
+        written = None if dry_run else forget_claim(run.workspace, run.edges, one)
+        values.append(
+            {
+                "scope": one.scope,
+                "agent": sound(one.agent),
+                "file": sound(one.file),
+                "name": sound(one.name),
+                "claim": sound(one.claim.key),
+                "whole": one.whole,
+                "commit": written.commit if written else None,
+            }
+        )
+        if out.as_json:
+            continue
+        what = f"{one.address}" if one.whole else f"a claim of {one.address}"
+        if dry_run:
+            out.data(out.safe(f"would forget {what}: {one.claim.key}"))
+        elif written is None:
+            out.data(out.safe(f"{one.address} does not say it any more"))
+        else:
+            out.data(out.safe(f"{written.commit[:8]} forgot {what}"))
+            out.say(f"undo: git mem undo {written.commit[:12]}")
+    if out.as_json:
+        out.json({"forgotten": values, "dry_run": dry_run})

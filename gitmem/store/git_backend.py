@@ -53,6 +53,10 @@ class GitRepository:
         return self._where.common_dir
 
     @property
+    def git(self) -> GitCommand:
+        return self._git
+
+    @property
     def hex_length(self) -> int:
         return self._hex_length
 
@@ -139,6 +143,20 @@ class GitRepository:
         start = len("100644 blob ")
         end = start + self._hex_length
         return {row[end + 1 :]: row[start:end] for row in result.text.split("\0") if row.startswith("100")}
+
+    def sizes(self, oids: Sequence[str]) -> dict[str, int]:
+        if not oids:
+            return {}
+        asked = "".join(f"{objects.check_oid(oid, self._hex_length)}\n" for oid in oids)
+        form = "--batch-check=%(objectname) %(objectsize)"
+        rows = self._run("cat-file", "--buffer", form, input=asked.encode()).text.splitlines()
+        found: dict[str, int] = {}
+        for row in rows:
+            oid, _, size = row.partition(" ")
+            if not size.isdigit():
+                raise objects.missing(oid)
+            found[oid] = int(size)
+        return found
 
     def blob(self, oid: str) -> bytes:
         return self._read(oid, "blob")

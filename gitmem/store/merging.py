@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gitmem.errors import RepositoryError
-from gitmem.guard.paths import check_path
+from gitmem.guard.paths import check_path, colliding
 from gitmem.memory import archive
 from gitmem.memory.merge import MergedTree, agent_folder, merge_trees
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
+from gitmem.store.epochs import refuse_other
 from gitmem.store.repository import Repository
-from gitmem.store.trees import changed_files, read_paths, write_tree
+from gitmem.store.trees import Held, Objects, changed_files, read_paths, write_tree
 
 SUBJECT = "Merge memory"
 
@@ -52,15 +53,29 @@ def merge_commits(repo: Repository, ours: str, theirs: str) -> MergedCommit:
 
     Raises:
         MissingObject: history is incomplete.
+        OtherEpoch: they lie on two sides of a purge.
         RepositoryError: a tree holds a path that no memory tree may hold.
     """
     return _merge(repo, ours, theirs, 0)
+
+
+def merge_of_trees(repo: Repository, base: str, one: str, other: str) -> MergedCommit:
+    """Merges trees; there is no commit, so its name stays empty.
+
+    Raises:
+        RepositoryError: a tree holds a path that no memory tree may hold.
+    """
+    if other in (base, one):
+        return MergedCommit("", one)
+    merged, tree = _trees(repo, base, one, other)
+    return replace(merged, tree=tree)
 
 
 def _merge(repo: Repository, ours: str, theirs: str, depth: int) -> MergedCommit:
     for newer, older in ((ours, theirs), (theirs, ours)):
         if newer == older or repo.is_ancestor(older, newer):
             return MergedCommit(newer, repo.commit(newer).tree)
+    refuse_other(repo, ours, theirs)
     first, second = sorted((ours, theirs))
     one, other = repo.commit(first), repo.commit(second)
     merged, tree = _trees(repo, _base_tree(repo, first, second, depth), one.tree, other.tree)
@@ -83,12 +98,13 @@ def _base_tree(repo: Repository, one: str, other: str, depth: int) -> str | None
 
 
 def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[MergedCommit, str]:
-    paths = changed_files(repo, base, one) | changed_files(repo, base, other)
+    held = Held(repo)
+    paths = changed_files(held, base, one) | changed_files(held, base, other)
     check_paths(paths)
     given = paths | {f"{folder}/{TOMBSTONES}" for path in paths if (folder := agent_folder(path))}
     given |= archive.twins(paths)
-    sides = [read_paths(repo, tree, given) if tree else {} for tree in (base, one, other)]
-    edits, merged = landing(repo, one, given, sides[1], merge_trees(*sides))
+    sides = [read_paths(held, tree, given) if tree else {} for tree in (base, one, other)]
+    edits, merged = landing(held, one, given, sides[1], merge_trees(*sides))
     files = merged.files
     both = tuple(
         path
@@ -96,12 +112,12 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
         if files.get(path) not in (sides[1].get(path), sides[2].get(path))
     )
     with repo.together():
-        tree = write_tree(repo, one, edits)
+        tree = write_tree(held, one, edits)
     return MergedCommit("", tree, merged.buried, merged.split, both), tree
 
 
 def landing(
-    repo: Repository, tree: str, given: Set[str], ours: Mapping[str, bytes], merged: MergedTree
+    repo: Objects, tree: str, given: Set[str], ours: Mapping[str, bytes], merged: MergedTree
 ) -> tuple[dict[str, bytes | None], MergedTree]:
     """What a merge of some paths changes in the tree into which it goes.
 
@@ -145,6 +161,8 @@ def check_paths(paths: set[str]) -> None:
     Raises:
         RepositoryError: it names the path.
     """
+    if twins := colliding(paths):
+        raise RepositoryError(f"{twins[0]!a} and {twins[1]!a} read as one path", _PATH_HINT)
     for path in sorted(paths):
         if reason := check_path(path):
             raise RepositoryError(f"{path!a} may not be in a memory tree: {reason}", _PATH_HINT)

@@ -165,14 +165,13 @@ def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
     Raises:
         MissingObject: it is damaged, or has one name twice (of which one would be lost unseen).
     """
-    found: dict[str, Entry] = {}
-    row = _TREE_ROWS[hex_length]
-    at = count = 0
-    while match := row.match(data, at):
-        mode, name, raw = match.groups()
-        found[name.decode("utf-8", "surrogateescape")] = Entry(int(mode, 8), raw.hex())
-        at, count = match.end(), count + 1
-    if at != len(data) or count != len(found):
+    rows = _TREE_ROWS[hex_length].findall(data)
+    found = {
+        name.decode("utf-8", "surrogateescape"): Entry(int(mode, 8), raw.hex()) for mode, name, raw in rows
+    }
+    # The search passes over what is no row: then the rows are shorter than the whole.
+    size = sum([len(mode) + len(name) for mode, name, _ in rows]) + len(rows) * (hex_length // 2 + 2)
+    if size != len(data) or len(rows) != len(found):
         raise damaged(oid)
     return found
 

@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gitmem.errors import RepositoryError
+
+if TYPE_CHECKING:
+    from gitmem.store.git import GitCommand
 
 BLOB = 0o100644
 EXECUTABLE = 0o100755
@@ -126,6 +129,10 @@ class Repository(Protocol):
         """The common git directory (not a worktree's own)."""
 
     @property
+    def git(self) -> GitCommand:
+        """The `git` command, for what is done to a repository as a whole."""
+
+    @property
     def hex_length(self) -> int:
         """Length of an object name: 40, or 64 for SHA-256 repositories."""
 
@@ -166,6 +173,13 @@ class Repository(Protocol):
 
     def blob(self, oid: str) -> bytes:
         """Reads a blob. Raises MissingObject."""
+
+    def sizes(self, oids: Sequence[str]) -> dict[str, int]:
+        """Bytes of each object, without reading it: one process, however many.
+
+        Raises:
+            MissingObject: one is missing.
+        """
 
     def together(self) -> AbstractContextManager[None]:
         """What is added inside is on disk at the end of it, and may cost one process instead of many."""

@@ -4,11 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
+from typing import Protocol
 
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
 
 Edits = Mapping[str, bytes | None]
 """Path to new content; None deletes."""
+
+
+class Objects(Protocol):
+    """What of a repository trees are made of (see `repository.Repository`)."""
+
+    def tree(self, oid: str) -> dict[str, Entry]: ...
+    def entry(self, tree: str, path: str) -> Entry | None: ...
+    def blob(self, oid: str) -> bytes: ...
+    def add_blob(self, data: bytes) -> str: ...
+    def add_tree(self, entries: Mapping[str, Entry]) -> str: ...
+
+
+class Held:
+    """A repository whose trees and blobs are read once each: for one job that comes back to the same ones.
+
+    What it gave is shared by all who ask for it, and may not be changed.
+    """
+
+    def __init__(self, repo: Objects) -> None:
+        self._repo = repo
+        self._trees: dict[str, dict[str, Entry]] = {}
+        self._blobs: dict[str, bytes] = {}
+        self.add_blob, self.add_tree = repo.add_blob, repo.add_tree
+
+    def tree(self, oid: str) -> dict[str, Entry]:
+        """Reads one level of a tree."""
+        if oid not in self._trees:
+            self._trees[oid] = self._repo.tree(oid)
+        return self._trees[oid]
+
+    def entry(self, tree: str, path: str) -> Entry | None:
+        """Reads the one line that a path has in a tree."""
+        found: Entry | None = Entry(TREE, tree)
+        for name in path.split("/"):
+            if found is None or found.mode != TREE:
+                return None
+            found = self.tree(found.oid).get(name)
+        return found
+
+    def blob(self, oid: str) -> bytes:
+        """Reads a blob."""
+        if oid not in self._blobs:
+            self._blobs[oid] = self._repo.blob(oid)
+        return self._blobs[oid]
 
 
 def list_files(
@@ -33,7 +78,7 @@ def read_files(repo: Repository, tree: str, under: str = "") -> dict[str, bytes]
     return {path: repo.blob(oid) for path, oid in list_files(repo, tree, under).items()}
 
 
-def subtree(repo: Repository, tree: str, path: str) -> str | None:
+def subtree(repo: Objects, tree: str, path: str) -> str | None:
     """Object name of a folder inside a tree, or None."""
     entry = repo.entry(tree, path)
     return entry.oid if entry is not None and entry.mode == TREE else None
@@ -53,7 +98,7 @@ def tree_or_none(repo: Repository, commit: str | None) -> str | None:
         return None
 
 
-def changed_files(repo: Repository, one: str | None, other: str | None, prefix: str = "") -> set[str]:
+def changed_files(repo: Objects, one: str | None, other: str | None, prefix: str = "") -> set[str]:
     """Paths of regular files that differ between two trees; equal folders are not opened.
 
     Args:
@@ -61,11 +106,11 @@ def changed_files(repo: Repository, one: str | None, other: str | None, prefix: 
     """
     if one == other:
         return set()
-    sides = [repo.tree(tree) if tree else {} for tree in (one, other)]
+    before, after = (repo.tree(tree) if tree else {} for tree in (one, other))
     changed: set[str] = set()
-    for name in {*sides[0], *sides[1]}:
-        entries = [side.get(name) for side in sides]
-        if entries[0] == entries[1]:
+    for name in [*before, *(after.keys() - before.keys())]:
+        entries = old, new = before.get(name), after.get(name)
+        if old and new and old.oid == new.oid and old.mode == new.mode:
             continue
         folders = [entry.oid if entry and entry.mode == TREE else None for entry in entries]
         if any(folders):
@@ -76,7 +121,7 @@ def changed_files(repo: Repository, one: str | None, other: str | None, prefix: 
     return changed
 
 
-def read_paths(repo: Repository, tree: str, paths: set[str]) -> dict[str, bytes]:
+def read_paths(repo: Objects, tree: str, paths: set[str]) -> dict[str, bytes]:
     """Content of these files where the tree has them; opens only the folders on the way."""
     found: dict[str, bytes] = {}
     grouped: dict[str, set[str]] = {}
@@ -97,7 +142,7 @@ def read_paths(repo: Repository, tree: str, paths: set[str]) -> dict[str, bytes]
 
 
 def write_tree(
-    repo: Repository, tree: str | None, edits: Edits, moves: Mapping[str, str] = MappingProxyType({})
+    repo: Objects, tree: str | None, edits: Edits, moves: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """Stores a tree with edits applied; folders that no edit lies in are not opened.
 
@@ -120,7 +165,7 @@ def write_tree(
     return _edited(repo, tree, changes) or repo.add_tree({})
 
 
-def _edited(repo: Repository, tree: str | None, edits: Mapping[str, bytes | Entry | None]) -> str | None:
+def _edited(repo: Objects, tree: str | None, edits: Mapping[str, bytes | Entry | None]) -> str | None:
     entries = dict(repo.tree(tree)) if tree else {}
     inner: dict[str, dict[str, bytes | Entry | None]] = {}
     for path, data in edits.items():

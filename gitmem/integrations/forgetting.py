@@ -1,0 +1,191 @@
+"""Forgetting one claim, or a memory wherever it stands: out of the file, and a tombstone with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from gitmem.errors import UsageError
+from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.saving import code_head, sync_live
+from gitmem.memory import index, tombstone
+from gitmem.memory.claim import Claim, normal_form
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.limits import DESCRIPTION_CHARS
+from gitmem.memory.memory import Memory, parse
+from gitmem.memory.merge import kind
+from gitmem.memory.trailers import Provenance, one_line, subject_line
+from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
+from gitmem.store.live_plan import agent_files
+from gitmem.store.lookup import Ambiguous, Found, chosen_agent, chosen_scopes, find, headers
+from gitmem.store.paging import standing
+from gitmem.store.salt import salt
+from gitmem.store.trees import list_files
+from gitmem.store.workspace import Scope, Workspace
+
+MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A memory that holds a claim.
+
+    Attributes:
+        scope: `project`, `local` or `user`.
+        file: inside the agent's folder.
+        claim: what it says.
+        whole: whether nothing is left of the memory without it.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    name: str
+    claim: Claim
+    whole: bool
+
+    @property
+    def address(self) -> str:
+        """`scope/agent/file`."""
+        return f"{self.scope}/{self.agent}/{self.file}"
+
+
+def find_claim(
+    workspace: Workspace,
+    text: str,
+    *,
+    scope: str | None = None,
+    agent: str | None = None,
+    everywhere: bool = False,
+) -> tuple[Holding, ...]:
+    """Finds the memories that say something: in just those words, else with these words in one claim.
+
+    Args:
+        scope, agent: narrow the search.
+        everywhere: one claim may stand in many memories; else only one memory may hold it.
+
+    Raises:
+        UsageError: nothing says it.
+        Ambiguous: several claims do, or several memories hold the one; they are listed.
+    """
+    sought = normal_form(text, item=False)
+    if not sought:
+        raise UsageError("There is no text", "Give what the claim says: git mem forget --claim TEXT")
+    held = list(_holdings(workspace, scope, agent))
+    items = normal_form(text, item=True)
+    found = [one for one in held if one.claim.key in (sought, items)]
+    if not found:
+        found = [one for one in held if sought.casefold() in one.claim.key.casefold()]
+    if not found:
+        raise UsageError("No memory says that", "Find it: git mem blame --text TEXT")
+    claims = {one.claim.key for one in found}
+    if len(claims) > 1 or (len({one.address for one in found}) > 1 and not everywhere):
+        listed = [f"{one.address}: {one_line(one.claim.key)[:60]}" for one in found]
+        more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
+        hint = "Give more of the text, or narrow with --scope and --agent."
+        same = " Or forget it in all of them: --everywhere" if len(claims) == 1 else ""
+        raise Ambiguous(
+            f"{len(found)} claims say that: {'; '.join(listed[:MOST_LISTED])}{more}", hint + same
+        )
+    return tuple({one.address: one for one in found}.values())
+
+
+def forget_claim(workspace: Workspace, edges: Edges, holding: Holding) -> Written | None:
+    """Takes a claim out of a memory, and buries it; a memory with nothing left goes whole.
+
+    Returns:
+        The commit; None where the memory does not say it any more.
+    """
+    scope = workspace.scope(holding.scope)
+    sync_live(workspace, edges, scope.name, holding.agent)
+    secret = salt(workspace, scope)
+    today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
+    key = holding.claim.key
+
+    def plan(tip: Tip) -> Write | None:
+        stands = standing(scope.repo, tip.tree, holding.agent, holding.file)
+        if stands is None:
+            return None
+        file, data = stands
+        memory = parse(file, data)
+        if all(claim.key != key for claim in memory.claims):
+            return None
+        left = without_claim(memory, key)
+        known = agent_files(scope.repo, holding.agent, tip)
+        listed = decode(known.get(index.INDEX, b""))
+        edits: dict[str, bytes | None] = {f"{holding.agent}/{file}": left.render() if left else None}
+        shown = index.without_entry(listed, file)
+        if left is not None and file in index.targets(listed):
+            shown = listed
+            if left.description != memory.description:
+                shown = index.with_entry(listed, file, index.entry(left.name, file, left.description))
+        if shown != listed:
+            edits[f"{holding.agent}/{index.INDEX}"] = encode(shown)
+        stones = decode(known.get(tombstone.FILE, b""))
+        buried = tombstone.bury(key, secret, today, "forgot")
+        edits[f"{holding.agent}/{tombstone.FILE}"] = encode(tombstone.with_stones(stones, [buried]))
+        op = Provenance(op="update" if left else "delete", writer="human", code_commit=code_head(workspace))
+        return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)
+
+    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
+    sync_live(workspace, edges, scope.name, holding.agent, lay_out=True)
+    return written
+
+
+def without_claim(memory: Memory, key: str) -> Memory | None:
+    """A memory without a claim, whether in its body or its description; None where nothing is left."""
+    parsed = memory.parsed
+    kept = [claim for claim in parsed.claims if claim.key != key]
+    if all(claim.key.startswith("#") for claim in kept):
+        return None
+    body = "".join(claim.lead + claim.text for claim in kept) + parsed.tail
+    if kept and kept[0] is not parsed.claims[0]:
+        # What follows stands where the first one stood.
+        body = parsed.claims[0].lead + body[len(kept[0].lead) :]
+    front = memory.front
+    if front is not None and normal_form(memory.description, item=False) == key:
+        first = next(claim for claim in kept if not claim.key.startswith("#"))
+        front = front.with_value("description", subject_line(first.key, DESCRIPTION_CHARS))
+    return replace(memory, front=front, body=body)
+
+
+def everywhere(
+    workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
+) -> tuple[Found, ...]:
+    """All memories of a name, in all scopes and agents, also archived ones.
+
+    Raises:
+        UsageError: there is none.
+    """
+    sought = name.casefold().removesuffix(".md")
+    found = [
+        find(
+            workspace,
+            f"{one.scope}/{one.agent}/{one.file.rpartition('/')[2].removesuffix('.md')}",
+            whole=True,
+        )
+        for one in headers(workspace, scope, agent, archived=True)
+        if sought in (one.name.casefold(), one.file.rpartition("/")[2].removesuffix(".md").casefold())
+    ]
+    return tuple(found) or (find(workspace, name, scope, agent),)
+
+
+def _holdings(workspace: Workspace, scope: str | None, agent: str | None) -> Iterator[Holding]:
+    folder = chosen_agent(agent)
+    for where in chosen_scopes(workspace, scope):
+        yield from _of_scope(where, folder)
+
+
+def _of_scope(where: Scope, folder: str | None) -> Iterator[Holding]:
+    tip = memory_commit(where.repo, where.ref)
+    if tip is None:
+        return
+    for path, oid in list_files(where.repo, where.repo.commit(tip).tree).items():
+        agent, _, file = path.partition("/")
+        if kind(path) != "memory" or not file or (folder and agent != folder):
+            continue
+        memory = parse(file, where.repo.blob(oid))
+        for claim in memory.claims:
+            whole = without_claim(memory, claim.key) is None
+            yield Holding(where.name, agent, file, memory.name, claim, whole)

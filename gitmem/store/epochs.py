@@ -1,0 +1,107 @@
+"""Epochs: each purge makes a new history of memory, and what was written in two of them is never merged.
+
+`.gitmem` of every commit of an epoch says `epoch = <number> <8 hexadecimal digits>`; without it, it is the
+first one. The digits are random: two purges at once make two epochs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gitmem.errors import RepositoryError
+from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT
+from gitmem.store.repository import BLOB, EXECUTABLE, Repository
+
+_LINE = re.compile(rb"^[ \t]*epoch[ \t]*=[ \t]*(\d{1,9})[ \t]+([0-9a-f]{8})[ \t]*\r?$", re.MULTILINE)
+
+
+class OtherEpoch(RepositoryError):
+    """Two commits are of different epochs: one of them holds what was purged."""
+
+    kind = "other-epoch"
+
+
+@dataclass(frozen=True, order=True)
+class Epoch:
+    """Which history of memory; the higher one counts.
+
+    Attributes:
+        number: how many purges there were.
+        mark: 8 hexadecimal digits; empty in the first epoch.
+    """
+
+    number: int = 0
+    mark: str = ""
+
+    def __bool__(self) -> bool:
+        return self.number > 0
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.mark}".strip()
+
+
+def read_epoch(data: bytes) -> Epoch:
+    """The epoch that the content of `.gitmem` tells."""
+    found = _LINE.findall(data)
+    return max((Epoch(int(number), mark.decode()) for number, mark in found), default=Epoch())
+
+
+def with_epoch(data: bytes, epoch: Epoch) -> bytes:
+    """The content of `.gitmem` with this epoch and no other.
+
+    Args:
+        data: as it was; empty where there was none.
+    """
+    kept = b"".join(line for line in data.splitlines(keepends=True) if not _LINE.match(line))
+    kept = kept or FORMAT_TEXT
+    gap = b"" if kept.endswith(b"\n") else b"\n"
+    return kept + gap + f"epoch = {epoch}\n".encode() if epoch else kept
+
+
+def epoch(repo: Repository, tree: str) -> Epoch:
+    """The epoch of a commit's tree.
+
+    Raises:
+        MissingObject: it cannot be read.
+    """
+    entry = repo.entry(tree, FORMAT_FILE)
+    if entry is None or entry.mode not in (BLOB, EXECUTABLE):
+        return Epoch()
+    return read_epoch(repo.blob(entry.oid))
+
+
+def epoch_of(repo: Repository, commit: str) -> Epoch:
+    """The epoch of a commit."""
+    return epoch(repo, repo.commit(commit).tree)
+
+
+def after(known: Iterable[Epoch], mark: str) -> Epoch:
+    """The epoch that follows all of these.
+
+    Args:
+        mark: 8 hexadecimal digits that no other purge has.
+    """
+    return Epoch(max((one.number for one in known), default=0) + 1, mark)
+
+
+def joined(one: Epoch, other: Epoch) -> Epoch:
+    """The epoch in which two purges that did not know of one another are both done: equal in all clones."""
+    words = " ".join(sorted((str(one), str(other))))
+    return after((one, other), hashlib.sha256(words.encode()).hexdigest()[:8])
+
+
+def refuse_other(repo: Repository, one: str, other: str) -> None:
+    """Raises where two commits may not be merged.
+
+    Raises:
+        OtherEpoch: they are of different epochs.
+    """
+    first, second = epoch_of(repo, one), epoch_of(repo, other)
+    if first != second:
+        raise OtherEpoch(
+            f"{one[:12]} and {other[:12]} lie on two sides of a purge and are never merged",
+            "Run: git mem sync",
+        )

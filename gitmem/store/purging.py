@@ -1,0 +1,176 @@
+"""What a purge does to one repository: its memory refs as one new epoch, first as a value, then moved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gitmem.memory.claim import DISPUTE_LENGTH, HASH_LENGTH, claim_id
+from gitmem.memory.memory import parse
+from gitmem.memory.purged import Purge
+from gitmem.store.epochs import Epoch, after, epoch_of
+from gitmem.store.erasing import Erased, doomed, erase
+from gitmem.store.git import GitCommand
+from gitmem.store.memory_refs import MemoryRefs, lines
+from gitmem.store.record import write_atomically
+from gitmem.store.repository import Repository
+from gitmem.store.rewriting import Rewriter, Told
+from gitmem.store.rewriting_objects import RawObjects, objects_with
+
+JOURNAL = Path("gitmem") / "erase.json"
+"""In the git directory: old commits whose objects are still to be erased."""
+
+_DISPUTED = b"*(disputed "
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """One repository's memory in its new epoch; no ref was moved yet.
+
+    Attributes:
+        refs: where they were.
+        tips: ref to the rewritten commit, for the refs of lines of which anything changed.
+        told: what became of history.
+        purge: what was taken out, with what stands for it elsewhere.
+    """
+
+    refs: MemoryRefs
+    epoch: Epoch
+    tips: Mapping[str, str]
+    told: Told
+    purge: Purge
+    rewriter: Rewriter = field(repr=False)
+
+
+def rewrite(
+    repo: Repository, git: GitCommand, refs: MemoryRefs, purge: Purge, mark: str, *, dry: bool = False
+) -> Rewriting:
+    """Rewrites memory.
+
+    Args:
+        mark: of the new epoch, 8 hexadecimal digits that no other has.
+        dry: only count; nothing is written.
+
+    Raises:
+        MissingObject: history is incomplete.
+    """
+    store = RawObjects.of(repo, git, dry=dry)
+    try:
+        return _rewrite(repo, store, refs, purge, mark)
+    finally:
+        store.close()
+
+
+def _rewrite(repo: Repository, store: RawObjects, refs: MemoryRefs, purge: Purge, mark: str) -> Rewriting:
+    tips = list(dict.fromkeys(refs.all.values()))
+    epoch = after((epoch_of(repo, tip) for tip in tips), mark)
+    suspects: frozenset[str] = frozenset()
+    if purge.texts and tips:
+        purge, suspects = with_what_stands_for(store, purge, tips)
+    rewriter = Rewriter(store, purge, epoch, suspects)
+    known = rewriter.history(tips)
+    groups = [group for group in lines(repo, refs) if any(known[refs.all[r]] != refs.all[r] for r in group)]
+    forced = [oid for group in groups for oid in _left_behind(store, refs, group, known)]
+    if forced:
+        rewriter = Rewriter(store, purge, epoch, suspects)
+        known = rewriter.history(tips, forced)
+    moved = {ref: known[refs.all[ref]] for group in groups for ref in group}
+    return Rewriting(refs, epoch, moved, rewriter.told, purge, rewriter)
+
+
+def with_what_stands_for(
+    store: RawObjects, purge: Purge, tips: Iterable[str]
+) -> tuple[Purge, frozenset[str]]:
+    """Finds the objects that hold a text, and what stands elsewhere for claims with it: hashes, tombstones.
+
+    Returns:
+        The purge with what stands for it; and the objects that it concerns.
+    """
+    words = ["rev-list", "--objects", "--no-object-names", "--stdin"]
+    given = "".join(f"{tip}\n" for tip in tips).encode()
+    listed = store.git.run(words, git_dir=store.git_dir, input=given).text.split("\n")
+    looked = objects_with(store.git, store.git_dir, store.hex_length, purge.holds, listed, _DISPUTED)
+    keys: set[str] = set()
+    others: set[tuple[bytes, bytes]] = set()
+    for oid, kind in looked.found.items():
+        if kind != "blob":
+            continue
+        for claim in parse("memory.md", store.read(oid)[1]).claims:
+            raw = claim.key.encode("utf-8", "surrogateescape")
+            if purge.holds(raw):
+                keys.add(claim.key)
+                new = claim_id(purge.clean(raw).decode("utf-8", "surrogateescape"), claim.ordinal)
+                others.add((b"#" + claim.short.encode(), b"#" + new[:HASH_LENGTH].encode()))
+                marks = (one[:DISPUTE_LENGTH].encode() for one in (claim.id, new))
+                old_mark, new_mark = (_DISPUTED + mark for mark in marks)
+                others.add((old_mark, new_mark))
+    fuller = replace(purge, keys=frozenset(keys), others=frozenset(others))
+    return fuller, frozenset(looked.found) | looked.flagged
+
+
+def _left_behind(
+    store: RawObjects,
+    refs: MemoryRefs,
+    group: Iterable[str],
+    known: Mapping[str, str],
+) -> list[str]:
+    """Commits of side branches that would stay in the old epoch while their line goes on in the new one."""
+    names = sorted(group)
+    mains = [refs.all[ref] for ref in names if refs.is_main(ref) or ref.endswith("/gitmem/project")]
+    stay = [refs.all[ref] for ref in names if known[refs.all[ref]] == refs.all[ref]]
+    sides = [oid for oid in dict.fromkeys(stay) if oid not in mains]
+    if not sides or not mains:
+        return []
+    words = ["rev-list", *sides, "--not", *dict.fromkeys(mains), "--"]
+    return [oid for oid in store.git.run(words, git_dir=store.git_dir).text.split("\n") if oid]
+
+
+def note_old(repo: Repository, tips: Iterable[str]) -> None:
+    """Writes down old commits, so that their objects are erased even if this process dies before it."""
+    path = repo.git_dir / JOURNAL
+    known = dict.fromkeys([*old_tips(repo), *tips])
+    write_atomically(path, json.dumps({"version": 1, "old": list(known)}).encode())
+
+
+def old_tips(repo: Repository) -> tuple[str, ...]:
+    """Old commits whose objects are still to be erased."""
+    try:
+        data = json.loads((repo.git_dir / JOURNAL).read_bytes())
+        return tuple(map(str, data["old"])) if data["version"] == 1 else ()
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def erase_old(
+    repo: Repository, git: GitCommand, states: Iterable[Path], besides: Iterable[str] = ()
+) -> Erased:
+    """Erases the objects of old epochs that nothing refers to any more.
+
+    Args:
+        states: folders of state whose records of live directories may still need some of them.
+        besides: further objects that go if nothing refers to them.
+
+    Raises:
+        RepositoryError: it cannot be told what is still used, or a pack cannot be written.
+    """
+    tips = old_tips(repo)
+    found = doomed(git, repo.git_dir, tips, besides)
+    needed = found & {oid for state in states for oid in _recorded(state)}
+    erased = erase(git, repo.git_dir, found - needed)
+    if not needed:
+        (repo.git_dir / JOURNAL).unlink(missing_ok=True)
+    return erased
+
+
+def _recorded(state: Path) -> set[str]:
+    """Objects that records of live directories name."""
+    found: set[str] = set()
+    for path in (state / "live").glob("*.json"):
+        with suppress(OSError, ValueError, AttributeError, KeyError):
+            data = json.loads(path.read_bytes())
+            found |= {*map(str, data["files"].values())}
+            found |= {oid for oids in data["before"].values() for oid in str(oids).split()}
+    return found

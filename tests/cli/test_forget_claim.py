@@ -1,0 +1,127 @@
+"""`forget --claim`: one claim goes and stays away; the rest of its memory stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from machines import Machine
+
+MEMORY = "---\nname: {0}\ndescription: {1}\ntype: project\n---\n\n{2}\n"
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Machine:
+    made = Machine(tmp_path / "ann", monkeypatch, capsys)
+    git("init", "-q", made.code)
+    made.git("commit", "-q", "--allow-empty", "-m", "first")
+    made.run("init", "-y")
+    made.auto.mkdir(parents=True)
+    made.learn("ports", "Ports start at 4000.\n\n- Never use port 22.\n- Ask Ben about port 80.")
+    made.learn("alone", "Lunch is at noon.")
+    made.learn("twin", "Lunch is at noon.\n\nDinner is at eight.", scope="user", agent="helper")
+    made.run("save")
+    return made
+
+
+def stones(here: Machine, scope: str = "local", agent: str = "main") -> str:
+    ref = here.workspace.scope(scope).ref
+    return here.git("show", f"{ref}:{agent}/.tombstones", private=True, check=False)
+
+
+def test_one_claim_goes_and_the_rest_of_the_memory_stays(here: Machine) -> None:
+    ran = here.run("forget", "--claim", "Never use port 22.")
+    assert "forgot a claim of local/main/ports.md" in ran.out and "undo: git mem undo" in ran.err
+    text = here.memories()["main/ports.md"]
+    assert "port 22" not in text and "Ports start at 4000." in text and "- Ask Ben about port 80." in text
+    assert "port 22" not in (here.auto / "ports.md").read_text()
+    assert "forgot" in stones(here)
+
+
+def test_a_part_of_a_claim_that_no_other_has_is_enough(here: Machine) -> None:
+    here.run("forget", "--claim", "start at 40")
+    assert "4000" not in here.memories()["main/ports.md"]
+
+
+def test_several_matches_are_listed_and_nothing_is_forgotten(here: Machine) -> None:
+    before = here.memories()
+    ran = here.run("forget", "--claim", "port", code=2)
+    assert "Never use port 22." in ran.err and "Ask Ben about port 80." in ran.err
+    assert here.memories() == before
+
+
+def test_a_claim_that_stands_in_two_memories_is_asked_about(here: Machine) -> None:
+    ran = here.run("forget", "--claim", "Lunch is at noon.", code=2)
+    assert (
+        "local/main/alone.md" in ran.err and "user/helper/twin.md" in ran.err and "--everywhere" in ran.err
+    )
+
+
+def test_everywhere_takes_it_from_all_scopes_and_agents(here: Machine) -> None:
+    value = here.run("forget", "--claim", "Lunch is at noon.", "--everywhere", "--json").json
+    assert [(one["scope"], one["whole"]) for one in value["forgotten"]] == [
+        ("local", True),
+        ("user", False),
+    ]
+    assert "main/alone.md" not in here.memories()
+    assert "alone.md" not in here.memories().get("main/MEMORY.md", "")
+    assert "Dinner is at eight." in here.memories("user")["helper/twin.md"]
+    assert "Lunch" not in here.memories("user")["helper/twin.md"]
+    assert "forgot" in stones(here) and "forgot" in stones(here, "user", "helper")
+
+
+def test_everywhere_reaches_the_archive(here: Machine) -> None:
+    for number in range(201):
+        here.learn(f"fact-{number}", f"Fact number {number}.")
+    here.run("save")
+    assert "main/archive/" in "\n".join(here.memories())
+    here.run("forget", "--claim", "Lunch is at noon.", "--everywhere")
+    assert "Lunch" not in "".join((*here.memories().values(), *here.memories("user").values()))
+
+
+def test_a_name_can_be_forgotten_everywhere(here: Machine) -> None:
+    here.learn("alone", "Another fact.", scope="user", agent="helper")
+    here.run("forget", "alone", "--everywhere")
+    assert "main/alone.md" not in here.memories() and "helper/alone.md" not in here.memories("user")
+
+
+def test_a_dry_run_forgets_nothing(here: Machine) -> None:
+    before = here.memories()
+    assert "would forget a claim of" in here.run("forget", "--claim", "Never use port 22.", "-n").out
+    assert here.memories() == before and stones(here) == ""
+
+
+def test_what_was_forgotten_can_be_undone(here: Machine) -> None:
+    before = here.memories()
+    commit = here.run("forget", "--claim", "Never use port 22.", "--json").json["forgotten"][0]["commit"]
+    here.run("undo", commit)
+    assert here.memories() == before
+
+
+def test_a_forgotten_claim_that_an_agent_writes_again_does_not_come_back(here: Machine) -> None:
+    """Its file was read before the claim was forgotten."""
+    stale = (here.auto / "ports.md").read_text()
+    here.run("forget", "--claim", "Never use port 22.")
+    (here.auto / "ports.md").write_text(stale.replace("4000", "5000"))
+    here.run("save")
+    assert "port 22" not in here.memories()["main/ports.md"]
+
+
+@pytest.mark.parametrize("words", [(), ("ports", "--claim", "x"), ("--claim", " ")])
+def test_just_one_of_name_and_claim_is_wanted(here: Machine, words: tuple[str, ...]) -> None:
+    here.run("forget", *words, code=2)
+
+
+def test_what_nothing_says_is_told(here: Machine) -> None:
+    assert "No memory says that" in here.run("forget", "--claim", "The moon is made of cheese.", code=2).err
+
+
+def test_a_described_claim_leaves_another_description(here: Machine) -> None:
+    where = here.auto / "both.md"
+    where.write_text(MEMORY.format("both", "Tea is at four.", "Tea is at four.\n\nCake is at five."))
+    here.run("save")
+    here.run("forget", "--claim", "Tea is at four.")
+    text = here.memories()["main/both.md"]
+    assert "Tea" not in text and "description: Cake is at five." in text

@@ -1,0 +1,339 @@
+"""A text leaves all history of memory: here, at the remote, and in every clone after its next sync."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machines import Machine
+from purge_ground import (
+    PROJECT,
+    SECRET,
+    MakeMachine,
+    files_holding,
+    holding,
+    is_gone,
+    live,
+    memory,
+    messages,
+    objects,
+    tip,
+)
+
+from gitmem.store.epochs import OtherEpoch, epoch_of
+from gitmem.store.merging import merge_commits
+
+
+def test_the_text_is_in_no_object_and_no_file_afterwards(ann: Machine, team: Path, git) -> None:
+    ann.learn("mine", f"My own note says {SECRET} too.")
+    ann.run("save")
+    assert holding(ann.code / ".git") and holding(ann.private)
+    ran = ann.run("purge", SECRET, "-y")
+    assert "rotate the secret first" in ran.err and "the text is in none" in ran.out
+    assert is_gone(ann)
+    assert "The password is [purged]." in ann.memories("project")["reviewer/login.md"]
+    assert "Ask Ben for access." in ann.memories("project")["reviewer/login.md"]
+    assert "[purged]" in ann.memories()["main/mine.md"]
+    assert "[purged]" in live(ann, "login").read_text()
+    git("-C", ann.code, "fsck", "--strict")
+    git("--git-dir", ann.private, "fsck", "--strict")
+    reachable = git("--git-dir", team, "rev-list", "--objects", "--all").splitlines()
+    theirs = objects(team)
+    assert not any(SECRET.encode() in theirs[line.split()[0]][1] for line in reachable)
+
+
+def test_history_stays_the_same_but_for_the_text(ann: Machine) -> None:
+    before = messages(ann)
+    first = ann.git("rev-list", "--reverse", PROJECT).splitlines()
+    ann.run("purge", SECRET, "-y")
+    after = messages(ann)
+    assert after[1:] == before and after[0].endswith("Purge a text from history")
+    assert "Gitmem-Op: purge" in ann.git("log", "-1", "--format=%B", PROJECT)
+    now = ann.git("rev-list", "--reverse", PROJECT).splitlines()
+    # The root, what tells git how to merge, and the first memory came before the secret.
+    assert now[:3] == first[:3] and now[3] != first[3]
+    assert not set(first[3:]) & set(now)
+    text = ann.git("log", "--format=%B", PROJECT)
+    assert not any(old in text for old in first[3:])
+    assert str(epoch_of(ann.workspace.code, tip(ann))).startswith("1 ")
+
+
+def test_a_dry_run_tells_what_would_be_rewritten_and_changes_nothing(ann: Machine) -> None:
+    before = (tip(ann), sorted(objects(ann.code / ".git")))
+    value = ann.run("purge", SECRET, "-n", "--json").json
+    assert value["holding"] == 2 and value["commits"] == 2
+    assert {"ref": PROJECT, "private": False} in value["refs"] and "reviewer/login.md" in value["paths"]
+    assert (tip(ann), sorted(objects(ann.code / ".git"))) == before
+
+
+def test_nothing_is_purged_without_an_answer(ann: Machine) -> None:
+    before = tip(ann)
+    ran = ann.run("purge", SECRET, code=1)
+    assert "would be rewritten" in ran.out and tip(ann) == before
+
+
+def test_a_text_can_come_from_standard_input(ann: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the secret is in no shell history."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{SECRET}\n"))
+    ann.run("purge", "-", "-y")
+    assert is_gone(ann)
+
+
+@pytest.mark.parametrize(("text", "why"), [("a b", "fewer than"), ("description", "gitmem writes it")])
+def test_a_text_that_is_part_of_everything_is_refused(ann: Machine, text: str, why: str) -> None:
+    assert why in ann.run("purge", text, "-y", code=2).err
+
+
+def test_a_word_that_is_also_a_name_is_asked_about(ann: Machine) -> None:
+    ran = ann.run("purge", "login", "-y", code=2)
+    assert "--memory" in ran.err and "--text" in ran.err
+
+
+def test_a_whole_memory_goes_with_its_index_lines_and_all_that_was_said_of_it(ann: Machine) -> None:
+    ann.run("remember", "The vault is behind the old mill.", "--name", "vault-place", "--scope", "project",
+            "--type", "project", "--agent", "reviewer")  # fmt: skip
+    assert "vault-place" in ann.memories("project")["reviewer/MEMORY.md"]
+    ann.run("purge", "vault-place", "--memory", "-y")
+    assert "reviewer/vault-place.md" not in ann.memories("project")
+    assert "vault-place" not in ann.memories("project")["reviewer/MEMORY.md"]
+    assert not live(ann, "vault-place").exists()
+    assert holding(ann.code / ".git", "old mill") == []
+    assert "Ports start at 4000." in ann.memories("project")["reviewer/ports.md"]
+    ann.git("fsck", "--strict")
+
+
+def test_a_memory_that_was_renamed_and_forgotten_goes_whole(ann: Machine) -> None:
+    where = live(ann, "login")
+    where.rename(live(ann, "signing-in"))
+    ann.run("save", "--delete")
+    ann.run("forget", "signing-in")
+    ann.run("purge", "signing-in", "--memory", "-y")
+    assert holding(ann.code / ".git") == []
+
+
+def test_a_text_that_is_wrapped_or_cut_short_is_found(ann: Machine) -> None:
+    text = "the garden gate opens with the rusty key"
+    ann.learn(
+        "gate", "Note: the garden gate opens\n  with the rusty\nkey.", scope="project", agent="reviewer"
+    )
+    ann.run("remember", f"{text}.", "--name", "key-gate", "--scope", "project", "--type", "project",
+            "--agent", "reviewer", "--description", "the garden gate opens with…")  # fmt: skip
+    ann.run("purge", text, "-y")
+    for part in ("garden gate opens", "rusty"):
+        assert holding(ann.code / ".git", part) == []
+
+
+def test_a_name_made_from_the_text_goes_along(ann: Machine) -> None:
+    ann.run(
+        "remember", f"{SECRET} opens it.", "--scope", "project", "--type", "project", "--agent", "reviewer"
+    )
+    ann.run("purge", SECRET, "-y")
+    assert is_gone(ann)
+    assert any("[purged]" in path for path in ann.memories("project"))
+
+
+def test_unsaved_edits_of_live_files_are_kept_without_the_text(ann: Machine) -> None:
+    live(ann, "hosts").write_text(memory("hosts", f"Hosts have names.\n\nUnsaved, with {SECRET} in it."))
+    ann.run("purge", SECRET, "-y")
+    assert "Unsaved, with [purged] in it." in live(ann, "hosts").read_text()
+    assert is_gone(ann)
+
+
+def test_what_dangles_in_the_code_repository_survives(ann: Machine, git) -> None:
+    blob = git("-C", ann.code, "hash-object", "-w", "--stdin", input="a thought that was never committed")
+    tree = ann.git("write-tree")
+    commit = ann.git("commit-tree", "-m", "dropped", tree)
+    ann.run("purge", SECRET, "-y")
+    assert git("-C", ann.code, "cat-file", "-p", blob) == "a thought that was never committed"
+    assert git("-C", ann.code, "cat-file", "-t", commit) == "commit"
+
+
+@pytest.mark.parametrize("how", [("repack", "-adq"), ("gc", "--quiet")])
+def test_packed_objects_are_erased_and_the_rest_of_the_pack_stays(ann: Machine, git, how) -> None:
+    blob = git("-C", ann.code, "hash-object", "-w", "--stdin", input="dangling")
+    ann.git(*how)
+    ann.git("multi-pack-index", "write")
+    ann.git("commit-graph", "write", "--reachable", "--changed-paths")
+    ann.run("purge", SECRET, "-y")
+    assert is_gone(ann)
+    assert git("-C", ann.code, "cat-file", "-p", blob) == "dangling"
+    ann.git("fsck", "--strict", "--no-dangling")
+    ann.git("commit-graph", "verify")
+    assert ann.git("log", "--format=%s", "main") == "first"
+
+
+def test_a_pack_that_is_kept_stays_kept(ann: Machine) -> None:
+    ann.git("repack", "-adq")
+    (pack,) = (ann.code / ".git/objects/pack").glob("*.pack")
+    pack.with_suffix(".keep").write_text("mine\n")
+    ann.run("purge", SECRET, "-y")
+    assert is_gone(ann)
+    assert [path.read_text() for path in (ann.code / ".git/objects/pack").glob("*.keep")] == ["mine\n"]
+
+
+def test_what_the_code_holds_is_listed_and_left_alone(ann: Machine) -> None:
+    (ann.code / "config.txt").write_text(f"password = {SECRET}\n")
+    ann.git("add", "config.txt")
+    ann.git("commit", "-qm", "Configure")
+    ran = ann.run("purge", SECRET, "-y", code=1)
+    assert "config.txt in the code repository" in ran.out
+    assert ann.git("show", "HEAD:config.txt") == f"password = {SECRET}"
+    assert SECRET not in "".join(ann.memories("project").values())
+
+
+def test_without_sharing_nothing_is_pushed(machine: MakeMachine, team: Path, git) -> None:
+    made = machine("lone")
+    made.run("init", "-y")
+    made.learn("login", f"The password is {SECRET}.", scope="project", agent="reviewer")
+    made.learn("mine", f"And {SECRET}.", scope="user", agent="helper")
+    made.run("save")
+    made.run("purge", SECRET, "-y")
+    assert is_gone(made)
+    assert "gitmem" not in git("--git-dir", team, "for-each-ref")
+
+
+def test_side_branches_are_rewritten_here_and_at_the_remote(ann: Machine, team: Path, git) -> None:
+    ann.git("branch", "gitmem/dream/d-1", PROJECT)
+    ann.git("push", "-q", "--no-verify", "origin", "gitmem/dream/d-1:gitmem/inbox/cem-example-com")
+    ann.git("update-ref", "refs/gitmem/rejected/r-1", PROJECT)
+    ann.run("purge", SECRET, "-y")
+    assert is_gone(ann)
+    listed = git("--git-dir", team, "for-each-ref", "--format=%(refname)", "refs/heads/gitmem")
+    assert "refs/heads/gitmem/inbox/cem-example-com" in listed
+    for ref in listed.splitlines():
+        assert SECRET not in git("--git-dir", team, "log", "-p", ref)
+
+
+def test_a_side_branch_without_the_text_goes_along_into_the_new_epoch(ann: Machine) -> None:
+    base = ann.git("rev-list", "--reverse", PROJECT).splitlines()[2]
+    tree = ann.git("rev-parse", f"{base}^{{tree}}")
+    side = ann.git("commit-tree", "-p", base, "-m", "A dream", tree)
+    ann.git("update-ref", "refs/heads/gitmem/dream/d-2", side)
+    ann.run("purge", SECRET, "-y")
+    repo = ann.workspace.code
+    dream = repo.ref("refs/heads/gitmem/dream/d-2")
+    assert epoch_of(repo, dream) == epoch_of(repo, tip(ann))
+    assert merge_commits(repo, tip(ann), dream).commit
+
+
+def test_a_writer_in_between_is_taken_along(ann: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gitmem.share import purge as flow
+
+    moved, once = flow.move_together, []
+
+    def slow(git, git_dir, moves, message):
+        if not once:
+            once.append(1)
+            ann.learn("quick", f"Quicker, with {SECRET}.", scope="project", agent="reviewer")
+        moved(git, git_dir, moves, message)
+
+    monkeypatch.setattr(flow, "move_together", slow)
+    ann.run("purge", SECRET, "-y")
+    assert "Quicker, with [purged]." in ann.memories("project")["reviewer/quick.md"]
+    assert is_gone(ann)
+
+
+def test_two_epochs_are_never_merged(ann: Machine) -> None:
+    old = tip(ann)
+    ann.git("branch", "keep", old)
+    ann.learn("extra", "One more.", scope="project", agent="reviewer")
+    other = tip(ann)
+    ann.run("purge", SECRET, "-y", "--no-push", code=1)
+    with pytest.raises(OtherEpoch):
+        merge_commits(ann.workspace.code, old, tip(ann))
+    assert other != tip(ann)
+
+
+def test_a_remote_that_refuses_is_told_and_the_next_sync_tries_again(ann: Machine, team: Path, git) -> None:
+    git("--git-dir", team, "config", "receive.denyNonFastForwards", "true")
+    ran = ann.run("purge", SECRET, "-y")
+    assert "refused gitmem/project" in ran.err
+    assert is_gone(ann)
+    git("--git-dir", team, "config", "receive.denyNonFastForwards", "false")
+    ann.run("sync", "-y")
+    assert git("--git-dir", team, "rev-parse", PROJECT) == tip(ann)
+    assert is_gone(ann)
+
+
+def test_without_pushing_the_next_sync_moves_the_remote(ann: Machine, team: Path, git) -> None:
+    ann.run("purge", SECRET, "-y", "--no-push")
+    assert is_gone(ann)
+    ann.run("sync", "-y")
+    assert git("--git-dir", team, "rev-parse", PROJECT) == tip(ann)
+    assert SECRET not in git("--git-dir", team, "log", "-p", PROJECT)
+    assert is_gone(ann)
+
+
+def test_the_backup_is_rewritten_too(ann: Machine, machine: MakeMachine, tmp_path: Path, git) -> None:
+    safe = tmp_path / "safe.git"
+    git("init", "-q", "--bare", safe)
+    ann.learn("mine", f"Mine: {SECRET}.")
+    ann.run("backup", safe, "-y")
+    laptop = machine("laptop")
+    laptop.run("init", "-y", "--backup", safe)
+    laptop.learn("more", "Learned on the laptop.")
+    ann.run("purge", SECRET, "-y")
+    assert is_gone(ann)
+    assert SECRET not in git("--git-dir", safe, "log", "-p", "--all")
+    laptop.run("backup")
+    assert holding(laptop.private) == []
+    assert "Learned on the laptop." in laptop.memories()["main/more.md"]
+    ann.run("backup")
+    assert ann.memories() == laptop.memories()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from gitmem.share import purge as flow
+from gitmem.store import erasing
+step = sys.argv.pop(1)
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+if step == "before-push":
+    flow.Purging._moves = die
+elif step == "before-move":
+    flow.move_together = die
+elif step == "after-move":
+    flow.Purging.scrub = die
+elif step == "before-erase":
+    flow.erase_old = die
+elif step == "in-erase":
+    erasing.Path.unlink = die
+from gitmem.entry import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("step", ["before-push", "before-move", "after-move", "before-erase", "in-erase"])
+def test_a_purge_that_was_killed_is_finished_by_running_it_again(ann: Machine, step: str) -> None:
+    ann.enter()
+    environ = {**os.environ, "GITMEM_NOW": str(ann.now + 60), "PYTHONPATH": str(Path(__file__).parents[2])}
+    words = [sys.executable, "-c", KILLED, step, "purge", SECRET, "-y"]
+    done = subprocess.run(words, cwd=ann.code, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    ann.git("fsck", "--no-dangling")
+    assert "Ports start at 4000." in ann.memories("project")["reviewer/ports.md"]
+    ann.run("purge", SECRET, "-y")
+    assert is_gone(ann)
+    assert "Hosts have names." in ann.memories("project")["reviewer/hosts.md"]
+    ann.git("fsck", "--strict", "--no-dangling")
+
+
+def test_the_same_through_the_other_backend_and_sha256(
+    tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = Machine(tmp_path / "sha", monkeypatch, capsys)
+    git("init", "-q", "--object-format=sha256", made.code)
+    made.git("commit", "-q", "--allow-empty", "-m", "first")
+    made.run("init", "-y")
+    made.learn("login", f"The password is {SECRET}.", scope="project", agent="reviewer")
+    made.run("save")
+    made.run("purge", SECRET, "-y")
+    assert is_gone(made)
+    assert files_holding(made.home) == []
