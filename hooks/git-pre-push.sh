@@ -1,31 +1,76 @@
-# Refuses to push agent memory while sharing is off, and gives stdin back to what follows. It needs no
-# gitmem, so a broken or deleted one does not open the gate.
+# Lets agent memory go to the remote that it is shared with, and nowhere else; gives stdin back to what
+# follows. It needs no gitmem, so a broken or deleted one does not open the gate.
 if [ -z "${GITMEM_DISABLE:-}" ]; then
   gitmem_in=$(cat)
-  case "
-$gitmem_in" in
-  *[[:space:]]refs/gitmem/* | *[[:space:]]refs/heads/gitmem/*)
-    case $(git config --get gitmem.share 2>/dev/null) in
-    review | direct) ;;
-    *)
-      while IFS= read -r gitmem_line; do
-        case " $gitmem_line" in
-        *[[:space:]]refs/gitmem/* | *[[:space:]]refs/heads/gitmem/*)
-          printf 'gitmem: not pushed, sharing is off here: %s\n' "$gitmem_line" >&2
-          ;;
-        esac
-      done <<GITMEM_STDIN
-$gitmem_in
-GITMEM_STDIN
-      printf '%s\n' \
-        'gitmem: these refs are agent memory (refs/gitmem/*, refs/heads/gitmem/*); nothing of this push was sent.' \
-        'gitmem: to share memory with the team: git mem share' \
-        'gitmem: to push a branch of your own that is named like this: git push --no-verify, or rename it' >&2
-      exit 1
-      ;;
-    esac
+  gitmem_share=$(git config --get gitmem.share 2>/dev/null)
+  gitmem_remote=$(git config --get gitmem.remote 2>/dev/null)
+  gitmem_open=
+  case $gitmem_share in
+  review | direct)
+    if [ -z "$gitmem_remote" ] || [ "${1:-}" = "$gitmem_remote" ] ||
+      [ "${2:-}" = "$(git remote get-url --push -- "$gitmem_remote" 2>/dev/null)" ]; then
+      gitmem_open=yes
+    fi
     ;;
   esac
+  # The remote `gitmem`, made for memory alone, takes no code.
+  gitmem_alone=
+  if [ "${1:-}" = gitmem ] && [ "$(git config --get-all remote.gitmem.fetch 2>/dev/null)" = \
+    '+refs/heads/gitmem/*:refs/remotes/gitmem/gitmem/*' ]; then
+    gitmem_alone=yes
+  fi
+  if [ -n "$gitmem_in" ] && { [ -z "$gitmem_open" ] || [ -n "$gitmem_alone" ]; }; then
+    # Whatever a commit of memory is called, its tree says what it is: one process for all that is pushed.
+    gitmem_held=$(while read -r gitmem_from gitmem_oid gitmem_to gitmem_at; do
+      printf '%s:.gitmem\n' "$gitmem_oid"
+    done <<GITMEM_STDIN | git cat-file --batch-check 2>/dev/null
+$gitmem_in
+GITMEM_STDIN
+    )
+    gitmem_memory= gitmem_code=
+    while read -r gitmem_from gitmem_oid gitmem_to gitmem_at; do
+      gitmem_is=${gitmem_held%%
+*}
+      gitmem_held=${gitmem_held#*
+}
+      # A deletion sends nothing.
+      case $gitmem_oid in *[!0]*) ;; *) continue ;; esac
+      gitmem_what=code
+      case " $gitmem_from $gitmem_to" in *' refs/gitmem/'* | *' refs/heads/gitmem/'*) gitmem_what=memory ;; esac
+      case $gitmem_is in *' blob '*) gitmem_what=memory ;; esac
+      if [ "$gitmem_what" = memory ] && [ -z "$gitmem_open" ]; then
+        gitmem_memory=yes
+        printf 'gitmem: not pushed: %s -> %s\n' "$gitmem_from" "$gitmem_to" >&2
+      elif [ "$gitmem_what" = code ] && [ -n "$gitmem_alone" ]; then
+        case $gitmem_to in refs/heads/gitmem/*) continue ;; esac
+        gitmem_code=yes
+        printf 'gitmem: not pushed: %s -> %s\n' "$gitmem_from" "$gitmem_to" >&2
+      fi
+    done <<GITMEM_STDIN
+$gitmem_in
+GITMEM_STDIN
+    if [ -n "$gitmem_code" ]; then
+      printf '%s\n' \
+        'gitmem: the remote gitmem is for memory alone; nothing of this push was sent.' \
+        'gitmem: to push code there all the same: git push --no-verify' >&2
+    fi
+    if [ -n "$gitmem_memory" ]; then
+      case $gitmem_share in
+      review | direct)
+        printf '%s\n' \
+          "gitmem: this is agent memory, which is shared with $gitmem_remote alone; nothing of this push was sent." \
+          "gitmem: to share it here instead: git mem share --remote ${1:-NAME}; just this once: git push --no-verify"
+        ;;
+      *)
+        printf '%s\n' \
+          'gitmem: this is agent memory, and sharing is off here; nothing of this push was sent.' \
+          'gitmem: to share memory with the team: git mem share' \
+          'gitmem: to push a branch of your own that is named like this: git push --no-verify, or rename it'
+        ;;
+      esac >&2
+    fi
+    if [ -n "$gitmem_memory$gitmem_code" ]; then exit 1; fi
+  fi
   if [ -n "$gitmem_in" ]; then
     exec <<GITMEM_STDIN
 $gitmem_in

@@ -7,10 +7,11 @@ from typing import Annotated, get_args
 import typer
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.share_ci import share_ci
 from gitmem.cli.words import sound
 from gitmem.errors import UsageError
 from gitmem.integrations import sharing
-from gitmem.share.turning import Mode
+from gitmem.share.turning import Mode, SharePlan
 
 
 def register(app: typer.Typer) -> None:
@@ -28,8 +29,24 @@ def share(
             show_default=False,
         ),
     ] = None,
-    remote: Annotated[str, typer.Option("--remote", help="A configured remote.", show_default=False)] = "",
+    remote: Annotated[
+        str,
+        typer.Option(
+            "--remote",
+            metavar="NAME|URL",
+            help="A configured remote, or the address of a repository for memory alone.",
+            show_default=False,
+        ),
+    ] = "",
     off: Annotated[bool, typer.Option("--off", help="Stop sharing.")] = False,
+    ci: Annotated[
+        str,
+        typer.Option("--ci", metavar="HOST", help="Have requests judged: github.", show_default=False),
+    ] = "",
+    owner: Annotated[
+        list[str] | None,
+        typer.Option("--owner", help="With --ci: who must agree, @user or @org/team.", show_default=False),
+    ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -37,10 +54,17 @@ def share(
 ) -> None:
     """Turns sharing of project memory on or off.
 
-    Names every memory that will leave with the next sync and asks. Nothing is sent by this command.
+    Names every memory that will leave with the next sync and asks. Nothing is sent by this command. With
+    an address for --remote, memory is kept apart from the code, in that repository: a remote named gitmem
+    is made for it, and everyone of the team gives this command once in their clone.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     out, workspace = run.out, run.workspace
+    if ci or owner:
+        if not ci or off or mode or remote:
+            raise UsageError("--ci takes --owner and nothing else", "E.g. git mem share --ci github")
+        share_ci(run, ci, owner or [], dry_run)
+        return
     if off:
         if mode or remote:
             raise UsageError("--off takes neither --mode nor --remote")
@@ -48,29 +72,41 @@ def share(
         return
     chosen = _mode(mode)
     if dry_run:
-        plan = sharing.plan_share(workspace, chosen, remote)
+        plan = sharing.plan_share(workspace, chosen, remote, run.edges.cwd)
     else:
         plan = sharing.share(workspace, run.edges, chosen, remote)
     leaves = [str(memory) for memory in plan.leaves]
-    value = _value(plan.before, plan.mode, plan.remote.name, leaves, dry_run)
+    value = _value(plan.before, plan.mode, plan.remote.name, leaves, dry_run, plan.url)
     if dry_run and out.as_json:
         out.json(value)
         return
     for memory in plan.leaves:
         (out.data if dry_run else out.say)(out.safe(f"  leaves with the next sync: {memory}"))
-    name = out.safe(plan.remote.name)
+    name = out.safe(f"{plan.remote.name} ({plan.url})" if plan.url else plan.remote.name)
+    if plan.branches:
+        out.say(
+            out.safe(
+                f"  {plan.url} has other branches, which are left alone: {', '.join(plan.branches[:5])}"
+            )
+        )
     if dry_run:
         out.data(f"would share project memory with {name} ({plan.mode})")
         return
-    if plan.before == "off":
+    if plan.before == "off" or plan.leaves:
         out.ask(f"Share {len(plan.leaves)} memories with everyone who can read {name}?")
     sharing.carry_out_share(workspace, run.edges, plan)
     if out.as_json:
         out.json(value)
         return
     out.data(f"project memory is shared with {name} ({plan.mode}); git mem sync sends it")
-    undo = "--off" if plan.before == "off" else f"--mode {plan.before}"
-    out.say(f"undo: git mem share {undo}")
+    out.say(out.safe(f"undo: {_undo(plan)}"))
+
+
+def _undo(plan: SharePlan) -> str:
+    words = "git mem share --off" if plan.before == "off" else f"git mem share --mode {plan.before}"
+    if plan.old_remote and plan.old_remote != plan.remote.name:
+        words += f" --remote {plan.old_remote}"
+    return words + (f" && git remote remove {plan.remote.name}" if plan.url else "")
 
 
 def _mode(word: str | None) -> Mode | None:
@@ -82,12 +118,15 @@ def _mode(word: str | None) -> Mode | None:
     raise UsageError(f"There is no mode {word!r}", "Modes are: review, direct.")
 
 
-def _value(before: str, mode: str, remote: str, leaves: list[str], dry_run: bool) -> dict[str, object]:
-    """What sharing was and is (or would be): `off`, `review` or `direct`."""
+def _value(
+    before: str, mode: str, remote: str, leaves: list[str], dry_run: bool, url: str = ""
+) -> dict[str, object]:
+    """What sharing was and is (or would be): `off`, `review` or `direct`; the address where it is new."""
     return {
         "before": before,
         "mode": mode,
         "remote": sound(remote),
+        "url": sound(url) or None,
         "leaves": [sound(memory) for memory in leaves],
         "dry_run": dry_run,
     }

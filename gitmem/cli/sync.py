@@ -9,6 +9,7 @@ import typer
 from gitmem.cli import backup
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
+from gitmem.cli.progress import Progress
 from gitmem.errors import CheckFailed, GitmemError
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
@@ -43,20 +44,27 @@ def sync(
     named = backing_up.named_backup(workspace) if both and not remote else ""
     done, failure = None, None
     if workspace.sharing != "off" or not named:
-        try:
-            done = synchronise(
-                workspace,
-                run.edges,
-                lambda leaves: _agreed(run.out, leaves),
-                remote=remote,
-                pull=pull or both,
-                push=push or both,
-                dry_run=dry_run,
-            )
-        except GitmemError as error:
-            if not named:
-                raise
-            failure = error
+        with Progress(run.out) as progress:
+
+            def ask(leaves: tuple[Leaving, ...]) -> bool:
+                progress.clear()
+                return _agreed(run.out, leaves)
+
+            try:
+                done = synchronise(
+                    workspace,
+                    run.edges,
+                    ask,
+                    remote=remote,
+                    pull=pull or both,
+                    push=push or both,
+                    dry_run=dry_run,
+                    tell=progress,
+                )
+            except GitmemError as error:
+                if not named:
+                    raise
+                failure = error
     value: dict[str, Any] = {}
     if done is not None:
         _show(run.out, done, dry_run)
@@ -98,7 +106,25 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
         out.warn(out.safe(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}"))
     for path in done.split:
         out.say(out.safe(f"  two memories wanted one file; one is now {path}"))
+    for one in done.carried:
+        for path, words in one.lost:
+            out.warn(out.safe(f"not carried over, as it was purged: {path} ({words})"))
+    if done.switched:
+        out.warn(
+            out.safe(
+                f"{done.remote} protects gitmem/project ({done.switched}): from now on what you learn "
+                "waits for review there (undo: git mem share --mode direct)"
+            )
+        )
     if not out.as_json:
+        for memory in done.leaves if dry_run else ():
+            out.data(out.safe(f"  would leave for the first time: {memory}"))
+        for branch in done.tended.updated:
+            out.say(out.safe(f"  {'would bring' if dry_run else 'brought'} {_short(branch)} up to date"))
+        for branch in done.tended.closed:
+            out.say(
+                out.safe(f"  {'would remove' if dry_run else 'removed'} {_short(branch)}, which has landed")
+            )
         out.data(out.safe(_line(done, dry_run)))
         if not dry_run and done.fetched:
             out.say(f"undo: git mem restore --all --scope project --at {done.before[:12]}")
@@ -119,7 +145,7 @@ def _line(done: Synced, dry_run: bool) -> str:
     if dry_run:
         return f"would sync {counts}"
     if done.in_inbox:
-        branch = done.branch.removeprefix("refs/heads/")
+        branch = _short(done.branch)
         why = f"after {done.lost} lost races " if done.lost else ""
         return f"{counts} {why}to {branch}, where it waits for review"
     return counts
@@ -134,11 +160,27 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "pushed": done.pushed,
         "branch": done.branch or None,
         "lost_races": done.lost,
-        "held": [{"agent": memory.agent, "name": memory.name, "path": memory.path} for memory in done.held],
+        "leaves": [_named(memory) for memory in done.leaves],
+        "held": [_named(memory) for memory in done.held],
         "secrets": [{"path": refusal.path, "reason": refusal.reason} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
+        "switched_to_review": done.switched or None,
+        "updated": list(done.tended.updated),
+        "removed": list(done.tended.closed),
+        "landed": [
+            {"branch": branch, "left_out": [one.after or one.before for one in landing.left_out]}
+            for branch, landing in done.landed
+        ],
     }
+
+
+def _named(memory: Leaving) -> dict[str, str]:
+    return {"agent": memory.agent, "name": memory.name, "path": memory.path}
+
+
+def _short(branch: str) -> str:
+    return branch.removeprefix("refs/heads/")
 
 
 def _memories(count: int) -> str:

@@ -53,6 +53,9 @@ def back_up(workspace: Workspace, edges: Edges, url: str) -> Backed:
         with suppress(GitmemError):
             save_all(workspace, edges, everywhere=True, fresh=True)
         raise
+    from gitmem.integrations.purging import after_carrying  # it backs up, too
+
+    after_carrying(workspace, edges, done.carried, private=True)
     save_all(workspace, edges, everywhere=True, fresh=True)
     return done
 

@@ -52,6 +52,15 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = qui
 
         for place, new in _checked_out(common, job, edges):
             after_checkout(workspace_at(place), place, new=new)
+    if "merge" in events:
+        from gitmem.integrations.sharing import after_merge
+
+        try:
+            for line in after_merge(workspace, edges):
+                log(common, line)
+        except GitmemError as error:
+            # A sync says the same to a person; trying again would not help.
+            log(common, f"what was fetched of shared memory is left alone: {error}")
     if events - FOLLOWS_CODE - {"rewrite"}:
         learn(workspace, edges, environ, step)
     from gitmem.integrations.dreaming import maybe_dream

@@ -11,7 +11,7 @@ from gitmem.errors import GitmemError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import save_all
 from gitmem.share.leaving import Leaving
-from gitmem.share.sync import Options, Synced, sync
+from gitmem.share.sync import Options, Synced, sync, take_fetched
 from gitmem.share.turning import Mode, SharePlan, plan_share, start_from_remote, turn_off, turn_on
 from gitmem.store.workspace import Workspace
 
@@ -25,7 +25,7 @@ LONGEST_PAUSE = 3.0
 def share(workspace: Workspace, edges: Edges, mode: Mode | None, remote: str) -> SharePlan:
     """Saves what stands in live directories and plans turning sharing on."""
     save_all(workspace, edges, everywhere=True)
-    return plan_share(workspace, mode, remote)
+    return plan_share(workspace, mode, remote, edges.cwd)
 
 
 def carry_out_share(workspace: Workspace, edges: Edges, plan: SharePlan) -> str:
@@ -47,9 +47,15 @@ def synchronise(
     pull: bool = True,
     push: bool = True,
     dry_run: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Synced:
-    """Saves live directories, syncs, and lays out what came."""
-    options = Options(ask, Patience(), remote, pull, push, dry_run, allow=allowed_fingerprints(workspace))
+    """Saves live directories, syncs, and lays out what came.
+
+    Args:
+        ask, remote, pull, push, dry_run, tell: as in `Options`.
+    """
+    allow = allowed_fingerprints(workspace)
+    options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell)
     if dry_run or workspace.sharing == "off":
         return sync(workspace, options)
     save_all(workspace, edges)
@@ -60,8 +66,33 @@ def synchronise(
         with suppress(GitmemError):
             save_all(workspace, edges)
         raise
+    from gitmem.integrations.requests import settle_landed  # it syncs, too
+
+    settle_landed(workspace, edges, done)
+    from gitmem.integrations.purging import after_carrying  # it waits as a sync does
+
+    after_carrying(workspace, edges, done.carried)
     save_all(workspace, edges, fresh=True)
     return done
+
+
+def after_merge(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
+    """Takes in what git fetched of shared memory, and lays it out; the network is never used.
+
+    Returns:
+        What is to be known about it, a line each.
+    """
+    if workspace.sharing == "off":
+        return ()
+    save_all(workspace, edges)
+    options = Options(lambda _: False, lambda _: None, push=False, allow=allowed_fingerprints(workspace))
+    done = take_fetched(workspace, options)
+    if done is None or not done.before:
+        return ()
+    save_all(workspace, edges, fresh=True)
+    return tuple(
+        f"from {done.remote}: {one.path} {one.reason}; have it rotated and removed" for one in done.arrived
+    )
 
 
 class Patience:

@@ -24,10 +24,13 @@ from gitmem.share.backup_place import (
     private_refs,
     refuse_code,
 )
+from gitmem.share.carrying import Carried
 from gitmem.share.leaving import refuse_secrets, secrets_to_leave
 from gitmem.store.address import without_credentials
 from gitmem.store.commits import root_commit
+from gitmem.store.epochs import epoch_of
 from gitmem.store.locks import writer_lock
+from gitmem.store.purging import note_old
 from gitmem.store.remote import Move, Remote
 from gitmem.store.repository import MissingObject, RefMoved, Repository
 from gitmem.store.trees import changed_files, list_files
@@ -82,6 +85,7 @@ class Backed:
         arrived: secrets that came: rotate them.
         buried: (path, text) of claims that a tombstone took.
         split: files that moved aside because two wanted one path.
+        carried: what was brought over a purge.
     """
 
     place: str
@@ -95,6 +99,7 @@ class Backed:
     arrived: tuple[Refusal, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
+    carried: tuple[Carried, ...] = ()
 
 
 def plan_backup(workspace: Workspace, url: str) -> BackupPlan:
@@ -162,6 +167,7 @@ class _Backup:
         self.root = root_commit(self.repo)
         self.steps: dict[str, Step] = {}
         self.arrivals: list[Arrival] = []
+        self.carried: list[Carried] = []
         self.before: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self.sent = 0
@@ -188,6 +194,7 @@ class _Backup:
             arrived=tuple(refusal for one in self.arrivals for refusal in one.arrived),
             buried=tuple(buried for one in self.arrivals for buried in one.buried),
             split=tuple(path for one in self.arrivals for path in one.split),
+            carried=tuple(self.carried),
         )
 
     def _round(self) -> bool:
@@ -227,23 +234,37 @@ class _Backup:
             return None
         elif ref.startswith(MERGED):
             taken = take_in(self.repo, ref, theirs, MESSAGE, self.allow)
+            self.carried += [taken.carried] if taken.carried else []
             if taken.changed:
                 self.arrivals.append(taken)
                 self.before.setdefault(ref, taken.before)
             if taken.commit == theirs or taken.changed:
                 self._did(ref, "take" if taken.commit == theirs else "join")
-            return Move(ref, taken.commit) if taken.commit != theirs else None
+            if taken.commit == theirs:
+                return None
+            return Move(ref, taken.commit, self._replaced(theirs, taken.commit))
         elif ours is not None and self.repo.is_ancestor(theirs, ours):
             return Move(ref, ours)
         elif ours is not None and not self.repo.is_ancestor(ours, theirs):
-            self._did(ref, "leave apart")
-            return None
+            if replaced := self._replaced(theirs, ours):
+                return Move(ref, ours, replaced)
+            if not self._replaced(ours, theirs):
+                self._did(ref, "leave apart")
+                return None
+            note_old(self.repo, [ours])
+            self.repo.move_ref(ref, theirs, ours, MESSAGE)
+            what = "take"
         else:
             check_arrival(self.repo, theirs, ref)
             self.repo.move_ref(ref, theirs, ours, MESSAGE)
             what = "take"
         self._did(ref, what)
         return None
+
+    def _replaced(self, old: str, new: str) -> str | None:
+        """The old commit where the new one is to stand in its place, after a purge; else None."""
+        lower = epoch_of(self.repo, old) < epoch_of(self.repo, new)
+        return old if lower and not self.repo.is_ancestor(old, new) else None
 
     def _push(self, moves: list[Move], there: Mapping[str, str]) -> bool:
         done = self.remote.push_all(moves)

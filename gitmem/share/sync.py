@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from gitmem.errors import CheckFailed, RepositoryError
@@ -10,14 +11,21 @@ from gitmem.guard.check import Refusal
 from gitmem.memory.merge import kind
 from gitmem.memory.names import slugify
 from gitmem.share.arrival import check_arrival, take_in
+from gitmem.share.carrying import Carried, bring_together
+from gitmem.share.index_kept import keep_index
+from gitmem.share.landed import close, closed_at_host, says_more, settle
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
-from gitmem.share.turning import agree, agreed, fold_private
+from gitmem.share.tending import Tended, plan_tending, tend
+from gitmem.share.turning import agree, agreed, change_mode, fold_private
 from gitmem.store.commits import read_tip, root_commit
-from gitmem.store.git import identity
-from gitmem.store.locks import writer_lock
-from gitmem.store.merging import merge_commits
-from gitmem.store.remote import IN_THE_WAY, INBOX, MEMORY_BRANCH, Remote, find_remote
+from gitmem.store.epochs import epoch_of
+from gitmem.store.git import config_get, identity
+from gitmem.store.landing import Landing, note_asked
+from gitmem.store.locks import Locked, writer_lock
+from gitmem.store.remote import IN_THE_WAY, INBOX, MEMORY_BRANCH, Pushed, Remote, find_remote
 from gitmem.store.repository import Repository
+from gitmem.store.side_branches import adds_nothing, with_base
+from gitmem.store.tidying import tidy_ref
 from gitmem.store.trees import changed_files
 from gitmem.store.workspace import SHARED_REF, Workspace
 
@@ -36,6 +44,7 @@ class Options:
         allow: fingerprints of accepted secrets.
         ask: whether these memories, which leave for the first time, may.
         pause: waits after a lost race; called with the number of races lost so far, from 1.
+        tell: is told what is being done, for who watches.
     """
 
     ask: Callable[[tuple[Leaving, ...]], bool]
@@ -45,6 +54,7 @@ class Options:
     push: bool = True
     dry_run: bool = False
     allow: frozenset[str] = frozenset()
+    tell: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -57,11 +67,16 @@ class Synced:
         pushed: memories that the remote's branch did not have like this.
         branch: full name of the branch that was pushed to; empty where nothing was pushed.
         lost: races lost on the way.
-        held: memories that were not sent because nobody agreed.
+        leaves: memories that leave for the first time.
+        held: those of them that were not sent because nobody agreed.
         arrived: secrets that came from the remote: rotate them.
         buried: (path, text) of claims that a tombstone took.
         split: files that moved aside because two wanted one path.
         before: commit of the project scope before anything was merged; empty where nothing was.
+        switched: why the remote refuses the memory branch, which turned this clone to review; hostile text.
+        landed: (full name of a branch at the remote, how it landed) of what this clone had asked for.
+        tended: what became of dreams and inboxes.
+        carried: what was brought over a purge.
     """
 
     remote: str
@@ -70,11 +85,16 @@ class Synced:
     pushed: int = 0
     branch: str = ""
     lost: int = 0
+    leaves: tuple[Leaving, ...] = ()
     held: tuple[Leaving, ...] = ()
     arrived: tuple[Refusal, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = field(default=())
     before: str = ""
+    switched: str = ""
+    landed: tuple[tuple[str, Landing], ...] = ()
+    tended: Tended = field(default_factory=Tended)
+    carried: tuple[Carried, ...] = ()
 
     @property
     def in_inbox(self) -> bool:
@@ -98,6 +118,31 @@ def sync(workspace: Workspace, options: Options) -> Synced:
         return _Sync(workspace, remote, options).run()
 
 
+def take_fetched(workspace: Workspace, options: Options) -> Synced | None:
+    """Merges what git has fetched of the memory branch already; the network is never used.
+
+    For hooks: `git pull` brings the branch along. A partial clone is left to `sync`, since git would fetch
+    what a merge has to read.
+
+    Returns:
+        What was merged; None where nothing is shared, was fetched, or another sync is at it.
+
+    Raises:
+        RepositoryError: what was fetched may not become memory.
+    """
+    if workspace.sharing == "off":
+        return None
+    git, common = workspace.git, workspace.layout.common_dir
+    remote = find_remote(git, workspace.layout.worktree or common)
+    if config_get(git, None, f"remote.{remote.name}.promisor", git_dir=common):
+        return None
+    if workspace.code.ref(remote.tracking(MEMORY_BRANCH)) is None:
+        return None
+    with suppress(Locked), writer_lock(workspace.state, "sync", blocking=False):
+        return _Sync(workspace, remote, options).take()
+    return None
+
+
 def writer_branch(workspace: Workspace) -> str:
     """The branch that this person's memories wait on: `refs/heads/gitmem/inbox/<slug of the address>`.
 
@@ -117,26 +162,46 @@ class _Sync:
         self.remote = remote
         self.options = options
         self.done = Synced(remote.name)
+        self.mode = workspace.sharing
 
     def run(self) -> Synced:
-        options = self.options
+        known = self.remote.fetched(self.repo)
+        self._exchange(known.get(MEMORY_BRANCH))
+        if self.options.push:
+            self._tend(known)
+        self.options.tell("")
+        return self.done
+
+    def take(self) -> Synced:
+        """Merges what the last fetch brought."""
+        fold_private(self.repo)
+        self._merge(None)
+        return self.done
+
+    def _exchange(self, published: str | None) -> None:
+        """Fetches, merges and pushes until one of its pushes counts.
+
+        Args:
+            published: the memory branch there, as last known.
+        """
+        options, name = self.options, self.remote.name
         if not options.dry_run:
             fold_private(self.repo)
         while True:
+            options.tell(f"fetching memory from {name}")
             self.remote.fetch()
-            ours = self._merge() if options.pull else read_tip(self.repo, SHARED_REF).commit
-            if not options.push:
-                return self.done
+            options.tell("merging")
+            ours = self._merge(published) if options.pull else read_tip(self.repo, SHARED_REF).commit
             target = self._target()
-            if self._is_there(ours, target):
-                self._tidy()
-                return self.done
-            if not self._may_leave(ours):
-                return self.done
+            if not options.push or self._is_there(ours, target) or not self._may_leave(ours):
+                return
             if options.dry_run:
-                return replace(self.done, branch=target)
+                self.done = replace(self.done, branch=target)
+                return
+            options.tell(f"sending memory to {name}")
             if self._push(ours, target):
-                return self.done
+                return
+            published = self._theirs()
             if not options.pull:
                 raise CheckFailed(f"{self.remote.name} has memory that is not here", "Run: git mem sync")
             self.done = replace(self.done, lost=self.done.lost + 1)
@@ -147,21 +212,31 @@ class _Sync:
             options.pause(self.done.lost)
 
     def _target(self) -> str:
-        if self.workspace.sharing == "review" or self.done.lost >= TRIES:
+        if self.mode == "review" or self.done.lost >= TRIES:
             return writer_branch(self.workspace)
         return MEMORY_BRANCH
 
     def _theirs(self, branch: str = MEMORY_BRANCH) -> str | None:
         return self.repo.ref(self.remote.tracking(branch))
 
-    def _merge(self) -> str:
+    def _merge(self, published: str | None) -> str:
         """Merges what was fetched into the branch; returns where that stands."""
         theirs = self._theirs()
         if theirs is None:
             return read_tip(self.repo, SHARED_REF).commit
         message = f"gitmem sync: {self.remote.name}"
         options, done = self.options, self.done
-        taken = take_in(self.repo, SHARED_REF, theirs, message, options.allow, dry_run=options.dry_run)
+        if not options.dry_run and self._is_other_epoch(theirs):
+            # Over a purge first: whatever follows compares commits of one epoch.
+            over = take_in(self.repo, SHARED_REF, theirs, message, options.allow)
+            if over.carried:
+                done = self.done = replace(done, carried=(*done.carried, over.carried))
+        settled = settle(self.repo, self.remote, theirs)
+        taken = take_in(
+            self.repo, SHARED_REF, settled.onto, message, options.allow, dry_run=options.dry_run
+        )
+        if options.push and not options.dry_run:
+            close(self.repo, self.remote, settled.landed)
         self.done = replace(
             done,
             fetched=done.fetched + _count(taken.changed),
@@ -170,24 +245,46 @@ class _Sync:
             buried=done.buried + taken.buried,
             split=done.split + taken.split,
             before=done.before or (taken.before if taken.before != taken.commit else ""),
+            landed=done.landed + settled.landed,
         )
-        return taken.commit
+        if options.dry_run or taken.before == taken.commit:
+            return taken.commit
+        kept = keep_index(self.repo, SHARED_REF, taken.before, published) or taken.commit
+        direct = self.workspace.sharing == "direct"
+        tidied = tidy_ref(self.repo, SHARED_REF, self.workspace.state, host_files=direct)
+        return tidied.commit if tidied else kept
+
+    def _is_other_epoch(self, theirs: str) -> bool:
+        repo, ours = self.repo, read_tip(self.repo, SHARED_REF).commit
+        if epoch_of(repo, theirs) == epoch_of(repo, ours):
+            return False
+        return not (repo.is_ancestor(theirs, ours) or repo.is_ancestor(ours, theirs))
+
+    def _send(self, oid: str, branch: str) -> Pushed:
+        """Pushes; what is of an older epoch there is replaced, if it still is where it was fetched."""
+        there = self._theirs(branch)
+        lower = there is not None and epoch_of(self.repo, there) < epoch_of(self.repo, oid)
+        replaced = there if lower and there and not self.repo.is_ancestor(there, oid) else None
+        return self.remote.push(oid, branch, replaced)
 
     def _is_there(self, ours: str, target: str) -> bool:
         """Whether the remote has all of it, on the memory branch or where it would be pushed."""
-        tree = self.repo.commit(ours).tree
         theirs = self._theirs()
         if theirs and (
-            theirs == ours or (target != MEMORY_BRANCH and self.repo.commit(theirs).tree == tree)
+            theirs == ours or (target != MEMORY_BRANCH and adds_nothing(self.repo, ours, theirs))
         ):
             return True
         waiting = self._theirs(target)
-        return waiting is not None and self.repo.is_ancestor(ours, waiting)
+        if waiting is not None:
+            return self.repo.is_ancestor(ours, waiting)
+        # What a reviewer closed is not asked for again unless a person says so, or there is more to ask.
+        closed = closed_at_host(self.repo, self.remote, target)
+        return closed is not None and not says_more(self.repo, closed, ours, theirs)
 
     def _may_leave(self, ours: str) -> bool:
         """Counts what would be sent, and sees to it that it may be."""
         repo, theirs = self.repo, self._theirs()
-        if theirs is None and not self.remote.has_code():
+        if theirs is None and not (self.remote.holds_memory_alone() or self.remote.has_code()):
             raise RepositoryError(
                 f"{self.remote.name} has no branch yet: memory would become its default branch",
                 f"Push your code first: git push {self.remote.name} HEAD",
@@ -200,42 +297,65 @@ class _Sync:
         consented = agreed(self.workspace)
         fresh = leaving(repo, ours, [*there_already, *([consented] if consented else [])])
         refuse_secrets(secrets_to_leave(repo, self.remote, [ours], self.options.allow))
+        if fresh:
+            self.done = replace(self.done, leaves=fresh)
         if fresh and not self.options.dry_run:
             if not self.options.ask(fresh):
                 self.done = replace(self.done, held=fresh, pushed=0)
                 return False
             agree(self.workspace, ours)
-        elif fresh:
-            self.done = replace(self.done, held=fresh)
         return True
 
     def _push(self, ours: str, target: str) -> bool:
         """Pushes; False where a race was lost."""
-        repo = self.repo
-        if target != MEMORY_BRANCH:
-            if self._theirs() is None:
-                # A request needs a branch to ask into: the empty commit that every memory begins with.
-                # Where even that is refused, someone else has to make the branch; what is learned waits.
-                root = root_commit(repo)
-                if self.remote.push(root, MEMORY_BRANCH).outcome == "pushed":
-                    self.remote.note(self.repo, MEMORY_BRANCH, root)
-            waiting = self._theirs(target)
-            if waiting is not None:
-                check_arrival(repo, waiting, target)
-                ours = merge_commits(repo, ours, waiting).commit
-        if not self._send(ours, target):
-            return False
-        self.done = replace(self.done, branch=target)
         if target == MEMORY_BRANCH:
-            self._tidy()
+            pushed = self._send(ours, target)
+            if not pushed.protected or IN_THE_WAY in pushed.words:
+                return self._settled(pushed, ours, target)
+            # A decision about that branch, not about what is in it, if the writer's own one may be pushed.
+            return self._push_to_inbox(ours, pushed)
+        return self._push_to_inbox(ours)
+
+    def _push_to_inbox(self, ours: str, refused: Pushed | None = None) -> bool:
+        """Sends what was learned to the writer's own branch.
+
+        Args:
+            refused: the remote's answer to a push to the memory branch, where that is why.
+        """
+        repo, inbox = self.repo, writer_branch(self.workspace)
+        base = self._theirs()
+        if base is None:
+            # A request needs a branch to ask into: the empty commit that every memory begins with.
+            # Where even that is refused, someone else has to make the branch; what is learned waits.
+            base = root_commit(repo)
+            if not refused and self.remote.push(base, MEMORY_BRANCH).outcome == "pushed":
+                self.remote.note(repo, MEMORY_BRANCH, base)
+        waiting = self._theirs(inbox)
+        if waiting is not None:
+            check_arrival(repo, waiting, inbox)
+            ours = bring_together(repo, ours, waiting).commit
+        tip = with_base(repo, ours, base)
+        pushed = Pushed("pushed") if tip == waiting else self._send(tip, inbox)
+        if refused and pushed.outcome == "refused":
+            return self._settled(refused, tip, MEMORY_BRANCH)
+        if not self._settled(pushed, tip, inbox):
+            return False
+        if refused:
+            change_mode(self.workspace, "review")
+            self.mode = "review"
+            self.done = replace(self.done, switched=refused.words)
         return True
 
-    def _send(self, oid: str, branch: str) -> bool:
-        pushed = self.remote.push(oid, branch)
+    def _settled(self, pushed: Pushed, oid: str, branch: str) -> bool:
+        """Notes what a push came to; False where a race was lost."""
         if pushed.outcome == "refused":
             short = branch.removeprefix("refs/heads/")
             if IN_THE_WAY in pushed.words:
                 hint = "A branch named gitmem is in the way there: have it renamed."
+            elif "currently checked out" in pushed.words:
+                hint = (
+                    f"{self.remote.name} has that branch checked out: have another one checked out there."
+                )
             elif branch == MEMORY_BRANCH:
                 hint = "If the branch is protected, let a person decide there: git mem share --mode review"
             else:
@@ -244,19 +364,21 @@ class _Sync:
         if pushed.outcome == "race":
             return False
         self.remote.note(self.repo, branch, oid)
+        if branch != MEMORY_BRANCH:
+            note_asked(self.repo, branch, oid, self._theirs())
+        self.done = replace(self.done, branch=branch)
         return True
 
-    def _tidy(self) -> None:
-        """Removes the writer's own branch once the memory branch holds all of it."""
-        mine = writer_branch(self.workspace)
-        waiting = self._theirs(mine)
-        published = self._theirs()
-        if waiting is None or published is None or self.options.dry_run:
+    def _tend(self, before: Mapping[str, str]) -> None:
+        """Looks after dreams and inboxes; what was learned has been exchanged by then."""
+        everyone = self.mode == "direct"
+        plan = plan_tending(self.repo, self.remote, before, writer_branch(self.workspace), everyone)
+        if self.options.dry_run:
+            self.done = replace(self.done, tended=plan.outcome)
             return
-        if self.repo.is_ancestor(waiting, published) and (
-            self.remote.push(None, mine, waiting).outcome == "pushed"
-        ):
-            self.remote.note(self.repo, mine, None)
+        self.options.tell("bringing side branches up to date")
+        with suppress(RepositoryError):
+            self.done = replace(self.done, tended=tend(self.repo, self.remote, plan))
 
 
 def _count(paths: Iterable[str]) -> int:

@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.errors import RepositoryError
+from gitmem.memory import attributes
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.trailers import Provenance
 from gitmem.share.arrival import check_arrival
 from gitmem.share.leaving import Leaving, memories, refuse_personal
+from gitmem.share.memory_place import find_place, make_remote
 from gitmem.store.commits import Tip, Write, commit, memory_commit, root_commit
 from gitmem.store.git import config_get, config_set, config_unset
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import RefMoved, Repository, Signature
 from gitmem.store.settings import read_settings
-from gitmem.store.trees import list_files
+from gitmem.store.trees import list_files, read_file
 from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Workspace
 
 Mode = Literal["review", "direct"]
-
-ATTRIBUTES_FILE = ".gitattributes"
-ATTRIBUTES = "MEMORY.md merge=union\n"
-"""For hosts and clones that merge the memory branch without gitmem: an index never conflicts."""
 
 AGREED = "gitmem.agreed"
 """Where the clone's configuration keeps the commit whose memories the person agreed to share."""
@@ -40,26 +38,38 @@ class SharePlan:
         mode: `review` or `direct`.
         before: `off`, or the mode that is on already.
         leaves: memories that leave with the next sync for the first time.
+        url: address of a repository for memory alone, whose remote is yet to be made; else empty.
+        branches: branches of that repository that are no memory.
+        old_remote: name of the remote that memory is shared with already; empty where none is.
     """
 
     remote: Remote
     mode: Mode
     before: str
     leaves: tuple[Leaving, ...]
+    url: str = ""
+    branches: tuple[str, ...] = ()
+    old_remote: str = ""
 
 
-def plan_share(workspace: Workspace, mode: Mode | None = None, remote: str = "") -> SharePlan:
+def plan_share(
+    workspace: Workspace, mode: Mode | None = None, remote: str = "", cwd: Path | None = None
+) -> SharePlan:
     """Finds what turning sharing on means; nothing is written.
 
     Args:
         mode: None keeps the mode that is on, else `review`.
-        remote: name of a configured remote; empty for the usual one.
+        remote: name of a configured remote, or the address of a repository for memory; empty for the
+            usual remote.
+        cwd: what a relative path is relative to; the work tree's top without it.
 
     Raises:
         RepositoryError: no such remote, a branch `gitmem` is in the way, or `gitmem/project` is no memory.
+        UsageError: an address that may not be used.
         CheckFailed: project memory holds memories about a person.
     """
-    found = find_remote(workspace.git, _top(workspace), remote)
+    place = find_place(workspace, remote, cwd or _top(workspace))
+    found = place.remote
     repo = workspace.code
     if repo.ref(_IN_THE_WAY) is not None:
         raise RepositoryError(
@@ -74,7 +84,9 @@ def plan_share(workspace: Workspace, mode: Mode | None = None, remote: str = "")
     there = list_files(repo, repo.commit(known).tree) if known else {}
     leaves = tuple(memory for path, memory in sorted(held.items()) if path not in there)
     refuse_personal(leaves)
-    return SharePlan(found, chosen, before, leaves if before == "off" else ())
+    old = workspace.settings.get("remote") if before != "off" else ""
+    fresh = leaves if before == "off" or old != found.name else ()
+    return SharePlan(found, chosen, before, fresh, place.url, place.branches, old)
 
 
 def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
@@ -89,6 +101,8 @@ def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
     repo = workspace.code
     fold_private(repo)
     tip = _with_attributes(repo, author)
+    if plan.url:
+        make_remote(workspace, plan.url)
     _configure(workspace, plan.mode, plan.remote.name)
     config_set(workspace.git, None, AGREED, tip, git_dir=workspace.layout.common_dir)
     return tip
@@ -113,6 +127,11 @@ def turn_off(workspace: Workspace) -> bool:
     _move_all(workspace.code, SHARED_REF, PRIVATE_REF)
     _configure(workspace, "off", None)
     return True
+
+
+def change_mode(workspace: Workspace, mode: Mode) -> None:
+    """Notes how memory is shared from here on; `workspace` sees it at once."""
+    _configure(workspace, mode, None)
 
 
 def start_from_remote(workspace: Workspace) -> bool:
@@ -182,14 +201,13 @@ def _with_attributes(repo: Repository, author: Signature) -> str:
         repo.move_ref(SHARED_REF, root_commit(repo), None, "gitmem share")
 
     def plan(tip: Tip) -> Write | None:
-        entry = repo.tree(tip.tree).get(ATTRIBUTES_FILE)
-        text = decode(repo.blob(entry.oid)) if entry else ""
-        missing = [line for line in ATTRIBUTES.splitlines() if line not in text.splitlines()]
-        if not missing:
+        text = decode(read_file(repo, tip.tree, attributes.FILE) or b"")
+        whole = attributes.completed(text, attributes.BRANCH)
+        if whole == text:
             return None
-        gap = "" if not text or text.endswith("\n") else "\n"
-        data = encode(f"{text}{gap}" + "".join(f"{line}\n" for line in missing))
-        return Write({ATTRIBUTES_FILE: data}, "Tell git how to merge memory", Provenance(op="update"))
+        return Write(
+            {attributes.FILE: encode(whole)}, "Tell git how to merge memory", Provenance(op="update")
+        )
 
     commit(repo, SHARED_REF, plan, author)
     return repo.ref(SHARED_REF) or root_commit(repo)

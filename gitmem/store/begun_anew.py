@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitmem.store.commits import root_name
+from gitmem.store.epochs import epoch_of
 from gitmem.store.record import Record
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.trees import list_files
@@ -25,6 +26,9 @@ def is_lost(repo: Repository, record: Record | None, tip: str) -> bool:
     if record is None or record.base in ("", tip):
         return False
     try:
+        if epoch_of(repo, record.base) != epoch_of(repo, tip):
+            # A purge wrote that history anew; what it showed must not be brought back.
+            return False
         if record.base in repo.commit(tip).parents or repo.is_ancestor(record.base, tip):
             return False
         if set(repo.merge_bases(record.base, tip)) - {root_name(repo)}:

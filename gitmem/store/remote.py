@@ -11,14 +11,23 @@ from typing import Literal
 
 from gitmem.errors import RepositoryError
 from gitmem.store.address import without_credentials
-from gitmem.store.git import GitCommand, Result, config_get, failure, layout
+from gitmem.store.git import GitCommand, Result, config_get, config_get_all, failure, layout
 from gitmem.store.git_errors import explain
 from gitmem.store.ref_locks import moving
+from gitmem.store.remote_errors import explain_remote, is_protection
 from gitmem.store.repository import RefMoved, Repository
+from gitmem.store.shallow import cut_short, deepening
 
 BRANCHES = "refs/heads/gitmem/"
 MEMORY_BRANCH = BRANCHES + "project"
 INBOX = BRANCHES + "inbox/"
+DREAMS = BRANCHES + "dream/"
+
+SEPARATE = "gitmem"
+"""Name of the remote that is made for a memory repository apart from the code."""
+
+ONLY_MEMORY = f"+{BRANCHES}*:refs/remotes/{SEPARATE}/gitmem/*"
+"""What that remote fetches; a remote that fetches nothing else holds memory alone, and may be empty."""
 
 # What a remote answers where another writer was quicker; all else that it says is a refusal for good.
 _RACE = re.compile(
@@ -41,10 +50,12 @@ class Pushed:
     Attributes:
         outcome: `race` where another writer was first, `refused` where trying again would not help.
         words: the reason, in the remote's or the hook's words; hostile text.
+        protected: the remote refused, by somebody's decision about that branch.
     """
 
     outcome: Outcome
     words: str = ""
+    protected: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,8 @@ class Move:
     Attributes:
         branch: full ref name at the remote.
         oid: where to; None deletes the branch, which takes `expected`.
-        expected: where the branch has to be for a deletion to count.
+        expected: where the branch has to be for it to count; with it a branch may be moved to what does not
+            hold all that it held, as over a purge, or be deleted.
     """
 
     branch: str
@@ -115,8 +127,15 @@ class Remote:
             "--prune",
             "--no-write-fetch-head",
             "--no-recurse-submodules",
+            # A clone that leaves blobs out (`--filter`) still needs memory where no network is.
+            "--no-filter",
         ]
         done = self._move([*words, self._address, *specs])
+        common = layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
+        if done.returncode == 0 and any(
+            cut_short(self.git, common, self.tracking(one)) for one in self.families
+        ):
+            done = self._move([*words, *deepening(), self._address, *specs])
         if done.returncode:
             raise self._unreachable(done)
 
@@ -140,6 +159,13 @@ class Remote:
             with suppress(RefMoved):
                 repo.move_ref(tracking, oid, known, "gitmem sync")
 
+    def holds_memory_alone(self) -> bool:
+        """Whether the person named it as a repository for memory (`share --remote URL`)."""
+        found = config_get_all(
+            self.git, self.cwd, f"remote.{self.name}.fetch", scope="local", git_dir=self.git_dir
+        )
+        return bool(found) and all(one.lstrip("+").startswith(BRANCHES) for one in found)
+
     def has_code(self) -> bool:
         """Whether the remote has any branch that is no memory.
 
@@ -153,7 +179,9 @@ class Remote:
         return self.push_all([Move(branch, oid, expected)])[branch]
 
     def push_all(self, moves: Sequence[Move]) -> dict[str, Pushed]:
-        """Pushes memory branches, each by itself and never by force; no tag or other ref goes with them.
+        """Pushes memory branches, each by itself, by force only where it names what it replaces (a lease).
+
+        No tag or other ref goes with them.
 
         Returns:
             Full ref name to what became of it.
@@ -167,13 +195,16 @@ class Remote:
             if not known or (move.oid is None and move.expected is None):
                 raise ValueError(f"not a push of memory: {move.oid} to {move.branch}")
             specs.append(f"{move.oid or ''}:{move.branch}")
-            if move.oid is None:
+            if move.expected is not None:
                 leases.append(f"--force-with-lease={move.branch}:{move.expected}")
         words = [
             "-c",
             "push.followTags=false",
             "-c",
             f"remote.{self.name}.mirror=false",
+            # The pre-push hook lets memory go to the shared remote alone, and the person named this one.
+            "-c",
+            f"gitmem.remote={self.name}",
             "push",
             "--porcelain",
         ]
@@ -184,7 +215,7 @@ class Remote:
         for verdict in _VERDICT.finditer(done.text):
             race = _RACE.search(verdict["words"]) is not None and IN_THE_WAY not in done.stderr
             reason = without_credentials(_reason(verdict["words"], done.stderr))
-            refused = Pushed("race" if race else "refused", reason)
+            refused = Pushed("race" if race else "refused", reason, is_protection(verdict["words"]))
             found[verdict["ref"]] = refused if verdict["flag"] == "!" else Pushed("pushed")
         if not found and "failed to push some refs" in done.stderr:
             reason = without_credentials(_reason("a pre-push hook said no", done.stderr))
@@ -226,26 +257,39 @@ class Remote:
         """Runs git where it moves tracking refs; it takes long, so other refs may be moved meanwhile."""
         common = layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
         with moving(common, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
-            done = self.git.run(words, cwd=self.cwd, git_dir=self.git_dir, check=False, keep=turn.keep)
+            try:
+                done = self.git.run(words, cwd=self.cwd, git_dir=self.git_dir, check=False, keep=turn.keep)
+            except BaseException:
+                # Interrupted: git was ended, perhaps too soon to take its lock files back.
+                turn.clear_up()
+                raise
             if done.returncode < 0:
                 turn.clear_up()
             return done
 
     def _unreachable(self, done: Result) -> RepositoryError:
-        message = without_credentials(failure(done, self.cwd).message)
+        message, hint = explain_remote(done.stderr, self.name)
+        if not done.stderr.strip():
+            message = failure(done, self.cwd).message
         return RepositoryError(
-            f"{self.name} cannot be used: {message}", "Nothing was sent. See whether git fetch works."
+            f"{self.name} cannot be used: {without_credentials(message)}",
+            hint or "Nothing was sent. See whether git fetch works.",
         )
 
 
-def find_remote(git: GitCommand, cwd: Path, name: str = "") -> Remote:
+def find_remote(git: GitCommand, cwd: Path, name: str = "", *, anew: bool = False) -> Remote:
     """Finds the remote that memory is shared with: named, else `gitmem.remote`, `origin` or the only one.
+
+    Args:
+        anew: a remote that was chosen before and is gone counts for nothing.
 
     Raises:
         RepositoryError: there is none, or none with that name.
     """
     known = git.run(["remote"], cwd=cwd).text.split()
     wanted = name or config_get(git, cwd, "gitmem.remote", scope="local") or ""
+    if anew and not name and wanted not in known:
+        wanted = ""
     if wanted:
         if wanted not in known:
             raise RepositoryError(

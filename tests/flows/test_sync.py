@@ -18,6 +18,7 @@ import pytest
 from gitmem.errors import CheckFailed, RepositoryError
 from gitmem.integrations.edges import Edges, real_edges
 from gitmem.integrations.sharing import carry_out_share, share, synchronise, unshare
+from gitmem.memory.attributes import BRANCH_TEXT
 from gitmem.memory.trailers import Provenance
 from gitmem.share import sync as sync_module
 from gitmem.share.sync import Options, Synced, sync
@@ -122,7 +123,7 @@ def test_sharing_turns_the_ref_into_a_branch_and_back(clone) -> None:
     assert repo.is_ancestor(known, repo.ref(SHARED_REF))
     assert ann.workspace.sharing == "direct"
     files = read_files(repo, repo.commit(repo.ref(SHARED_REF)).tree)
-    assert files[".gitattributes"] == b"MEMORY.md merge=union\n"
+    assert files[".gitattributes"].decode() == BRANCH_TEXT
     assert unshare(ann.workspace)
     assert (repo.ref(SHARED_REF), ann.workspace.sharing) == (None, "off")
     assert repo.is_ancestor(known, repo.ref(PRIVATE_REF))
@@ -332,7 +333,7 @@ def test_a_squashed_inbox_branch_counts_as_accepted(clone, bare: Path, git) -> N
     assert list(ann.memories()) == ["reviewer/ports.md"]
 
 
-def test_a_refusal_is_not_retried_and_points_to_review(clone, bare: Path) -> None:
+def test_a_refusal_is_not_retried_and_turns_to_review(clone, bare: Path) -> None:
     hook = bare / "hooks/update"
     hook.write_text(
         '#!/bin/sh\ncase $1 in refs/heads/gitmem/project) echo "protected here" >&2; exit 1;; esac\n'
@@ -342,10 +343,9 @@ def test_a_refusal_is_not_retried_and_points_to_review(clone, bare: Path) -> Non
     ann.share()
     ann.learn("ports")
     pauses: list[int] = []
-    with pytest.raises(RepositoryError, match=r"refused gitmem/project: .*protected here") as caught:
-        ann.sync(pause=pauses.append)
-    assert "git mem share --mode review" in caught.value.hint
-    assert pauses == []
+    done = ann.sync(pause=pauses.append)
+    assert "protected here" in done.switched
+    assert (done.in_inbox, ann.workspace.sharing, pauses) == (True, "review", [])
 
 
 def test_the_persons_own_pre_push_hook_is_heard(clone) -> None:
@@ -535,7 +535,10 @@ def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
     assert shared.stdout == "project memory is shared with origin (direct); git mem sync sends it\n"
     assert "undo: git mem share --off" in shared.stderr
     done = gitmem(path, "sync", "--json")
-    assert json.loads(done.stdout) == {
+    value = json.loads(done.stdout)
+    empty = {"leaves", "held", "secrets", "buried", "split", "updated", "removed", "landed"}
+    empty |= {"carried", "lost"}
+    assert {key: value[key] for key in value if key not in empty} == {
         "remote": "origin",
         "dry_run": False,
         "fetched": 0,
@@ -543,11 +546,9 @@ def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
         "pushed": 1,
         "branch": PROJECT,
         "lost_races": 0,
-        "held": [],
-        "secrets": [],
-        "buried": [],
-        "split": [],
+        "switched_to_review": None,
     }
+    assert not any(value[key] for key in value if key in empty)
     assert gitmem(path, "sync").stdout == "origin: 0 fetched, 0 merged, 0 pushed\n"
     ben = clone("ben")
     ben.share()

@@ -1,0 +1,136 @@
+"""`share --remote URL`: memory in a repository of its own, apart from the code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sync_ground import PROJECT, Team, live, teach
+
+
+@pytest.fixture
+def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(tmp_path, git, monkeypatch, capsys)
+
+
+@pytest.fixture
+def place(team: Team) -> Path:
+    """An empty repository for memory."""
+    path = team.served / "memory.git"
+    team.git("init", "-q", "--bare", path)
+    return path
+
+
+def test_memory_goes_to_a_repository_of_its_own_and_no_code_does(team: Team, place: Path) -> None:
+    ann, ben = (team.person(who, mode="") for who in ("ann", "ben"))
+    code, before = team.refs(), ann.git("config", "--get-regexp", r"^(remote\.origin|branch)\.")
+    teach(ann, "ports")
+    shared = ann.run("share", "--remote", place, "--mode", "direct", "-y")
+    assert "reviewer/ports" in shared.err
+    assert "undo: git mem share --off && git remote remove gitmem" in shared.err
+    assert ann.git("config", "remote.gitmem.fetch") == "+refs/heads/gitmem/*:refs/remotes/gitmem/gitmem/*"
+    assert team.refs(place) == {}, "nothing is sent by share"
+    assert json.loads(ann.run("sync", "--json").out)["branch"] == PROJECT
+    ben.run("share", "--remote", place.as_uri(), "--mode", "direct", "-y")
+    teach(ben, "hosts")
+    ben.run("sync", "-y")
+    ann.run("sync")
+    assert {"ports.md", "hosts.md"} <= set(live(ann)) & set(live(ben))
+    assert set(team.refs(place)) == {PROJECT}
+    assert team.refs() == code
+    assert ann.git("config", "--get-regexp", r"^(remote\.origin|branch)\.") == before
+
+
+def test_plain_git_pushes_no_code_there(team: Team, place: Path) -> None:
+    ann = team.person("ann", mode="")
+    ann.run("share", "--remote", place, "--mode", "direct", "-y")
+    for words in (("main",), ("--all",), ("--mirror",), ("HEAD:refs/heads/gitmem-code",)):
+        ann.git("push", "-q", "gitmem", *words, check=False)
+        assert not [ref for ref in team.refs(place) if not ref.startswith("refs/heads/gitmem/")]
+    ann.git("fetch", "-q", "--all")
+    ann.git("push", "-q", "origin", "main:refs/heads/topic")
+
+
+def test_the_undo_that_is_printed_takes_it_back(team: Team, place: Path) -> None:
+    ann = team.person("ann", mode="")
+    ann.run("share", "--remote", place, "-y")
+    ann.run("share", "--off")
+    ann.git("remote", "remove", "gitmem")
+    shared = ann.run("share", "-y")
+    assert "shared with origin (review)" in shared.out
+
+
+def test_moving_from_the_code_repository_names_what_leaves_and_how_to_go_back(
+    team: Team, place: Path
+) -> None:
+    ann = team.person("ann")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    nobody = ann.run("share", "--remote", place, code=1)
+    assert "leaves with the next sync: reviewer/ports" in nobody.err
+    assert ann.git("remote") == "origin"
+    moved = ann.run("share", "--remote", place, "-y")
+    assert "undo: git mem share --mode direct --remote origin && git remote remove gitmem" in moved.err
+    ann.run("sync")
+    assert PROJECT in team.refs(place)
+
+
+def test_a_dry_run_makes_no_remote(team: Team, place: Path) -> None:
+    ann = team.person("ann", mode="")
+    would = json.loads(ann.run("share", "--remote", place, "-n", "--json").out)
+    assert (would["remote"], would["url"], would["before"]) == ("gitmem", str(place), "off")
+    assert ann.git("remote") == "origin"
+
+
+def test_the_address_of_a_configured_remote_is_that_remote(team: Team) -> None:
+    ann = team.person("ann", mode="")
+    assert "shared with origin" in ann.run("share", "--remote", team.bare, "-y").out
+    assert ann.git("remote") == "origin"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://ann:hunter2hunter2@example.org/m.git", "https://hunter2hunter2@example.org/m.git"],
+)
+def test_an_address_with_credentials_is_refused_and_not_repeated(team: Team, url: str) -> None:
+    ann = team.person("ann", mode="")
+    refused = ann.run("share", "--remote", url, code=2)
+    assert "hunter2" not in refused.err + refused.out
+    assert "Give it as https://example.org/m.git" in refused.err
+    assert ann.git("remote") == "origin"
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "said"),
+    [
+        ("ext::sh -c false", 2, "runs commands"),
+        ("--upload-pack=x/y", 2, "no address"),
+        ("nowhere", 3, "There is no remote 'nowhere'"),
+        ("./nowhere", 3, "cannot be used"),
+        (".", 2, "is this repository"),
+    ],
+)
+def test_what_is_no_memory_repository_is_refused(team: Team, word: str, code: int, said: str) -> None:
+    ann = team.person("ann", mode="")
+    refused = ann.run("share", f"--remote={word}", code=code)
+    assert said in refused.err
+    assert ann.git("remote") == "origin"
+
+
+def test_a_second_memory_repository_is_no_accident(team: Team, place: Path) -> None:
+    ann = team.person("ann", mode="")
+    ann.run("share", "--remote", place, "-y")
+    other = team.served / "other.git"
+    team.git("init", "-q", "--bare", other)
+    refused = ann.run("share", "--remote", other, code=3)
+    assert f"git remote set-url gitmem {other}" in refused.err
+
+
+def test_an_empty_code_remote_is_still_refused(team: Team, place: Path) -> None:
+    ann = team.person("ann", mode="")
+    ann.git("remote", "set-url", "origin", place)
+    ann.run("share", "--mode", "direct", "-y")
+    teach(ann, "ports")
+    assert "no branch yet" in ann.run("sync", "-y", code=3).err
+    assert team.refs(place) == {}

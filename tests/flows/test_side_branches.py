@@ -1,0 +1,231 @@
+"""Inboxes and dreams at the remote: what a host is asked to merge, and what a sync does for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from machines import Machine
+from sync_ground import PROJECT, Team, live, teach
+
+from gitmem.memory.trailers import Provenance
+from gitmem.share import sync as sync_module
+from gitmem.share.tending import plan_tending
+from gitmem.store.commits import Write, commit
+from gitmem.store.remote import find_remote
+from gitmem.store.repository import Signature
+from gitmem.store.side_branches import adds_nothing, with_base
+
+ANN_INBOX = "refs/heads/gitmem/inbox/ann-example-com"
+DREAM = "refs/heads/gitmem/dream/d-1234567890"
+WHO = Signature("Ann", "ann@example.com", 1_795_000_000)
+
+
+@pytest.fixture
+def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(tmp_path, git, monkeypatch, capsys)
+
+
+def host_merges(team: Team, branch: str) -> None:
+    """Merges a request as a host does: git's own merge, and no gitmem."""
+    tree = team.folder / "host"
+    team.git("clone", "-q", "-b", "gitmem/project", team.bare, tree)
+    team.git(
+        "-C", tree, "merge", "-q", "--no-ff", "-m", "Merge", f"origin/{branch.removeprefix('refs/heads/')}"
+    )
+    team.git("-C", tree, "push", "-q", "origin", "gitmem/project")
+    team.git("-C", team.bare, "update-ref", "-d", branch)
+
+
+def dream(one: Machine, edits: dict[str, bytes]) -> None:
+    """Parks a dream of one change, and pushes it as a request does."""
+    repo = one.workspace.code
+    repo.move_ref(DREAM, repo.ref(PROJECT), None, "dream")
+    commit(repo, DREAM, lambda _: Write(edits, "Dream", Provenance(op="dream", writer="dream")), WHO)
+    one.git("push", "-q", "origin", DREAM)
+
+
+def test_a_request_never_changes_the_index_and_holds_the_base(team: Team) -> None:
+    """On that file hosts, which know no merge driver, would conflict."""
+    ben, ann = team.person("ben"), team.person("ann", mode="review")
+    teach(ben, "hosts")
+    ben.run("sync", "-y")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    teach(ben, "names")
+    ben.run("sync", "-y")
+    ann.run("sync")
+    refs = team.refs()
+    differs = team.git("-C", team.bare, "diff", "--name-only", f"{PROJECT}...{ANN_INBOX}").split()
+    assert differs == ["reviewer/ports.md"]
+    assert team.git("-C", team.bare, "merge-base", PROJECT, ANN_INBOX) == refs[PROJECT]
+
+
+def test_an_accepted_request_keeps_the_writers_own_index_line(team: Team) -> None:
+    ben, ann = team.person("ben"), team.person("ann", mode="review")
+    teach(ben, "hosts")
+    ben.run("sync", "-y")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    host_merges(team, ANN_INBOX)
+    for _ in range(2):
+        ann.run("sync", "-y")
+        assert "- [ports](ports.md) — as the agent put it" in live(ann)["MEMORY.md"].splitlines()
+        assert "(hosts.md)" in live(ann)["MEMORY.md"]
+        assert ANN_INBOX not in team.refs()
+    ben.run("sync")
+    assert "ports.md" in live(ben)
+
+
+def test_in_direct_mode_others_requests_get_the_base_but_nothing_of_them_enters(team: Team) -> None:
+    ann, ben = team.person("ann", mode="review"), team.person("ben")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    teach(ben, "hosts")
+    done = json.loads(ben.run("sync", "-y", "--json").out)
+    assert done["updated"] == [ANN_INBOX]
+    assert "ports.md" not in live(ben) and "reviewer/ports.md" not in team.files()
+    assert team.files(ANN_INBOX) >= {"reviewer/ports.md", "reviewer/hosts.md"}
+    assert team.git("-C", team.bare, "merge-base", PROJECT, ANN_INBOX) == team.refs()[PROJECT]
+    assert json.loads(ben.run("sync", "--json").out)["updated"] == []
+
+
+def test_a_dream_gets_the_base_and_goes_when_the_host_has_merged_it(team: Team) -> None:
+    ann, ben = team.person("ann"), team.person("ben")
+    teach(ann, "ports", "The port is 80.")
+    ann.run("sync", "-y")
+    dream(
+        ann,
+        {"reviewer/ports.md": b"---\nname: ports\ndescription: Dreamt\ntype: project\n---\n\nIt is 80.\n"},
+    )
+    teach(ben, "hosts")
+    ben.run("sync", "-y")
+    ann.run("sync")
+    assert team.refs()[DREAM] == ann.git("rev-parse", DREAM)
+    assert team.git("-C", team.bare, "merge-base", PROJECT, DREAM) == team.refs()[PROJECT]
+    host_merges(team, DREAM)
+    done = json.loads(ann.run("sync", "--json").out)
+    assert done["removed"] == [DREAM]
+    assert "It is 80." in live(ann)["ports.md"]
+    assert not ann.git("for-each-ref", DREAM)
+
+
+def test_a_dream_that_a_host_deleted_unmerged_stays_here_for_review(team: Team) -> None:
+    ann = team.person("ann")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    dream(ann, {"reviewer/ports.md": b"---\nname: ports\ndescription: x\ntype: project\n---\n\nDreamt.\n"})
+    ann.run("sync")
+    team.git("-C", team.bare, "update-ref", "-d", DREAM)
+    assert json.loads(ann.run("sync", "--json").out)["removed"] == []
+    assert ann.git("for-each-ref", DREAM)
+
+
+def test_two_clones_bring_a_request_up_to_date_in_the_same_commit(team: Team) -> None:
+    ann, ben, cem = team.person("ann", mode="review"), team.person("ben"), team.person("cem")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    teach(ben, "hosts")
+    ben.run("sync", "-y", "--push")
+    for one in (ben, cem):
+        one.git("fetch", "-q", "origin", "+refs/heads/gitmem/*:refs/remotes/origin/gitmem/*")
+    tips = []
+    for one in (ben, cem):
+        repo = one.workspace.code
+        side, base = (
+            one.git("rev-parse", f"origin/gitmem/{name}") for name in ("inbox/ann-example-com", "project")
+        )
+        tips.append(with_base(repo, side, base))
+        assert not adds_nothing(repo, side, base)
+        assert with_base(repo, tips[-1], base) == tips[-1]
+        assert with_base(repo, base, tips[-1]) == tips[-1]
+    assert len(set(tips)) == 1
+
+
+def test_a_branch_that_cannot_be_read_keeps_no_other_from_being_tended(team: Team) -> None:
+    ann, ben = team.person("ann", mode="review"), team.person("ben")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    blob = team.git("-C", team.bare, "hash-object", "-w", "--stdin", input="x")
+    tree = team.git("-C", team.bare, "mktree", input=f"100644 blob {blob}\ta:b.md\n")
+    hostile = team.git("-C", team.bare, "commit-tree", tree, "-m", "x")
+    team.git("-C", team.bare, "update-ref", "refs/heads/gitmem/inbox/a-hostile-one", hostile)
+    teach(ben, "hosts")
+    assert json.loads(ben.run("sync", "-y", "--json").out)["updated"] == [ANN_INBOX]
+    assert team.refs()["refs/heads/gitmem/inbox/a-hostile-one"] == hostile
+
+
+def test_a_dry_run_tells_what_it_would_do_and_moves_nothing(team: Team) -> None:
+    ann, ben = team.person("ann", mode="review"), team.person("ben")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    teach(ben, "hosts")
+    ben.run("sync", "-y", "--push")
+    teach(ann, "names")
+    ann.run("save")
+    before = team.refs(), ann.git("for-each-ref", "refs/heads/")
+    done = json.loads(ann.run("sync", "-n", "--json").out)
+    assert (done["dry_run"], done["fetched"], done["branch"]) == (True, 1, ANN_INBOX)
+    assert [memory["name"] for memory in done["leaves"]] == ["names"] and done["held"] == []
+    assert (team.refs(), ann.git("for-each-ref", "refs/heads/")) == before
+    assert "would leave for the first time: reviewer/names" in ann.run("sync", "-n").out
+
+
+def test_a_protected_branch_turns_this_clone_to_review_and_loses_nothing(team: Team) -> None:
+    ann = team.person("ann")
+    teach(ann, "hosts")
+    ann.run("sync", "-y")
+    team.refuse("refs/heads/gitmem/project")
+    teach(ann, "ports")
+    done = ann.run("sync", "-y")
+    assert "1 pushed to gitmem/inbox/ann-example-com, where it waits for review" in done.out
+    [said] = [line for line in done.err.splitlines() if "protects gitmem/project" in line]
+    assert "protected here" in said and "undo: git mem share --mode direct" in said
+    assert ann.git("config", "gitmem.share") == "review"
+    assert "reviewer/ports.md" in team.files(ANN_INBOX)
+    assert json.loads(ann.run("sync", "--json").out)["branch"] is None
+
+
+def test_a_remote_that_refuses_every_branch_changes_no_setting(team: Team) -> None:
+    """Then it is about what is pushed, or about who pushes, and review would not help."""
+    ann = team.person("ann")
+    team.refuse("*")
+    teach(ann, "ports")
+    failed = ann.run("sync", "-y", code=3)
+    assert "refused gitmem/project" in failed.err and "protected here" in failed.err
+    assert ann.git("config", "gitmem.share") == "direct"
+
+
+def test_what_lost_too_many_races_is_folded_in_by_the_writers_next_sync(team: Team) -> None:
+    ann, ben = team.person("ann"), team.person("ben")
+    push, others = sync_module.Remote.push, iter(range(99))
+
+    def race(self, oid, branch, expected=None):  # type: ignore[no-untyped-def]
+        if branch == PROJECT and self.cwd == ann.code:
+            teach(ben, f"quick-{next(others)}")
+            ben.run("sync", "-y")
+            ann.enter()
+        return push(self, oid, branch, expected)
+
+    team.patch.setattr(sync_module.Remote, "push", race)
+    team.patch.setattr("gitmem.integrations.sharing.Patience.__call__", lambda self, lost: None)
+    teach(ann, "slow")
+    ann.run("save")
+    workspace = ann.workspace
+    done = sync_module.sync(workspace, sync_module.Options(ask=lambda _: True, pause=lambda _: None))
+    assert (done.lost, done.branch) == (8, ANN_INBOX)
+    team.patch.setattr(sync_module.Remote, "push", push)
+    ben.run("sync")
+    assert "slow.md" not in live(ben), "others' inboxes are for review"
+    ann.run("sync")
+    assert ANN_INBOX not in team.refs()
+    ben.run("sync")
+    assert "slow.md" in live(ben)
+
+
+def test_nothing_is_planned_where_the_remote_has_no_memory(team: Team) -> None:
+    ann = team.person("ann")
+    workspace = ann.workspace
+    remote = find_remote(workspace.git, ann.code)
+    assert plan_tending(workspace.code, remote, {}, ANN_INBOX, everyone=True).moves == ()
