@@ -1,0 +1,114 @@
+"""`git mem check`: judge memory before it is merged."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import Json, Quiet, context
+from gitmem.cli.output import Output
+from gitmem.cli.words import sound
+from gitmem.errors import UsageError
+from gitmem.guard.text import counted, one_line
+from gitmem.integrations.checking import Report, check_here
+from gitmem.share.check.finding import Finding
+
+WIDTH = 400
+"""Terminal cells of one line."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(check)
+
+
+def check(
+    ctx: typer.Context,
+    ref: Annotated[
+        str, typer.Option("--ref", metavar="REF", help="What to judge; HEAD otherwise.", show_default=False)
+    ] = "",
+    base: Annotated[
+        str,
+        typer.Option("--base", metavar="REF", help="What it is to be merged into.", show_default=False),
+    ] = "",
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Judge what is staged, before a commit.")
+    ] = False,
+    github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Judges memory before it is merged: for reviewers, hooks and CI.
+
+    On the memory branch, a dream or an inbox it judges that; on code the snapshots in it. Only what the
+    request changes counts. Needs no `init`, and fetches what a shallow checkout lacks.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    out = run.out
+    if staged and (ref or base):
+        raise UsageError("--staged takes neither --ref nor --base")
+    if github and out.as_json:
+        raise UsageError("--github and --json do not go together")
+    report = check_here(run.edges, ref, base, staged, github=github)
+    if out.as_json:
+        out.json(_value(report))
+    else:
+        for found in report.findings:
+            out.data(_annotation(found) if github else _line(out, found))
+        out.say(_summary(report))
+    if report.note:
+        out.warn(out.safe(report.note))
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def _line(out: Output, found: Finding) -> str:
+    path = one_line(found.path, WIDTH)
+    # A log of CI obeys a line that begins with two colons.
+    path = f"./{path}" if path.startswith((":", "#")) else path
+    rule = out.paint(found.rule, "red") if found.level == "error" else f"{found.rule} (notice)"
+    return f"{path}:{found.line}: {rule}: {one_line(found.message, WIDTH)}"
+
+
+def _annotation(found: Finding) -> str:
+    """A workflow command of GitHub Actions; its own escapes keep hostile text inside of it."""
+    path, title = _property(one_line(found.path, WIDTH)), _property(f"gitmem: {found.rule}")
+    message = _data(one_line(f"{found.rule}: {found.message}", WIDTH))
+    return f"::{found.level} file={path},line={found.line},title={title}::{message}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _summary(report: Report) -> str:
+    errors = sum(found.level == "error" for found in report.findings)
+    notices = len(report.findings) - errors
+    what = f"{counted(report.files, 'file')} of {report.what}" if report.files else f"no {report.what}"
+    since = f" since {report.base[:12]}" if report.base else ""
+    return f"{what}{since}: {counted(errors, 'error')}, {counted(notices, 'notice')}"
+
+
+def _value(report: Report) -> dict[str, object]:
+    return {
+        "ok": report.passed,
+        "what": report.what,
+        "commit": report.commit,
+        "base": report.base,
+        "files": report.files,
+        "findings": [
+            {
+                "rule": found.rule,
+                "path": sound(found.path),
+                "line": found.line,
+                "message": sound(found.message),
+                "level": found.level,
+            }
+            for found in report.findings
+        ],
+    }
