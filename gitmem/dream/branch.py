@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitmem.errors import RepositoryError
-from gitmem.memory.account import path_of, references
+from gitmem.memory.account import is_memory, path_of, references
 from gitmem.memory.claim import Claim
+from gitmem.memory.proposal import missing, proposals
 from gitmem.memory.trailers import Fate, parse
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths
-from gitmem.store.workspace import PRIVATE_REF, Scope, Workspace
+from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Scope, Workspace
 
 REJECTED = "refs/gitmem/rejected/"
+_AT_REMOTE = re.compile(r"refs/remotes/(?P<remote>.+)/gitmem/dream/(?P<id>d-[0-9a-f]{6,64})")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class DreamCommit:
         reason: why, as the commit says.
         files: path to content before and after; None where there is no file.
         decided: `accepted`, `rejected` or empty.
+        by: who edited the branch by hand or on the web; empty for a change of the dream itself.
     """
 
     n: int
@@ -50,6 +54,7 @@ class DreamCommit:
     claims: tuple[ClaimStory, ...]
     files: Mapping[str, tuple[bytes | None, bytes | None]] = field(repr=False)
     decided: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,12 @@ class Dream:
     """A dream that waits for a person.
 
     Attributes:
+        ref: the branch here; the remote-tracking ref where a teammate dreamt it.
         base: commit of the memory ref that it started from.
+        tip: its newest commit, here or at the remote.
         summary: what the last commit says.
         time: author time, seconds since the epoch.
+        remote: the remote that has it; empty where none does.
     """
 
     id: str
@@ -70,6 +78,12 @@ class Dream:
     changes: tuple[DreamCommit, ...]
     summary: str = ""
     time: int = 0
+    remote: str = ""
+
+    @property
+    def incoming(self) -> bool:
+        """Whether somebody else dreamt it: only the remote has the branch."""
+        return self.ref.startswith("refs/remotes/")
 
     @property
     def open(self) -> tuple[DreamCommit, ...]:
@@ -95,19 +109,37 @@ def open_dreams(workspace: Workspace) -> tuple[Dream, ...]:
 
 
 def dreams_of(scope: Scope) -> tuple[Dream, ...]:
-    """The dreams of one scope that wait for a decision."""
+    """The dreams of one scope that wait for a decision, those of teammates that were fetched among them."""
     tip = scope.repo.ref(scope.ref)
     if tip is None:
         return ()
     found = []
-    for ref, oid in sorted(scope.repo.refs(prefix(scope)).items()):
+    for ref, oid, remote in _branches(scope):
         base = fork_point(scope.repo, tip, oid)
         if base is None or base == oid:
             continue
-        dream = read_dream(scope, ref, oid, base, tip)
+        dream = read_dream(scope, ref, oid, base, tip, remote)
         if dream.open:
             found.append(dream)
     return tuple(found)
+
+
+def _branches(scope: Scope) -> list[tuple[str, str, str]]:
+    """Each dream's ref, newest commit, and the remote that has it (or nothing), in a fixed order."""
+    repo = scope.repo
+    here = {ref.rpartition("/")[2]: (ref, oid) for ref, oid in repo.refs(prefix(scope)).items()}
+    there: dict[str, tuple[str, str, str]] = {}
+    for ref, oid in sorted(repo.refs("refs/remotes/").items()) if scope.ref == SHARED_REF else ():
+        if match := _AT_REMOTE.fullmatch(ref):
+            there.setdefault(match["id"], (ref, oid, match["remote"]))
+    found = []
+    for id in sorted({*here, *there}):
+        ref, oid = here.get(id, ("", ""))
+        far, newest, remote = there.get(id, ("", "", ""))
+        # What was edited on the web, or rebased there, is newer than what was pushed.
+        ahead = newest and not (oid and repo.is_ancestor(newest, oid))
+        found.append((ref or far, newest if ahead else oid, remote))
+    return found
 
 
 def fork_point(repo: Repository, tip: str, dream: str) -> str | None:
@@ -116,42 +148,56 @@ def fork_point(repo: Repository, tip: str, dream: str) -> str | None:
     return bases[0] if bases and repo.commit(bases[0]).parents else None
 
 
-def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str) -> Dream:
-    """Reads a dream's commits.
+def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: str = "") -> Dream:
+    """Reads a dream's commits; merges that bring it up to date are none of them.
 
     Args:
-        oid: where its ref stands.
+        oid: its newest commit.
         base: where it left the memory ref.
-        tip: where the memory ref stands; its history says what was decided.
+        tip: where the memory ref stands; its history and its content say what was decided.
     """
     repo = scope.repo
     id = ref.rpartition("/")[2]
-    chain = first_parents(repo, oid, base)
     decided = _decided(repo, id, tip, base)
     changes: list[DreamCommit] = []
     summary = ""
-    before = repo.commit(base)
-    for commit in chain:
-        if commit.tree == before.tree:
+    for commit in own_commits(repo, oid, base):
+        before = repo.commit(commit.parents[0]).tree if commit.parents else None
+        if commit.tree == before:
             summary = _text(commit)
-        else:
+        elif any(map(is_memory, changed_files(repo, before, commit.tree))):
             n = len(changes) + 1
-            changes.append(_change(repo, n, before.tree, commit, decided.get(n, decided.get(0, ""))))
-        before = commit
-    return Dream(id, scope, ref, base, oid, tuple(changes), summary, before.author.time)
+            said = decided.get(n, decided.get(0, ""))
+            change = _change(repo, n, before, commit, said)
+            changes.append(change if said else _judged(repo, change, base, tip))
+    time = repo.commit(oid).author.time
+    return Dream(id, scope, ref, base, oid, tuple(changes), summary, time, remote)
 
 
-def first_parents(repo: Repository, tip: str, base: str) -> list[Commit]:
-    """Commits from behind `base` to `tip`, oldest first, along first parents."""
-    chain: list[Commit] = []
-    at = tip
-    while at != base:
-        commit = repo.commit(at)
-        chain.append(commit)
-        if not commit.parents:
-            break
-        at = commit.parents[0]
-    return chain[::-1]
+def own_commits(repo: Repository, tip: str, base: str) -> list[Commit]:
+    """Commits of a side branch since it left the memory ref, oldest first, without merges."""
+    steps = repo.steps(tip, without=(base,))
+    return [step.commit for step in steps if len(step.commit.parents) < 2]
+
+
+def _judged(repo: Repository, change: DreamCommit, base: str, tip: str) -> DreamCommit:
+    """The change as accepted where the memory ref has what it is about, squashed or rebased."""
+    if tip == base:
+        return change
+    before, after = (
+        {path: pair[side] for path, pair in change.files.items() if is_memory(path)} for side in (0, 1)
+    )
+    old, new = ({p: d for p, d in files.items() if d is not None} for files in (before, after))
+    wanted = proposals(old, new)
+    trees = repo.commit(base).tree, repo.commit(tip).tree
+    paths = set(old) | set(new)
+    ground = read_paths(repo, trees[0], paths)
+    lacking = missing(wanted, ground, read_paths(repo, trees[1], paths))
+    if lacking and len(lacking) < len(wanted):
+        paths |= set(filter(is_memory, changed_files(repo, *trees)))
+        ground = read_paths(repo, trees[0], paths)
+        lacking = missing(lacking, ground, read_paths(repo, trees[1], paths))
+    return replace(change, decided="accepted") if wanted and not lacking else change
 
 
 def reviewed(id: str, numbers: tuple[int, ...] | None) -> str:
@@ -175,15 +221,30 @@ def _decided(repo: Repository, id: str, tip: str, base: str) -> dict[int, str]:
     return found
 
 
-def _change(repo: Repository, n: int, before: str, commit: Commit, decided: str) -> DreamCommit:
-    fates = parse(commit.message).claims
+def _change(repo: Repository, n: int, before: str | None, commit: Commit, decided: str) -> DreamCommit:
+    told = parse(commit.message)
+    fates = told.claims
     paths = changed_files(repo, before, commit.tree)
     named = paths | {path_of(end) for fate in fates for end in (fate.source, fate.target) if end}
-    old, new = read_paths(repo, before, named), read_paths(repo, commit.tree, named)
+    old = read_paths(repo, before, named) if before else {}
+    new = read_paths(repo, commit.tree, named)
+    by = ""
+    if not fates and told.writer == "human":
+        by = commit.author.name
+        fates = _edited(old, new, by)
     here, there = references(old), references(new)
     stories = tuple(ClaimStory(fate, _said(here, fate.source), _said(there, fate.target)) for fate in fates)
     files = {path: (old.get(path), new.get(path)) for path in sorted(paths)}
-    return DreamCommit(n, commit.oid, commit.subject, _text(commit), fates, stories, files, decided)
+    return DreamCommit(n, commit.oid, commit.subject, _text(commit), fates, stories, files, decided, by)
+
+
+def _edited(old: Mapping[str, bytes], new: Mapping[str, bytes], by: str) -> tuple[Fate, ...]:
+    """What an edit of the branch did to claims: those that it re-worded; what it took away says nothing."""
+    return tuple(
+        Fate("superseded", one.before, one.after, f"edited by {by}")
+        for one in proposals(old, new)
+        if one.kind == "changed"
+    )
 
 
 def _said(claims: Mapping[str, Claim], ref: str) -> str:

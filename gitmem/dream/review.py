@@ -7,16 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from gitmem.dream.branch import (
-    REJECTED,
-    Dream,
-    DreamCommit,
-    open_dreams,
-    reviewed,
-)
+from gitmem.dream.branch import REJECTED, Dream, DreamCommit, open_dreams, reviewed
+from gitmem.dream.landing import buried, close
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.memory import index, tombstone
-from gitmem.memory.account import Account, account, path_of, reject_keys
+from gitmem.memory.account import Account, account, is_memory
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind, merge_trees
@@ -24,11 +19,11 @@ from gitmem.memory.names import is_agent_folder
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.merging import without_collisions
-from gitmem.store.repository import RefMoved, Signature
+from gitmem.store.merging import check_paths, without_collisions
+from gitmem.store.repository import Signature
 from gitmem.store.salt import salt
 from gitmem.store.screen import screen
-from gitmem.store.trees import read_files, read_paths
+from gitmem.store.trees import changed_files, read_files, read_paths
 from gitmem.store.workspace import Workspace
 
 __all__ = ["Dream", "DreamCommit", "Landed", "accept", "find_dream", "open_dreams", "reject", "show"]
@@ -69,10 +64,12 @@ def find_dream(workspace: Workspace, id: str) -> Dream:
 def show(dream: Dream) -> Iterator[str]:
     """Lines that tell a dream claim by claim: what it was, what it becomes, and why."""
     number = len(dream.changes)
-    yield f"{dream.id} ({dream.scope.name}): {number} {'change' if number == 1 else 'changes'}"
+    where = f", from {dream.remote}" if dream.incoming else ""
+    yield f"{dream.id} ({dream.scope.name}{where}): {number} {'change' if number == 1 else 'changes'}"
     for change in dream.changes:
         yield ""
-        yield f"{change.n}. {change.subject}" + (f" [{change.decided}]" if change.decided else "")
+        by = f" (edit of the branch by {change.by})" if change.by else ""
+        yield f"{change.n}. {change.subject}{by}" + (f" [{change.decided}]" if change.decided else "")
         for line in change.reason.splitlines():
             yield f"   {line}"
         for story in change.claims:
@@ -113,6 +110,7 @@ def accept(
     chosen = _chosen(dream, numbers)
     everything = len(chosen) == len(dream.changes)
     author = replace(author, time=int(now))
+    _refuse_foreign(dream)
 
     def plan(tip: Tip) -> Write:
         ours = read_files(dream.scope.repo, tip.tree)
@@ -166,24 +164,8 @@ def reject(
     author = replace(author, time=int(now))
 
     def plan(tip: Tip) -> Write:
-        keys: dict[str, dict[str, None]] = {}
-        for change in chosen:
-            for fate in change.fates:
-                found = keys.setdefault(path_of(fate.source).split("/", 1)[0], {})
-                found |= dict.fromkeys(reject_keys([fate]))
-        at = {agent: f"{agent}/{tombstone.FILE}" for agent in keys if is_agent_folder(agent)}
-        known = read_paths(dream.scope.repo, tip.tree, set(at.values()))
-        edits = {
-            path: encode(
-                tombstone.with_stones(
-                    decode(known.get(path, b"")),
-                    [tombstone.bury(key, secret, date, "rejected") for key in keys[agent]],
-                )
-            )
-            for agent, path in at.items()
-        }
         return Write(
-            edits,
+            buried(dream.scope.repo, tip.tree, chosen, secret, date),
             _subject("Reject", dream, chosen, everything),
             Provenance(
                 op="update",
@@ -210,10 +192,34 @@ def _chosen(dream: Dream, numbers: tuple[int, ...] | None) -> tuple[DreamCommit,
     return tuple(known[number] for number in sorted(set(numbers)))
 
 
+def _refuse_foreign(dream: Dream) -> None:
+    """Raises where a branch, which a teammate or a host may have pushed, is not what a dream may be."""
+    repo = dream.scope.repo
+    trees = repo.commit(dream.base).tree, repo.commit(dream.tip).tree
+    changed = changed_files(repo, *trees)
+    check_paths(changed)
+    for path in sorted(changed):
+        if kind(path) == "memory" and not is_memory(path):
+            raise CheckFailed(f"{dream.id} writes {path!a}, which is no memory of an agent", _HINT)
+    fresh = read_paths(repo, trees[1], set(filter(is_memory, changed)))
+    personal = [path for path, data in sorted(fresh.items()) if parse(path, data).type == "user"]
+    if personal and dream.scope.name == "project":
+        raise CheckFailed(f"{dream.id} would share {personal[0]}, which is about a person", _HINT)
+
+
+_HINT = "Look at it: git mem review show ID; turn it down: git mem review reject ID -m WHY"
+
+
 def _whole(dream: Dream, ours: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The merge of the dream's memories and indexes: it has no say in hosts' files and tombstones."""
     repo = dream.scope.repo
     base = read_files(repo, repo.commit(dream.base).tree)
-    theirs = read_files(repo, repo.commit(dream.tip).tree)
+    theirs = {
+        path: data
+        for path, data in read_files(repo, repo.commit(dream.tip).tree).items()
+        if is_memory(path) or (kind(path) == "index" and "/" in path) or base.get(path) == data
+    }
+    theirs |= {path: base[path] for path in base if path not in theirs and not is_memory(path)}
     return dict(merge_trees(base, ours, theirs).files)
 
 
@@ -221,13 +227,14 @@ def _some(chosen: tuple[DreamCommit, ...], ours: Mapping[str, bytes]) -> dict[st
     """Applies changes one by one, each as a merge from the state before it."""
     merged = dict(ours)
     for change in chosen:
-        before = {path: old for path, (old, _) in change.files.items() if old is not None}
-        after = {path: new for path, (_, new) in change.files.items() if new is not None}
-        here = {path: merged[path] for path in change.files if path in merged}
+        pairs = {path: pair for path, pair in change.files.items() if kind(path) in ("memory", "index")}
+        before = {path: old for path, (old, _) in pairs.items() if old is not None}
+        after = {path: new for path, (_, new) in pairs.items() if new is not None}
+        here = {path: merged[path] for path in pairs if path in merged}
         stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
         result = merge_trees(before | stones, here | stones, after | stones)
-        standing = {path: data for path, data in merged.items() if path not in change.files}
-        result = without_collisions(result, {*change.files, *stones}, partial(_present, standing))
+        standing = {path: data for path, data in merged.items() if path not in pairs}
+        result = without_collisions(result, {*pairs, *stones}, partial(_present, standing))
         merged = standing | result.files
     return merged
 
@@ -290,11 +297,7 @@ def _settled(
     if closed:
         if parked and repo.ref(REJECTED + dream.id) is None:
             repo.move_ref(REJECTED + dream.id, dream.tip, None, "gitmem dream: keep what was rejected")
-        try:
-            repo.move_ref(dream.ref, None, dream.tip, "gitmem dream: decided")
-        except RefMoved:
-            # Someone decided, or went on with the branch, at the same moment; what they did stays.
-            closed = repo.ref(dream.ref) is None
+        closed = close(dream)
     agents = {path.split("/", 1)[0] for change in chosen for path in change.files}
     return Landed(dream, tuple(change.n for change in chosen), written, tuple(sorted(agents)), closed)
 

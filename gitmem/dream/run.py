@@ -13,10 +13,11 @@ from gitmem.dream.lock import Held
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Engine
 from gitmem.errors import CheckFailed
 from gitmem.memory.account import account, is_memory, path_of, reject_keys
-from gitmem.memory.trailers import Fate, Provenance, format_message
+from gitmem.memory.trailers import Fate, Provenance
 from gitmem.store.commits import Tip, read_tip
 from gitmem.store.locks import Locked
 from gitmem.store.repository import Repository, Signature
+from gitmem.store.said import safe_message
 from gitmem.store.trees import read_files, write_tree
 from gitmem.store.workspace import Scope
 
@@ -103,9 +104,9 @@ def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
     with repo.together():
         for change in plan.changes:
             tree = write_tree(repo, tree, change.edits)
-            message = format_message(change.subject, _provenance(plan, change.fates), change.reason)
+            message = safe_message(change.subject, _provenance(plan, change.fates), change.reason)
             at = repo.add_commit(tree, (at,), author, author, message)
-        message = format_message(subject, _provenance(plan, ()), plan.summary)
+        message = safe_message(subject, _provenance(plan, ()), plan.summary)
         at = repo.add_commit(tree, (at,), author, author, message)
     if not held.is_ours():
         raise Locked(f"{held.path}: another process took over", "Run it again.")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from gitmem.extract.carry import claim_keys
 from gitmem.extract.commit import store_change
 from gitmem.extract.plan import Placed
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import sync_live
 from gitmem.memory import tombstone
 from gitmem.memory.encoding import decode, encode
@@ -32,7 +32,8 @@ def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Wr
     )
     who = author(workspace, edges)
     sync_live(workspace, edges, scope.name, one.change.agent)
-    written = store_change(scope, Placed(scope.name, one.change), who, provenance, lift=True)
+    allow = allowed_fingerprints(workspace)
+    written = store_change(scope, Placed(scope.name, one.change), who, provenance, lift=True, allow=allow)
     unpark(workspace, [one.id], who, f"Accept {one.id}")
     sync_live(workspace, edges, scope.name, one.change.agent, lay_out=True)
     return written

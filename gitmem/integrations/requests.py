@@ -1,0 +1,270 @@
+"""Requests: a dream or this writer's inbox pushed to the shared remote, and put before its reviewers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gitmem.dream import review as dreams
+from gitmem.dream.landing import BRANCHES as DREAMS
+from gitmem.dream.landing import close_landed
+from gitmem.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.guard.text import counted
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.gh import GhFailed, find_gh
+from gitmem.integrations.request_body import Row, request_body
+from gitmem.integrations.request_links import Host, find_host
+from gitmem.integrations.request_rows import dream_rows, inbox_rows
+from gitmem.memory.account import is_memory
+from gitmem.share.inbox import inbox_id, inboxes, remember
+from gitmem.share.landed import asked_for, closed_at_host, left
+from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
+from gitmem.share.sync import Synced, writer_branch
+from gitmem.share.turning import agree, agreed
+from gitmem.store.commits import read_tip
+from gitmem.store.git import config_get
+from gitmem.store.landing import forget_asked, note_asked
+from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
+from gitmem.store.repository import RefMoved
+from gitmem.store.side_branches import with_base
+from gitmem.store.trees import changed_files
+from gitmem.store.workspace import SHARED_REF, Workspace
+
+INBOX = "inbox"
+"""What `review --open` calls this writer's own inbox."""
+
+Ask = Callable[[tuple[Leaving, ...]], bool]
+Outcome = Literal["created", "updated", "link", "branches", "planned"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and what became of it.
+
+    Attributes:
+        id: what review calls it: `inbox`, or a dream's id.
+        branch, base: short names of the branch that asks, and of the one that it asks into.
+        rows: what it asks for, claim by claim.
+        outcome: `link` where a person opens it at `url`, `branches` where not even a page is known.
+        url: the request's address, or the page on which to open it; empty where none is known.
+    """
+
+    id: str
+    remote: str
+    branch: str
+    base: str
+    title: str
+    body: str
+    rows: tuple[Row, ...]
+    outcome: Outcome = "planned"
+    url: str = ""
+
+
+def open_request(
+    workspace: Workspace, edges: Edges, id: str, ask: Ask, *, dry_run: bool = False
+) -> Request:
+    """Pushes what waits for a decision by others, and opens a request for it or updates the open one.
+
+    Args:
+        id: a dream's id or its beginning, or `inbox`; empty for the inbox, or the only dream.
+        ask: whether memories that leave for the first time may.
+        dry_run: fetch only, and return what would be asked.
+
+    Raises:
+        UsageError: it is not clear what to ask for.
+        CheckFailed: sharing is off, nothing waits, or something may not leave.
+        RepositoryError: the remote refuses.
+    """
+    if workspace.sharing == "off":
+        raise CheckFailed("Sharing is off here: nothing leaves this machine", "Turn it on: git mem share")
+    top = workspace.layout.worktree or workspace.layout.common_dir
+    remote = find_remote(workspace.git, top)
+    found = _which(workspace, id)
+    if found == INBOX:
+        _ask_again(workspace, remote, dry_run)
+    _exchange(workspace, edges, ask, dry_run)
+    if found == INBOX:
+        made = _of_inbox(workspace, remote, dry_run)
+    else:
+        made = _of_dream(workspace, remote, found, ask, allowed_fingerprints(workspace), dry_run)
+    return made if dry_run else _opened(workspace, edges, remote, made)
+
+
+def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
+    """Closes what a sync found decided at the host, remembers what was not taken, and says both."""
+    who = author(workspace, edges)
+    for dream in close_landed(workspace, dict(done.landed), who, edges.now):
+        edges.say(f"dream {dream.id} was taken in at {done.remote}")
+        for change in dream.left_out:
+            edges.say(f"  not taken, and not proposed again: {change.subject}")
+    for branch, landing in done.landed:
+        if branch.startswith(DREAMS):
+            continue
+        edges.say(f"{branch.removeprefix('refs/heads/')} was taken in at {done.remote}")
+        for one in landing.left_out:
+            claim = one.new or one.old
+            words = " ".join(claim.text.split())[:80] if claim else ""
+            edges.say(f"  not taken ({one.kind} in {one.path}): {words}")
+        remember(workspace, landing.left_out, who, "a reviewer did not take")
+
+
+def _which(workspace: Workspace, id: str) -> str:
+    """`inbox`, or the id of an open dream of the project."""
+    known = [one.id for one in dreams.open_dreams(workspace) if one.scope.name == "project"]
+    if id == INBOX:
+        return INBOX
+    if id:
+        matches = [one for one in known if one == id] or [one for one in known if one.startswith(id)]
+        if len(matches) == 1:
+            return matches[0]
+        own = next((one for one in inboxes(workspace) if one.closed and one.id.startswith(id)), None)
+        if own is not None:
+            return INBOX
+        listed = ", ".join([INBOX, *known])
+        raise UsageError(f"No request can be opened for {id!r}", f"It can for: {listed}.")
+    if workspace.sharing == "review" or not known:
+        return INBOX
+    if len(known) == 1:
+        return known[0]
+    raise UsageError("Several dreams wait", f"Name one: {', '.join(known)}.")
+
+
+def _ask_again(workspace: Workspace, remote: Remote, dry_run: bool) -> None:
+    """A person who opens a request that was closed at the host asks anew."""
+    mine = writer_branch(workspace)
+    if not dry_run and closed_at_host(workspace.code, remote, mine) is not None:
+        forget_asked(workspace.code, mine)
+
+
+def _exchange(workspace: Workspace, edges: Edges, ask: Ask, dry_run: bool) -> None:
+    from gitmem.integrations.sharing import synchronise
+
+    done = synchronise(workspace, edges, ask, dry_run=dry_run)
+    if done.held:
+        held = ", ".join(map(str, done.held))
+        raise CheckFailed(f"Held back: {held}", "Look at them, and say yes: git mem review --open -y")
+
+
+def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
+    repo, branch = workspace.code, writer_branch(workspace)
+    published = repo.ref(remote.tracking(MEMORY_BRANCH))
+    tip = repo.ref(remote.tracking(branch))
+    if dry_run and workspace.sharing == "review":
+        # What the push would bring.
+        tip = read_tip(repo, SHARED_REF).commit
+    wanted = asked_for(repo, left(repo, published, tip), tip) if tip and published else ()
+    if tip is None or published is None or not wanted:
+        raise CheckFailed(
+            f"Nothing of yours waits at {remote.name} for a decision",
+            "What you learn for the team gets there with: git mem sync",
+        )
+    rows = inbox_rows(repo, left(repo, published, tip), tip, wanted)
+    memories = len({one.path for one in wanted})
+    short = branch.removeprefix("refs/heads/")
+    what = f"{counted(len(wanted), 'claim')} in {counted(memories, 'memory')}"
+    return _request(remote, INBOX, branch, f"{short}: {what}", rows, f"Asks to take in {what}.")
+
+
+def _of_dream(
+    workspace: Workspace, remote: Remote, id: str, ask: Ask, allow: frozenset[str], dry_run: bool
+) -> Request:
+    repo = workspace.code
+    dream = dreams.find_dream(workspace, id)
+    published = repo.ref(remote.tracking(MEMORY_BRANCH))
+    if published is None:
+        raise CheckFailed(f"{remote.name} has no memory branch yet", "Send what is known: git mem sync")
+    tip = with_base(repo, dream.tip, published)
+    _refuse_unpublished(repo.commit(published).tree, repo.commit(tip).tree, dream, workspace)
+    rows = dream_rows(dream)
+    what = counted(len(dream.open), "change")
+    intro = f"A dream went through the memory and proposes {what}. Nothing else changes."
+    branch = DREAMS + id
+    made = _request(remote, id, branch, f"Dream {id}: {what}", rows, intro)
+    if dry_run:
+        return made
+    there = repo.ref(remote.tracking(branch))
+    if there != tip:
+        consented = agreed(workspace)
+        fresh = leaving(repo, tip, [published, *([consented] if consented else [])])
+        refuse_personal(leaving(repo, tip, [published]))
+        refuse_secrets(secrets_to_leave(repo, remote, [tip], allow))
+        if fresh and not ask(fresh):
+            raise CheckFailed(
+                f"Held back: {', '.join(map(str, fresh))}",
+                f"Look at them, and say yes: git mem review --open {id} -y",
+            )
+        pushed = remote.push(tip, branch)
+        if pushed.outcome != "pushed":
+            short = branch.removeprefix("refs/heads/")
+            hint = "Ask whoever looks after the remote to allow branches named gitmem/dream/*."
+            if pushed.outcome == "race":
+                hint = "Somebody edited it meanwhile. Run it again."
+            raise RepositoryError(f"{remote.name} refused {short}: {pushed.words}", hint)
+        remote.note(repo, branch, tip)
+        if fresh:
+            agree(workspace, repo.ref(SHARED_REF) or tip)
+    if not dream.incoming:
+        note_asked(repo, branch, tip, published)
+        _bring_up(workspace, dream, tip)
+    return made
+
+
+def _bring_up(workspace: Workspace, dream: dreams.Dream, tip: str) -> None:
+    """Moves the branch here to what was pushed, unless it went elsewhere meanwhile."""
+    repo = workspace.code
+    here = repo.ref(dream.ref)
+    if here is not None and here != tip and repo.is_ancestor(here, tip):
+        try:
+            repo.move_ref(dream.ref, tip, here, "gitmem review: as pushed")
+        except RefMoved:
+            return
+
+
+def _refuse_unpublished(before: str, after: str, dream: dreams.Dream, workspace: Workspace) -> None:
+    """Raises where a request for a dream would ask for memories that are not the dream's."""
+    own = {path for change in dream.changes for path in change.files}
+    foreign = sorted(
+        path for path in changed_files(workspace.code, before, after) if is_memory(path) and path not in own
+    )
+    if foreign:
+        raise CheckFailed(
+            f"{dream.id} builds on memory that is not on the memory branch yet: {', '.join(foreign[:3])}",
+            "Have that taken in first: git mem review --open inbox",
+        )
+
+
+def _request(
+    remote: Remote, id: str, branch: str, title: str, rows: tuple[Row, ...], intro: str
+) -> Request:
+    base = MEMORY_BRANCH.removeprefix("refs/heads/")
+    short = branch.removeprefix("refs/heads/")
+    body = request_body(intro, rows, id if id != INBOX else inbox_id(branch))
+    return Request(id, remote.name, short, base, title, body, rows)
+
+
+def _opened(workspace: Workspace, edges: Edges, remote: Remote, made: Request) -> Request:
+    host = _host(workspace, remote)
+    if host is None:
+        return replace(made, outcome="branches")
+    if host.kind == "github":
+        gh = find_gh(edges.environ, workspace.layout.worktree, workspace.state)
+        if gh is not None:
+            try:
+                outcome, url = gh.open(host, made.base, made.branch, made.title, made.body)
+            except GhFailed as failure:
+                edges.say(f"gh opened no request: {failure}")
+            else:
+                return replace(made, outcome="created" if outcome == "created" else "updated", url=url)
+    return replace(made, outcome="link", url=host.link(made.base, made.branch))
+
+
+def _host(workspace: Workspace, remote: Remote) -> Host | None:
+    """The host, by the address as the person gave it, else as git makes it out."""
+    where = workspace.layout.common_dir
+    given = config_get(workspace.git, None, f"remote.{remote.name}.url", git_dir=where) or ""
+    found = find_host(given)
+    if found is not None:
+        return found
+    done = workspace.git.run(["remote", "get-url", "--", remote.name], git_dir=where, check=False)
+    return find_host(done.text.partition("\n")[0]) if done.returncode == 0 else None

@@ -1,0 +1,51 @@
+"""Memories that are about to leave this machine, which nobody has agreed to yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitmem.errors import RepositoryError
+from gitmem.share.leaving import Leaving, leaving
+from gitmem.share.sync import writer_branch
+from gitmem.share.turning import agree, agreed
+from gitmem.store.remote import MEMORY_BRANCH, find_remote
+from gitmem.store.workspace import SHARED_REF, Workspace
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the next sync would ask about.
+
+    Attributes:
+        id: `l-` and six digits of the commit.
+        commit: of the memory here.
+    """
+
+    id: str
+    remote: str
+    commit: str
+    leaves: tuple[Leaving, ...]
+
+
+def held_back(workspace: Workspace) -> Held | None:
+    """The memories that would leave for the first time, by what was fetched last; None where none would."""
+    if workspace.sharing == "off":
+        return None
+    repo = workspace.code
+    try:
+        tip = repo.ref(SHARED_REF)
+        if tip is None:
+            return None
+        remote = find_remote(workspace.git, workspace.layout.worktree or workspace.layout.common_dir)
+        branches = (MEMORY_BRANCH, writer_branch(workspace))
+        known = [oid for branch in branches if (oid := repo.ref(remote.tracking(branch)))]
+        consented = agreed(workspace)
+        leaves = leaving(repo, tip, [*known, *([consented] if consented else [])])
+    except RepositoryError:
+        return None
+    return Held(f"l-{tip[:6]}", remote.name, tip, leaves) if leaves else None
+
+
+def agree_to(workspace: Workspace, held: Held) -> None:
+    """Notes that the person agreed."""
+    agree(workspace, held.commit)

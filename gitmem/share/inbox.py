@@ -1,0 +1,302 @@
+"""Inbox branches: those of teammates as they wait here, and one's own as it is asked for and comes back.
+
+What is on an inbox branch counts as nobody's memory: to list and to show it takes nothing in. It is data
+that others wrote, and is judged again before any of it is accepted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gitmem.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.memory import index, tombstone
+from gitmem.memory.account import account, is_memory
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import agent_folder, kind, merge_trees
+from gitmem.memory.names import is_agent_folder
+from gitmem.memory.proposal import Proposal, missing
+from gitmem.memory.trailers import Fate, Provenance
+from gitmem.share.arrival import check_arrival
+from gitmem.share.landed import asked_for, closed_at_host, left
+from gitmem.share.sync import writer_branch
+from gitmem.store.commits import Tip, Write, Written, commit, read_tip
+from gitmem.store.epochs import epoch_of
+from gitmem.store.landing import Asked, forget_asked
+from gitmem.store.merging import merge_commits
+from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
+from gitmem.store.repository import RefMoved, Repository, Signature
+from gitmem.store.salt import salt
+from gitmem.store.screen import screen
+from gitmem.store.trees import changed_files, read_paths
+from gitmem.store.workspace import SHARED_REF, Workspace
+
+TURNED_DOWN = "refs/gitmem/rejected/"
+"""Where this clone keeps which state of an inbox branch the person has turned down."""
+
+ID_DIGITS = 6
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """One inbox branch that waits for a decision.
+
+    Attributes:
+        id: `i-` and six digits of the branch's name.
+        branch: full ref name at the remote.
+        tip: its commit, as fetched; of one's own that is gone at the host, as it was pushed.
+        base: commit of the memory branch that it is compared with.
+        proposals: what the memory here does not have of it.
+        closed: whether it is one's own, and gone at the host without having been merged.
+    """
+
+    id: str
+    remote: str
+    branch: str
+    tip: str
+    base: str
+    proposals: tuple[Proposal, ...]
+    closed: bool = False
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """The memories that it is about; a memory's number is its place here, from 1."""
+        return tuple(dict.fromkeys(one.path for one in self.proposals))
+
+
+def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:
+    """Inbox branches that wait here: teammates', and one's own that a host closed; in a fixed order."""
+    if workspace.sharing == "off":
+        return ()
+    try:
+        remote = find_remote(workspace.git, workspace.layout.worktree or workspace.layout.common_dir)
+        mine = writer_branch(workspace)
+        tip = read_tip(workspace.code, SHARED_REF)
+    except RepositoryError:
+        return ()
+    repo = workspace.code
+    found = []
+    for branch, oid in sorted(remote.fetched(repo).items()):
+        name = branch.removeprefix(INBOX)
+        if branch.startswith(INBOX) and branch != mine and _NAME.fullmatch(name):
+            # Where one branch cannot be read, all others still can.
+            with suppress(RepositoryError):
+                one = _read(repo, remote, branch, oid, tip)
+                if (
+                    one.proposals
+                    and epoch_of(repo, oid) == epoch_of(repo, tip.commit)
+                    and repo.ref(TURNED_DOWN + one.id) != oid
+                ):
+                    found.append(one)
+    closed = closed_at_host(repo, remote, mine)
+    if closed is not None:
+        with suppress(RepositoryError):
+            found.append(_own(repo, remote, closed))
+    return tuple(found)
+
+
+def accept_inbox(
+    workspace: Workspace,
+    inbox: Inbox,
+    numbers: tuple[int, ...],
+    author: Signature,
+    allow: frozenset[str] = frozenset(),
+) -> Written | None:
+    """Merges an inbox branch, or some of its memories, into the memory here; a sync then sends it.
+
+    Args:
+        numbers: which memories; empty for all.
+        author: the person, at the present.
+        allow: fingerprints of accepted secrets.
+
+    Raises:
+        UsageError: there is no memory with such a number.
+        CheckFailed: it holds a secret, a memory about a person, or would lose a claim.
+        RepositoryError: a path that is not safe, a newer format, or a history that was rewritten.
+    """
+    repo = workspace.code
+    chosen = frozenset(_chosen(inbox, numbers))
+    whole = chosen == frozenset(inbox.memories)
+    check_arrival(repo, inbox.tip, inbox.branch)
+
+    def plan(tip: Tip) -> Write:
+        merged = repo.commit(merge_commits(repo, tip.commit, inbox.tip).commit).tree
+        paths = {path for path in changed_files(repo, tip.tree, merged) if is_memory(path)}
+        if not whole:
+            # A memory that a rename or an archive moves has its other place, too.
+            sources = {one.source for one in inbox.proposals if one.path in chosen and one.source}
+            paths &= chosen | sources
+        before, after = read_paths(repo, tip.tree, paths), read_paths(repo, merged, paths)
+        _judge(inbox, before, after, allow)
+        edits: dict[str, bytes | None] = {path: after.get(path) for path in sorted(paths)}
+        edits |= _indexes(repo, tip.tree, before, after)
+        reviewed = inbox.id if whole else f"{inbox.id} {','.join(map(str, sorted(numbers)))}"
+        what = "" if whole else f": {', '.join(sorted(chosen))}"
+        return Write(
+            edits,
+            f"Accept {_short(inbox.branch)}{what}",
+            Provenance(op="update", writer="human", reviewed=reviewed),
+            parents=(inbox.tip,) if whole else (),
+        )
+
+    return commit(repo, SHARED_REF, plan, author)
+
+
+def reject_inbox(workspace: Workspace, inbox: Inbox) -> None:
+    """Turns a teammate's branch down as it stands, in this clone's record; it comes back with a change."""
+    repo = workspace.code
+    ref = TURNED_DOWN + inbox.id
+    with suppress(RefMoved):
+        repo.move_ref(ref, inbox.tip, repo.ref(ref), "gitmem review: turned down")
+
+
+def ask_again(workspace: Workspace, inbox: Inbox) -> None:
+    """Lets the next sync push one's own branch again that a host has closed."""
+    forget_asked(workspace.code, inbox.branch)
+
+
+def withdraw(workspace: Workspace, inbox: Inbox, author: Signature, why: str) -> Written | None:
+    """Takes what a host closed out of the memory here, and remembers it as rejected."""
+    repo = workspace.code
+    before, after = repo.commit(inbox.base).tree, repo.commit(inbox.tip).tree
+
+    def plan(tip: Tip) -> Write | None:
+        paths = {path for path in changed_files(repo, before, after) if is_memory(path)}
+        then, ours, ground = (read_paths(repo, tree, paths) for tree in (after, tip.tree, before))
+        merged = merge_trees(then, ours, ground).files
+        edits = {path: merged.get(path) for path in {*ours, *merged} if ours.get(path) != merged.get(path)}
+        edits |= _indexes(repo, tip.tree, ours, merged)
+        if not edits:
+            return None
+        subject = f"Withdraw what was asked for in {_short(inbox.branch)}"
+        return Write(
+            edits, subject, Provenance(op="delete", writer="human", reviewed=inbox.id), why.strip()
+        )
+
+    written = commit(repo, SHARED_REF, plan, author)
+    remember(workspace, inbox.proposals, author, "was not taken")
+    forget_asked(repo, inbox.branch)
+    return written
+
+
+def remember(
+    workspace: Workspace, left_out: Iterable[Proposal], author: Signature, why: str
+) -> Written | None:
+    """Buries claims that a reviewer left out, so that no extraction finds them again.
+
+    The record is this writer's own, in the local scope: to others it would be one more request.
+    """
+    scope = workspace.scope("local")
+    keys: dict[str, dict[str, None]] = {}
+    for one in left_out:
+        agent = agent_folder(one.path)
+        if one.new is not None and one.kind != "moved" and is_agent_folder(agent):
+            keys.setdefault(agent, {})[one.new.key] = None
+    if not keys:
+        return None
+    secret = salt(workspace, scope)
+    date = datetime.fromtimestamp(author.time, UTC).date().isoformat()
+
+    def plan(tip: Tip) -> Write:
+        at = {agent: f"{agent}/{tombstone.FILE}" for agent in keys}
+        known = read_paths(scope.repo, tip.tree, set(at.values()))
+        edits: dict[str, bytes | None] = {}
+        for agent, path in at.items():
+            stones = [tombstone.bury(key, secret, date, "rejected") for key in keys[agent]]
+            edits[path] = encode(tombstone.with_stones(decode(known.get(path, b"")), stones))
+        return Write(edits, f"Remember what {why}", Provenance(op="update", writer="human"))
+
+    return commit(scope.repo, scope.ref, plan, author)
+
+
+def _read(repo: Repository, remote: Remote, branch: str, oid: str, tip: Tip) -> Inbox:
+    ground = left(repo, tip.commit, oid)
+    wanted = asked_for(repo, ground, oid)
+    tree = repo.commit(ground).tree
+    paths = {one.path for one in wanted}
+    if wanted:
+        paths |= {path for path in changed_files(repo, tree, tip.tree) if is_memory(path)}
+    lacking = missing(wanted, read_paths(repo, tree, paths), read_paths(repo, tip.tree, paths))
+    return Inbox(inbox_id(branch), remote.name, branch, oid, ground, lacking)
+
+
+def _own(repo: Repository, remote: Remote, closed: Asked) -> Inbox:
+    published = repo.ref(remote.tracking(MEMORY_BRANCH))
+    ground = left(repo, closed.base or published or closed.tip, closed.tip)
+    wanted = asked_for(repo, ground, closed.tip)
+    return Inbox(
+        inbox_id(closed.branch), remote.name, closed.branch, closed.tip, ground, wanted, closed=True
+    )
+
+
+def _chosen(inbox: Inbox, numbers: tuple[int, ...]) -> tuple[str, ...]:
+    known = inbox.memories
+    unknown = [number for number in numbers if not 1 <= number <= len(known)]
+    if unknown:
+        raise UsageError(f"{inbox.id} has no memory {unknown[0]}", f"It has 1 to {len(known)}.")
+    return tuple(known[number - 1] for number in numbers) if numbers else known
+
+
+def _judge(
+    inbox: Inbox, before: Mapping[str, bytes], after: Mapping[str, bytes], allow: frozenset[str]
+) -> None:
+    """Raises where what would be taken in may not be."""
+    hint = f"Turn it down (git mem review reject {inbox.id}), and tell who sent it."
+    for path, data in sorted(after.items()):
+        if before.get(path) != data and parse(path, data).type == "user":
+            raise CheckFailed(f"{path} of {_short(inbox.branch)} is about a person, so never shared", hint)
+    refused = screen(before, after, allow).refusals
+    if refused:
+        raise CheckFailed(f"{refused[0].path} of {_short(inbox.branch)} {refused[0].reason}", hint)
+    said = [
+        Fate("superseded", one.before, one.after, "the branch changes it")
+        if one.new
+        else Fate("dropped", one.before, "", "the branch deletes it")
+        for one in inbox.proposals
+        if one.old is not None and one.kind != "moved"
+    ]
+    # What a merge with the present makes of it is asked for anew: both may have changed since it was shown.
+    lost = account(before, after, said).unaccounted
+    if lost:
+        raise CheckFailed(f"{_short(inbox.branch)} would lose {lost[0].source}: {lost[0].problem}", hint)
+
+
+def _indexes(
+    repo: Repository, tree: str, before: Mapping[str, bytes], after: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Indexes of the agents concerned, with lines for new memories and without those of deleted ones."""
+    edits = {}
+    agents = {agent_folder(path) for path in {*before, *after}}
+    paths = {agent: f"{agent}/{index.INDEX}" for agent in agents if is_agent_folder(agent)}
+    texts = read_paths(repo, tree, set(paths.values()))
+    for agent, path in sorted(paths.items()):
+        text = decode(texts.get(path, b""))
+        listed = index.targets(text)
+        here, gone = _flat(after, agent), _flat(before, agent) - _flat(after, agent)
+        added = {}
+        for file in sorted(here - set(listed)):
+            memory = parse(file, after[f"{agent}/{file}"])
+            added[file] = index.entry(memory.name, file, memory.description)
+        removed = [file for file in listed if file in gone]
+        if added or removed:
+            edits[path] = encode(index.reconcile(text, added, removed))
+    return edits
+
+
+def _flat(files: Mapping[str, bytes], agent: str) -> set[str]:
+    names = (path.removeprefix(f"{agent}/") for path in files if path.startswith(f"{agent}/"))
+    return {name for name in names if "/" not in name and kind(name) == "memory"}
+
+
+def inbox_id(branch: str) -> str:
+    return f"i-{hashlib.sha256(branch.encode()).hexdigest()[:ID_DIGITS]}"
+
+
+def _short(branch: str) -> str:
+    return branch.removeprefix("refs/heads/")

@@ -1,0 +1,196 @@
+"""Side branches that came to the memory branch, by whatever way a host or a reviewer took.
+
+Merge commit, squash, rebase, cherry-pick, an edit on the web before any of them: what counts is that the
+claims of the branch stand in a tree of the memory branch. What was landed without the branch's commits is
+then recorded by a merge that has them as parents, and takes nothing from them: from there on git and
+gitmem know that all of it was decided, what the reviewer took out stays out, and blame finds who taught it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gitmem.memory.account import is_memory
+from gitmem.memory.proposal import Proposal, missing, proposals
+from gitmem.memory.trailers import Provenance, format_message
+from gitmem.store.commits import ROOT_SIGNATURE
+from gitmem.store.epochs import epoch_of
+from gitmem.store.repository import MissingObject, RefMoved, Repository
+from gitmem.store.trees import changed_files, read_paths
+
+ASKED = "refs/gitmem/requests/"
+"""What this clone asked for: `<branch>/tip` as pushed, `<branch>/base` where the memory branch was."""
+
+FAMILY = "refs/heads/gitmem/"
+
+DEEPEST = 300
+"""Commits of the memory branch that are looked at for one that has all of a branch."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A side branch that this clone pushed.
+
+    Attributes:
+        branch: full ref name at the remote.
+        tip: what was pushed last.
+        base: the memory branch as it was known then; None where there was none.
+    """
+
+    branch: str
+    tip: str
+    base: str | None
+
+
+@dataclass(frozen=True)
+class Landing:
+    """A side branch that the memory branch has taken.
+
+    Attributes:
+        tips: what was pushed and what it was when it landed, where that differs.
+        left_out: what was asked for and is not there: the reviewer took it out.
+        ground: commit of the memory branch that the side branch had left.
+    """
+
+    tips: tuple[str, ...]
+    left_out: tuple[Proposal, ...] = ()
+    ground: str = ""
+
+
+def asked(repo: Repository) -> tuple[Asked, ...]:
+    """All that this clone asked for and that nobody has closed, in a fixed order."""
+    known = repo.refs(ASKED)
+    return tuple(
+        Asked(FAMILY + name, oid, known.get(f"{ASKED}{name}/base"))
+        for ref, oid in sorted(known.items())
+        if ref.endswith("/tip") and (name := ref.removeprefix(ASKED).removesuffix("/tip"))
+    )
+
+
+def note_asked(repo: Repository, branch: str, tip: str, base: str | None) -> None:
+    """Notes that a side branch was pushed, so that it is known for landed when the host has deleted it."""
+    _set(repo, branch, "base", base)
+    _set(repo, branch, "tip", tip)
+
+
+def forget_asked(repo: Repository, branch: str) -> None:
+    """Ends the note, where there is one: the branch was decided on."""
+    _set(repo, branch, "tip", None)
+    _set(repo, branch, "base", None)
+
+
+def _set(repo: Repository, branch: str, what: str, oid: str | None) -> None:
+    ref = f"{ASKED}{branch.removeprefix(FAMILY)}/{what}"
+    known = repo.ref(ref)
+    if known != oid:
+        try:
+            repo.move_ref(ref, oid, known, "gitmem review: a request")
+        except RefMoved:
+            # Another process noted a later push, or the end of it.
+            return
+
+
+def find_landing(
+    repo: Repository, memory: str, pushed: str, there: str | None, base: str | None = None
+) -> Landing | None:
+    """Finds out whether the memory branch has taken a side branch.
+
+    Args:
+        memory: commit of the memory branch, as fetched.
+        pushed: the side branch as this clone pushed it, or has it.
+        there: the side branch at the host, perhaps edited there; None where it is gone.
+        base: the memory branch as it was when the side branch was pushed; found out where None.
+
+    Returns:
+        None where nothing of it is there, or not all while the branch still stands.
+    """
+    tip = there or pushed
+    if epoch_of(repo, tip) != epoch_of(repo, memory):
+        # What was purged would come back with its history.
+        return None
+    tips = tuple(dict.fromkeys((tip, pushed)))
+    ground = _ground(repo, memory, pushed, base)
+    wanted = _asked_for(repo, ground, pushed)
+    if repo.is_ancestor(tip, memory):
+        return Landing(tips, _left_out(repo, ground, memory, wanted), ground)
+    last = _asked_for(repo, ground, tip) if tip != pushed else wanted
+    if not last:
+        # Emptied on the web: as long as the branch stands, the reviewer may be at it.
+        return Landing(tips, wanted, ground) if wanted and there is None else None
+    for commit in _line(repo, memory, ground):
+        if not _left_out(repo, ground, commit, last):
+            # Rebased, all of it stands there for a moment, even what was taken out on the web.
+            return Landing(tips, _left_out(repo, ground, memory, wanted), ground)
+    if there is None:
+        lacking = _left_out(repo, ground, memory, wanted)
+        if len(lacking) < len(wanted):
+            return Landing(tips, lacking, ground)
+    return None
+
+
+def record_landing(repo: Repository, memory: str, landing: Landing, branch: str) -> str:
+    """Makes the merge that says so; no ref is moved.
+
+    Like every merge it depends on the commits alone, so that clones which record the same agree.
+
+    Args:
+        memory: commit of the memory branch; its tree stays as it is.
+        branch: what landed, for the subject.
+
+    Returns:
+        The commit; `memory` where git knows already.
+    """
+    tips = _heads(repo, [tip for tip in landing.tips if not repo.is_ancestor(tip, memory)])
+    if not tips:
+        return memory
+    commit = repo.commit(memory)
+    time = max(commit.committer.time, *(repo.commit(tip).committer.time for tip in tips))
+    who = replace(ROOT_SIGNATURE, time=time)
+    subject = f"Record that {branch.removeprefix('refs/heads/')} was taken in"
+    message = format_message(subject, Provenance(op="merge", writer="sync"))
+    with repo.together():
+        return repo.add_commit(commit.tree, (memory, *tips), who, who, message)
+
+
+def _heads(repo: Repository, tips: list[str]) -> list[str]:
+    return [tip for tip in tips if not any(tip != other and repo.is_ancestor(tip, other) for other in tips)]
+
+
+def _ground(repo: Repository, memory: str, tip: str, base: str | None) -> str:
+    """The commit that a side branch is compared with: where it left the memory branch as it was then."""
+    bases = repo.merge_bases(base or memory, tip)
+    return bases[0] if bases else base or memory
+
+
+def _asked_for(repo: Repository, ground: str, tip: str) -> tuple[Proposal, ...]:
+    before, after = repo.commit(ground).tree, repo.commit(tip).tree
+    paths = set(filter(is_memory, changed_files(repo, before, after)))
+    return proposals(read_paths(repo, before, paths), read_paths(repo, after, paths))
+
+
+def _left_out(
+    repo: Repository, ground: str, memory: str, wanted: tuple[Proposal, ...]
+) -> tuple[Proposal, ...]:
+    """What of this a commit of the memory branch does not have."""
+    if not wanted:
+        return ()
+    base, tree = repo.commit(ground).tree, repo.commit(memory).tree
+    paths = {one.path for one in wanted} | set(filter(is_memory, changed_files(repo, base, tree)))
+    return missing(wanted, read_paths(repo, base, paths), read_paths(repo, tree, paths))
+
+
+def _line(repo: Repository, memory: str, ground: str) -> Iterator[str]:
+    """The memory branch since a commit, newest first, along first parents."""
+    at = memory
+    for _ in range(DEEPEST):
+        if at == ground:
+            return
+        yield at
+        try:
+            parents = repo.commit(at).parents
+        except MissingObject:
+            return
+        if not parents:
+            return
+        at = parents[0]

@@ -1,0 +1,137 @@
+"""Ground for requests: a bare remote as the host, machines with gitmem, and a reviewer with plain git."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from machines import MEMORY, Machine
+
+PROJECT = "gitmem/project"
+FACTS = {
+    "ports": "Ports start at 4000.\n\nThe debugger takes 4999.",
+    "hosts": "Staging runs on two hosts.",
+    "tea": "Meetings start at ten.",
+}
+
+
+class Reviewer:
+    """A person with a clone and no gitmem: what a host's web pages do, done by plain git."""
+
+    def __init__(self, folder: Path, host: Path) -> None:
+        self.folder = folder
+        subprocess.run(["git", "clone", "-q", host.as_uri(), folder], check=True)
+        self.git("config", "user.name", "Rae")
+        self.git("config", "user.email", "rae@example.com")
+
+    def git(self, *words: object, check: bool = True) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(self.folder), *map(str, words)], capture_output=True, text=True, check=False
+        )
+        assert not (check and done.returncode), done.stderr + done.stdout
+        return done.stdout.strip()
+
+    def at(self, branch: str) -> None:
+        """Checks a branch out as it is at the host."""
+        self.git("fetch", "-q", "--prune", "origin")
+        self.git("checkout", "-q", "-B", branch, f"origin/{branch}")
+
+    def edit(self, branch: str, path: str, change: Callable[[str], str | None]) -> None:
+        """Edits one file on a branch, as the host's editor does; None deletes it."""
+        self.at(branch)
+        file = self.folder / path
+        text = change(file.read_bytes().decode())
+        if text is None:
+            self.git("rm", "-q", path)
+        else:
+            file.write_bytes(text.encode())
+            self.git("add", path)
+        self.git("commit", "-q", "-m", f"Update {Path(path).name}")
+        self.git("push", "-q", "origin", branch)
+
+    def land(self, branch: str, how: str, *, message: str = "", delete: bool = True) -> None:
+        """Merges a branch into the memory branch as the host's button would, and deletes it."""
+        self.at(branch)
+        self.at(PROJECT)
+        if how == "merge":
+            self.git("merge", "-q", "--no-ff", "-m", message or "Merge pull request", branch)
+        elif how == "squash":
+            self.git("merge", "-q", "--squash", branch)
+            self.git("commit", "-q", *(["-m", message] if message else ["--no-edit"]))
+        else:
+            # The host commits anew, also where nothing else would make it.
+            self.git("-c", "user.name=Host", "rebase", "-q", "--force-rebase", PROJECT, branch)
+            self.git("checkout", "-q", PROJECT)
+            self.git("merge", "-q", "--ff-only", branch)
+        self.git("push", "-q", "origin", PROJECT)
+        if delete:
+            self.git("push", "-q", "origin", "--delete", branch)
+
+    def text(self, branch: str, path: str) -> str:
+        self.git("fetch", "-q", "--prune", "origin")
+        return self.git("show", f"origin/{branch}:{path}")
+
+    def branches(self) -> set[str]:
+        rows = self.git("ls-remote", "--heads", "origin", "gitmem/*").splitlines()
+        return {row.partition("refs/heads/")[2] for row in rows}
+
+    def host_files(self, branch: str = PROJECT) -> dict[str, str]:
+        self.git("fetch", "-q", "--prune", "origin")
+        names = self.git("ls-tree", "-r", "--name-only", f"origin/{branch}").splitlines()
+        return {name: self.git("show", f"origin/{branch}:{name}") for name in names if name.endswith(".md")}
+
+
+class Team:
+    """Everybody, and the host between them."""
+
+    def __init__(
+        self, tmp: Path, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
+    ) -> None:
+        self.tmp, self.patch, self.capture = tmp, patch, capture
+        self.host = tmp / "team.git"
+        subprocess.run(["git", "clone", "-q", "--bare", repo, self.host], check=True)
+        self.reviewer = Reviewer(tmp / "reviewer", self.host)
+
+    def machine(self, name: str, mode: str = "review") -> Machine:
+        """A person's machine on which project memory is shared."""
+        made = Machine(self.tmp / name, self.patch, self.capture)
+        subprocess.run(["git", "clone", "-q", self.host.as_uri(), made.code], check=True)
+        made.git("config", "user.name", name.capitalize())
+        made.git("config", "user.email", f"{name}@example.com")
+        made.run("init", "-y")
+        made.run("share", "--mode", mode, "-y")
+        return made
+
+    def found(self, name: str = "ann", mode: str = "review") -> Machine:
+        """The first machine, with one memory on the memory branch already."""
+        made = self.machine(name, "direct")
+        made.learn("first", "The first fact.\n\nAnother first fact.", scope="project")
+        made.run("sync", "-y")
+        if mode != "direct":
+            made.run("share", "--mode", mode, "-y")
+        return made
+
+
+def learn_all(machine: Machine, names: tuple[str, ...] = tuple(FACTS)) -> None:
+    for name in names:
+        machine.learn(name, FACTS[name], scope="project")
+
+
+def body(text: str) -> str:
+    """A memory's body."""
+    return text.split("---\n", 2)[2].strip()
+
+
+def memory(name: str, text: str, type: str = "project") -> str:
+    return MEMORY.format(name, text).replace("type: project", f"type: {type}")
+
+
+@pytest.fixture
+def team(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Team:
+    assert os.environ["HOME"]
+    return Team(tmp_path, repo, monkeypatch, capsys)

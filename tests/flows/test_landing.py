@@ -1,0 +1,325 @@
+"""Requests that a reviewer took in, by whichever button or editor of the host, are known for landed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from request_ground import FACTS, PROJECT, Team, body, learn_all, memory, team
+
+from gitmem.memory import tombstone
+from gitmem.memory.trailers import Provenance
+from gitmem.store.blame import blame_memory
+from gitmem.store.commits import Write, commit
+from gitmem.store.landing import asked
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_file
+from gitmem.store.workspace import SHARED_REF
+
+__all__ = ["team"]
+INBOX = "gitmem/inbox/ann-example-com"
+HOWS = ["merge", "squash", "rebase"]
+
+
+def without_debugger(text: str) -> str:
+    return text.replace("\n\nThe debugger takes 4999.", "")
+
+
+def project(machine) -> dict[str, str]:
+    found = machine.memories("project")
+    return {path: text for path, text in found.items() if not path.endswith("MEMORY.md")}
+
+
+def asked_here(machine) -> list[str]:
+    return [one.branch for one in asked(machine.workspace.code)]
+
+
+def at_host(team: Team) -> dict[str, str]:
+    found = team.reviewer.host_files()
+    return {path: text for path, text in found.items() if not path.endswith("MEMORY.md")}
+
+
+@pytest.mark.parametrize("delete", [True, False])
+@pytest.mark.parametrize("how", HOWS)
+def test_an_inbox_that_landed_is_closed_and_asks_for_nothing_more(team: Team, how: str, delete) -> None:
+    ann = team.found()
+    learn_all(ann)
+    ann.run("sync", "-y")
+    assert asked_here(ann) == [f"refs/heads/{INBOX}"]
+    team.reviewer.land(INBOX, how, delete=delete)
+    done = ann.run("sync", "-y", "--json").json
+    assert done["pushed"] == 0 and done["branch"] is None
+    assert set(at_host(team)) == set(project(ann))
+    assert asked_here(ann) == [] and INBOX not in team.reviewer.branches()
+    again = ann.run("sync", "-y", "--json").json
+    assert (again["fetched"], again["pushed"], again["branch"]) == (0, 0, None)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_what_a_reviewer_took_out_on_the_web_stays_out(team: Team, how: str) -> None:
+    """After a squash or rebase git itself would bring it back: the reviewer never merged Ann's commits."""
+    ann = team.found()
+    learn_all(ann)
+    ann.run("sync", "-y")
+    team.reviewer.edit(INBOX, "main/tea.md", lambda _: None)
+    team.reviewer.edit(
+        INBOX, "main/ports.md", lambda text: text.replace("\n\nThe debugger takes 4999.", "")
+    )
+    team.reviewer.land(INBOX, how)
+    said = ann.run("sync", "-y")
+    assert "not taken (added in main/tea.md): Meetings start at ten." in said.err
+    assert "The debugger takes 4999." in said.err
+    here = project(ann)
+    assert "main/tea.md" not in here and body(here["main/ports.md"]) == "Ports start at 4000."
+    assert here == {path: f"{text}\n" for path, text in at_host(team).items()}
+    ann.learn("later", "A later fact.", scope="project")
+    ann.run("sync", "-y")
+    assert set(team.reviewer.host_files(INBOX)) - set(team.reviewer.host_files()) == {"main/later.md"}
+
+
+def test_what_was_left_out_is_remembered_as_rejected(team: Team) -> None:
+    ann = team.found()
+    learn_all(ann)
+    ann.run("sync", "-y")
+    team.reviewer.edit(INBOX, "main/tea.md", lambda _: None)
+    team.reviewer.land(INBOX, "squash")
+    ann.run("sync", "-y")
+    scope = ann.workspace.scope("local")
+    tip = scope.repo.ref(scope.ref)
+    stones = read_file(scope.repo, scope.repo.commit(tip).tree, "main/.tombstones") or b""
+    assert tombstone.matches(tombstone.parse(stones.decode()), "Meetings start at ten.", "rejected")
+    assert not tombstone.matches(tombstone.parse(stones.decode()), FACTS["hosts"], "rejected")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.rstrip("\n"),
+        lambda text: text.replace("type: project", "type: project\nreviewed: yes"),
+        lambda text: text.replace("name: ports\n", "name: ports  \n").replace("\n\nThe", "\n\n\nThe"),
+    ],
+    ids=["crlf", "no-final-newline", "frontmatter", "spaces"],
+)
+@pytest.mark.parametrize("how", ["squash", "rebase"])
+def test_a_web_editor_s_habits_do_not_hide_a_landing(team: Team, how: str, edit) -> None:
+    ann = team.found()
+    learn_all(ann)
+    ann.run("sync", "-y")
+    team.reviewer.edit(INBOX, "main/ports.md", edit)
+    team.reviewer.land(INBOX, how)
+    said = ann.run("sync", "-y")
+    assert "not taken" not in said.err and asked_here(ann) == []
+    done = ann.run("sync", "-y", "--json").json
+    assert (done["pushed"], done["branch"]) == (0, None)
+    assert len(re.findall("Ports start", "".join(project(ann).values()))) == 1
+
+
+def test_an_index_that_a_reviewer_edited_is_taken_as_it_is(team: Team) -> None:
+    ann = team.found()
+    ann.run(
+        "remember",
+        "The build needs Java 21.",
+        "--name",
+        "java",
+        "--type",
+        "reference",
+        "--scope",
+        "project",
+    )
+    ann.run("sync", "-y")
+    team.reviewer.land(INBOX, "squash", delete=False)
+    team.reviewer.at(PROJECT)
+    index = team.reviewer.folder / "main/MEMORY.md"
+    index.write_text("# Ours\n\n- [java](java.md) — Java, by the reviewer\n")
+    team.reviewer.git("add", "main/MEMORY.md")
+    team.reviewer.git("commit", "-q", "-m", "Tidy")
+    team.reviewer.git("push", "-q", "origin", PROJECT)
+    ann.run("sync", "-y")
+    lines = ann.memories("project")["main/MEMORY.md"]
+    assert "# Ours" in lines and lines.count("](java.md)") == 1
+    assert asked_here(ann) == []
+
+
+def test_a_squash_without_trailers_still_leads_to_who_taught_it(team: Team) -> None:
+    ann = team.found()
+    taught = ann.learn("ports", FACTS["ports"], scope="project")
+    ann.run("sync", "-y")
+    team.reviewer.land(INBOX, "squash", message="Take it all in")
+    ann.run("sync", "-y")
+    repo = ann.workspace.code
+    for one in blame_memory(repo, repo.ref(SHARED_REF), "main/ports.md"):
+        assert [origin.commit for origin in one.origins] == [taught]
+
+
+def test_what_was_learned_while_a_request_waited_is_kept_and_asked_for(team: Team) -> None:
+    ann = team.found()
+    learn_all(ann, ("ports",))
+    ann.run("sync", "-y")
+    learn_all(ann, ("hosts",))
+    ann.learn("ports", FACTS["ports"] + "\n\nTests take 5000.", scope="project")
+    team.reviewer.edit(
+        INBOX, "main/ports.md", lambda text: text.replace("\n\nThe debugger takes 4999.", "")
+    )
+    team.reviewer.land(INBOX, "squash")
+    ann.run("sync", "-y")
+    assert body(project(ann)["main/ports.md"]) == "Ports start at 4000.\n\nTests take 5000."
+    asked_for = team.reviewer.host_files(INBOX)
+    assert "Tests take 5000." in asked_for["main/ports.md"] and "4999" not in asked_for["main/ports.md"]
+    assert "main/hosts.md" in asked_for
+
+
+def test_a_request_that_is_closed_without_merging_is_not_asked_again(team: Team) -> None:
+    ann = team.found()
+    learn_all(ann, ("ports", "tea"))
+    ann.run("sync", "-y")
+    team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
+    done = ann.run("sync", "-y", "--json").json
+    assert done["branch"] is None and INBOX not in team.reviewer.branches()
+    (item,) = ann.run("review", "--json").json
+    assert (item["kind"], item["closed"]) == ("inbox", True)
+    assert "closed at origin without merging" in item["title"]
+    assert "main/tea.md" in project(ann)
+
+    ann.run("review", "accept", item["id"])
+    ann.run("sync", "-y")
+    assert INBOX in team.reviewer.branches() and ann.run("review", "--json").json == []
+
+
+def test_what_was_closed_can_be_withdrawn(team: Team) -> None:
+    ann = team.found()
+    learn_all(ann, ("ports", "tea"))
+    ann.run("sync", "-y")
+    team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
+    ann.run("sync", "-y")
+    (item,) = ann.run("review", "--json").json
+    ann.run("review", "reject", item["id"], "-m", "right, too personal")
+    assert set(project(ann)) == {"main/first.md"}
+    assert ann.run("review", "--json").json == []
+    ann.run("sync", "-y")
+    assert INBOX not in team.reviewer.branches()
+
+
+def test_more_to_ask_opens_a_closed_request_again(team: Team) -> None:
+    ann = team.found()
+    learn_all(ann, ("ports",))
+    ann.run("sync", "-y")
+    team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
+    ann.run("sync", "-y")
+    learn_all(ann, ("tea",))
+    ann.run("sync", "-y")
+    assert "main/tea.md" in team.reviewer.host_files(INBOX)
+
+
+def cherry_pick(team: Team, path: str, *, delete: bool) -> None:
+    reviewer = team.reviewer
+    reviewer.at(PROJECT)
+    reviewer.git("checkout", "-q", f"origin/{INBOX}", "--", path)
+    reviewer.git("commit", "-q", "-m", "Take one")
+    reviewer.git("push", "-q", "origin", PROJECT)
+    if delete:
+        reviewer.git("push", "-q", "origin", "--delete", INBOX)
+
+
+def test_part_of_a_request_that_was_picked_leaves_the_rest_open(team: Team) -> None:
+    ann = team.found()
+    learn_all(ann, ("ports", "tea"))
+    ann.run("sync", "-y")
+    cherry_pick(team, "main/ports.md", delete=False)
+    said = ann.run("sync", "-y")
+    assert "not taken" not in said.err and asked_here(ann) == [f"refs/heads/{INBOX}"]
+    assert set(project(ann)) == {"main/first.md", "main/ports.md", "main/tea.md"}
+    assert set(team.reviewer.host_files(INBOX)) - set(team.reviewer.host_files()) == {"main/tea.md"}
+
+
+def test_part_of_a_request_that_was_picked_before_it_was_closed_is_all_that_was_taken(team: Team) -> None:
+    ann = team.found()
+    learn_all(ann, ("ports", "tea"))
+    ann.run("sync", "-y")
+    cherry_pick(team, "main/ports.md", delete=True)
+    said = ann.run("sync", "-y")
+    assert "not taken (added in main/tea.md)" in said.err and asked_here(ann) == []
+    assert set(project(ann)) == {"main/first.md", "main/ports.md"}
+
+
+TWICE = {
+    "no-mocks": (
+        "Integration tests use the real database",
+        "Never mock the database in integration tests.",
+    ),
+    "real-database": (
+        "Never mock the database",
+        "Never mock the database in integration tests.\n\n**Why:** a mock hid a broken migration.",
+    ),
+    "hint": ("A hint on the build", "The build broke yesterday."),
+}
+
+
+def told(name: str) -> str:
+    description, text = TWICE[name]
+    return memory(name, text).replace(f"About {name}", description)
+
+
+def write(machine, files: dict[str, str]) -> None:
+    """Commits files to project memory, as a person's edit."""
+    scope = machine.workspace.scope("project")
+    edits = {path: text.encode() for path, text in files.items()}
+    ann = Signature("Ann", "ann@example.com", machine.now - 86_400)
+    commit(scope.repo, scope.ref, lambda _: Write(edits, "Learn", Provenance(op="add")), ann)
+
+
+def dreaming(team: Team, mode: str = "direct"):
+    """Ann with a dream of two changes, pushed; returns her machine and the dream's id."""
+    ann = team.found(mode="direct")
+    write(ann, {f"main/{name}.md": told(name) for name in TWICE})
+    ann.run("sync", "-y")
+    ann.run("dream", "--force", "--scope", "project")
+    (item,) = ann.run("review", "--json").json
+    ann.run("review", "--open", item["id"], "-y")
+    return ann, item["id"]
+
+
+@pytest.mark.parametrize("delete", [True, False])
+@pytest.mark.parametrize("how", [*HOWS, "bare squash"])
+def test_a_dream_that_landed_is_closed(team: Team, how: str, delete: bool) -> None:
+    ann, id = dreaming(team)
+    branch = f"gitmem/dream/{id}"
+    message = "Consolidate" if how == "bare squash" else ""
+    team.reviewer.land(branch, how.split()[-1], message=message, delete=delete)
+    ann.run("sync", "-y")
+    repo = ann.workspace.code
+    assert repo.ref(f"refs/heads/{branch}") is None and branch not in team.reviewer.branches()
+    assert ann.run("review", "--json").json == []
+    here = project(ann)
+    assert "main/no-mocks.md" not in here and "yesterday (2026-" in here["main/hint.md"]
+    assert ann.run("dream", "--force", "--scope", "project", "--json").json[0]["id"] is None
+
+
+def test_a_look_knows_a_landed_dream_before_the_next_sync(team: Team) -> None:
+    ann, id = dreaming(team)
+    team.reviewer.land(f"gitmem/dream/{id}", "squash", message="Consolidate", delete=False)
+    ann.git("fetch", "-q", "origin", "gitmem/project")
+    ann.git("update-ref", SHARED_REF, "FETCH_HEAD")
+    before = ann.git("for-each-ref")
+    assert ann.run("review", "--json").json == [] and ann.git("for-each-ref") == before
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_change_of_a_dream_that_was_taken_out_on_the_web_does_not_come_back(team: Team, how: str) -> None:
+    ann, id = dreaming(team)
+    branch = f"gitmem/dream/{id}"
+    text = told("no-mocks")
+    reviewer = team.reviewer
+    reviewer.at(branch)
+    (reviewer.folder / "main/no-mocks.md").write_text(text)
+    reviewer.git("add", "main/no-mocks.md")
+    reviewer.git("commit", "-q", "-m", "Create no-mocks.md")
+    reviewer.git("push", "-q", "origin", branch)
+    reviewer.land(branch, how)
+    said = ann.run("sync", "-y")
+    assert "not taken, and not proposed again: Merge no-mocks into real-database" in said.err
+    here = project(ann)
+    assert here["main/no-mocks.md"] == text and "yesterday (2026-" in here["main/hint.md"]
+    assert ann.run("review", "--json").json == []
+    assert ann.run("dream", "--force", "--scope", "project", "--json").json[0]["id"] is None
+    assert ann.workspace.code.ref(f"refs/heads/{branch}") is None
