@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, context
+from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, context
 from gitmem.errors import UsageError
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
+from gitmem.memory.names import agent_folder_name
+from gitmem.store.workspace import Workspace
 
 
 def register(app: typer.Typer) -> None:
@@ -19,6 +21,10 @@ def register(app: typer.Typer) -> None:
 
 def create(
     ctx: typer.Context,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[AGENT]...", help="main, or subagents' names.", show_default=False),
+    ] = None,
     agent: AgentOption = None,
     every: Annotated[bool, typer.Option("--all", help="Of every agent that has project memory.")] = False,
     to: Annotated[
@@ -30,13 +36,16 @@ def create(
 ) -> None:
     """Copies project memory into the code tree; you commit it.
 
-    Of `main` unless said otherwise. Memories about a person and those that hold a secret stay here.
+    Of `main` unless said otherwise. Memories about a person and those that hold a secret stay here. In a
+    plain checkout without gitmem (CI) it is of the remote's memory branch, fetched where it is missing.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
-    if every and agent:
-        raise UsageError("--all and --agent do not go together")
-    agents = () if every else (agent or "main",)
-    done = make_snapshots(run.workspace, run.edges, agents, to, dry_run)
+    chosen = (*(names or ()), *((agent,) if agent else ()))
+    if every and chosen:
+        raise UsageError("--all and the name of an agent do not go together")
+    agents = () if every else chosen or ("main",)
+    workspace = _workspace(run)
+    done = make_snapshots(workspace, run.edges, agents, to, dry_run)
     for made in done:
         for name in made.left_out:
             run.out.warn(run.out.safe(f"left out of the snapshot of {made.agent}: {name}"))
@@ -47,6 +56,7 @@ def create(
                     "agent": made.agent,
                     "path": str(made.folder),
                     "memories": made.count,
+                    "changed": made.changed,
                     "written": made.written,
                     "left_out": list(made.left_out),
                 }
@@ -54,14 +64,15 @@ def create(
             ]
         )
         return
-    top = run.workspace.layout.worktree
+    top = workspace.layout.worktree
     for made in done:
         folder = made.folder.relative_to(top) if top else made.folder
-        what = "would write" if dry_run else "wrote" if made.written else "unchanged:"
+        what = "unchanged:" if not made.changed else "would write" if dry_run else "wrote"
         run.out.data(run.out.safe(f"{what} {made.count} memories of {made.agent} in {folder}"))
-        if made.written:
-            run.out.say(run.out.safe(f"commit it: git add {folder}"))
-            run.out.say(run.out.safe(f"undo: git stash push -u -- {folder}"))
+        if made.written or made.attributes:
+            beside = f" {folder.parent / made.attributes.name}" if made.attributes else ""
+            run.out.say(run.out.safe(f"commit it: git add {folder}{beside}"))
+            run.out.say(run.out.safe(f"undo: git stash push -u -- {folder}{beside}"))
     if not done:
         run.out.data("no agent has project memory")
 
@@ -69,19 +80,20 @@ def create(
 def status(ctx: typer.Context, as_json: Json = False) -> None:
     """Shows how each snapshot stands to the memory here: none, initialize, prompt-update or current."""
     run = context(ctx, as_json=as_json)
-    found, problems = snapshot_standings(run.workspace)
+    workspace = _workspace(run)
+    found, problems = snapshot_standings(workspace)
     if run.out.as_json:
         run.out.json(
             {
                 "snapshots": [
                     {
-                        "agent": one.agent,
+                        "agent": agent_folder_name(one.agent),
                         "state": one.state,
                         "reason": one.reason,
                         "folder": one.snapshot.folder if one.snapshot else None,
                         "source": one.source,
                         "updatedAt": one.updated_at or None,
-                        "edited": bool(one.snapshot and one.snapshot.edited),
+                        "edited": one.edited,
                         "review": one.id if one.waits else None,
                     }
                     for one in found
@@ -92,11 +104,21 @@ def status(ctx: typer.Context, as_json: Json = False) -> None:
         return
     for one in found:
         where = f"{one.source}, {one.snapshot.folder}" if one.snapshot else one.source
-        line = f"{one.agent}: {one.state} ({one.reason}; {where}, {one.updated_at})"
+        line = f"{agent_folder_name(one.agent)}: {one.state} ({one.reason}; {where}, {one.updated_at})"
         run.out.data(run.out.safe(line))
-        if one.waits:
+        if one.edited:
+            run.out.say("  its digest does not fit: it was edited by hand, or merged")
+        if one.waits and workspace.initialised:
             run.out.say(run.out.safe(f"  decide: git mem review accept {one.id}"))
     for folder, why in problems.items():
         run.out.warn(run.out.safe(f"{folder}: {why}"))
     if not found:
         run.out.data("there is no snapshot")
+    elif not workspace.initialised:
+        run.out.say("gitmem is not set up here: git mem init")
+
+
+def _workspace(run: Context) -> Workspace:
+    """Where `init` did not run, snapshots are made and shown all the same."""
+    workspace = run.any_workspace
+    return run.workspace if workspace.settings.get("projectId") else workspace

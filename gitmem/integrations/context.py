@@ -112,6 +112,7 @@ def _start(workspace: Workspace) -> str:
             "gitmem keeps what was learned earlier. These are indexes of recorded memories, one line each; "
             "`git mem show NAME` prints one.\n",
         )
+    parts += _team_knowledge(workspace)
     # What is held back in live directories is left out: to find it, each would be read and screened.
     from gitmem.integrations.review import waiting_in_refs
 
@@ -121,6 +122,20 @@ def _start(workspace: Workspace) -> str:
         what = "item waits" if count == 1 else "items wait"
         parts.append(f"{count} {what} for the person in `git mem review`.\n")
     return "\n".join(parts)
+
+
+def _team_knowledge(workspace: Workspace) -> Iterator[str]:
+    """A line on snapshots that hold what memory here does not; names are a repository's, and hostile."""
+    from gitmem.integrations.refresh import noted_snapshots
+
+    waiting = noted_snapshots(workspace)
+    named = sorted(agent for agent, _ in waiting if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", agent))
+    if waiting:
+        whose = f" of {', '.join(named[:5])}" if named else ""
+        yield (
+            f"A newer snapshot{whose} holds team knowledge that memory here does not. Nothing was "
+            "overwritten; it waits for the person in `git mem review`.\n"
+        )
 
 
 def _unseen_scopes(workspace: Workspace) -> Iterator[Scope]:
@@ -139,9 +154,9 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     data = (read_file(repo, repo.commit(tip).tree, path) if tip else None) or b""
     if tip is None or not data.strip():
         return
-    if scope.name == "project" and workspace.sharing != "off":
+    if scope.name == "project":
         try:
-            data = without_secrets(path, data)
+            data = without_secrets(workspace, path, data)
         except MissingObject:
             return
     text = decode(data)

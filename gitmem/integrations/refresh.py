@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from contextlib import suppress
 
 from gitmem.errors import RepositoryError
@@ -10,9 +12,14 @@ from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_cla
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
-from gitmem.share.making import Made, make
+from gitmem.share.making import Made, make, project_tip, remember
 from gitmem.share.snapshots import How, Standing, pending, settle, standings, take_trusted
+from gitmem.store.record import write_atomically
+from gitmem.store.replace import read_regular
 from gitmem.store.workspace import Workspace
+
+WAITING = "snapshots.json"
+WAITING_BYTES = 65_536
 
 
 def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
@@ -35,6 +42,7 @@ def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> 
         for one in take_trusted(workspace, author(workspace, edges), allow):
             count = len(one.snapshot.files) if one.snapshot else 0
             lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
+    _note(workspace, found)
     for one in found:
         lines += [f"snapshot of {one.agent}: left out {r.path}: {r.reason}" for r in one.refused]
         if one.waits:
@@ -58,8 +66,35 @@ def _add_hooks(workspace: Workspace) -> list[str]:
 def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
     """Snapshots that wait for a person; none while the memory they belong to cannot be read."""
     with suppress(RepositoryError):
-        return pending(workspace, allowed_fingerprints(workspace))
+        found = pending(workspace, allowed_fingerprints(workspace))
+        _note(workspace, found)
+        return found
     return ()
+
+
+def noted_snapshots(workspace: Workspace) -> tuple[tuple[str, str], ...]:
+    """Team knowledge that waited at the last look: (agent, `updatedAt`); one file is read.
+
+    To look anew, snapshots would have to be read, screened and merged.
+    """
+    data = read_regular(workspace.state / WAITING, WAITING_BYTES)
+    try:
+        rows = json.loads(data or b"[]")
+        return tuple((str(row["agent"]), str(row["updatedAt"])) for row in rows)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return ()
+
+
+def _note(workspace: Workspace, found: Iterable[Standing]) -> None:
+    """Notes for the start of the next session what waits; of a stranger's branch, it is told nothing."""
+    waiting = [one for one in found if one.waits and one.trusted]
+    rows = [{"agent": one.agent, "updatedAt": one.updated_at} for one in waiting]
+    path = workspace.state / WAITING
+    with suppress(OSError):
+        if not rows:
+            path.unlink(missing_ok=True)
+        elif not workspace.state.is_symlink():
+            write_atomically(path, (json.dumps(rows) + "\n").encode())
 
 
 def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How) -> str:
@@ -67,6 +102,7 @@ def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How)
     save_all(workspace, edges)
     settle(workspace, one, how, author(workspace, edges))
     save_all(workspace, edges)
+    pending_snapshots(workspace)
     words = {"merge": "merged", "replace": "replaced memory by", "keep": "kept memory over"}[how]
     return f"{words} the snapshot of {one.agent}"
 
@@ -79,8 +115,16 @@ def snapshot_standings(workspace: Workspace) -> tuple[tuple[Standing, ...], dict
 def make_snapshots(
     workspace: Workspace, edges: Edges, agents: tuple[str, ...], to: str, dry_run: bool = False
 ) -> tuple[Made, ...]:
-    """Saves live directories and writes snapshots of project memory into the work tree."""
-    if not dry_run:
+    """Saves live directories and writes snapshots of project memory into the work tree.
+
+    Works in a plain checkout, too, where `init` never ran and git knows no identity.
+    """
+    mine = workspace.initialised and not dry_run
+    if mine:
         save_all(workspace, edges)
-    who, allow = author(workspace, edges), allowed_fingerprints(workspace)
-    return make(workspace, agents, to, who, edges.now, allow, dry_run)
+    allow = allowed_fingerprints(workspace)
+    done = make(workspace, project_tip(workspace), agents, to, edges.now, allow, dry_run)
+    if any(made.written for made in done) and mine:
+        for made in done:
+            remember(workspace, made, author(workspace, edges))
+    return done

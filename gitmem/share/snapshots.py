@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,16 +25,17 @@ from gitmem.store.commits import (
     Write,
     Written,
     commit,
-    read_tip,
+    memory_commit,
 )
 from gitmem.store.paging import archived
-from gitmem.store.remote import find_remote
+from gitmem.store.remote import Remote, find_remote
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.screen import screen
 from gitmem.store.snapshots import (
     Snapshot,
     State,
     digest,
+    most_bytes,
     publishable,
     read_commit,
     read_worktree,
@@ -84,6 +85,11 @@ class Standing:
         return stamp(self.snapshot.updated_at) if self.snapshot else ""
 
     @property
+    def edited(self) -> bool:
+        """Whether the digest does not fit: edited by hand, or merged. It is said, and proves no more."""
+        return self.snapshot is not None and self.snapshot.edited
+
+    @property
     def waits(self) -> bool:
         """Whether a person has to decide: it would change memory, or begin it from an untrusted place."""
         return self.state == "prompt-update" or (self.state == "initialize" and not self.trusted)
@@ -102,7 +108,8 @@ def standings(workspace: Workspace, allow: frozenset[str]) -> tuple[tuple[Standi
     if not trusted and not local:
         return (), problems | more
     scope = workspace.scope("project")
-    tip = read_tip(scope.repo, scope.ref)
+    oid = memory_commit(scope.repo, scope.ref)
+    tip = Tip(oid, scope.repo.commit(oid).tree) if oid else None
     taken = _taken(workspace, tip)
     found = []
     for agent in sorted({*trusted, *local}):
@@ -183,8 +190,10 @@ def _paged_out(
     return edits
 
 
-def agent_memory(repo: Repository, tip: Tip, agent: str) -> dict[str, bytes]:
+def agent_memory(repo: Repository, tip: Tip | None, agent: str) -> dict[str, bytes]:
     """Hot memories, index and tombstones of an agent: file to content; no logs, no archive."""
+    if tip is None:
+        return {}
     found = read_paths(repo, tip.tree, {*hot_paths(repo, tip, agent), f"{agent}/{TOMBSTONES}"})
     return {path.removeprefix(f"{agent}/"): data for path, data in found.items()}
 
@@ -215,26 +224,53 @@ def _trusted(
 ) -> tuple[dict[str, Snapshot], str, dict[str, str]]:
     """Snapshots that count unasked: in the remote's default branch, or without any remote in HEAD."""
     top = workspace.layout.worktree or workspace.layout.common_dir
-    if workspace.git.run(["remote"], cwd=top).text.strip():
-        try:
-            name = find_remote(workspace.git, top).default_branch()
-        except RepositoryError:
-            name = None
-    else:
-        name = "HEAD"
-    done = workspace.git.run(["rev-parse", "--verify", "-q", f"{name}^{{commit}}"], cwd=top, check=False)
-    if name is None or done.returncode:
+    remotes = [
+        Remote(workspace.git, top, one) for one in workspace.git.run(["remote"], cwd=top).text.split()
+    ]
+    with_code = [one for one in remotes if not one.holds_memory_alone()]
+    name = _default_branch(with_code) if with_code else "HEAD"
+    if name is None:
         return {}, "", {}
-    found, problems = read_commit(workspace.code, done.text, parents)
+    done = workspace.git.run(["rev-parse", "--verify", "-q", f"{name}^{{commit}}"], cwd=top, check=False)
+    if done.returncode:
+        return {}, "", {}
+    unread = _too_large(workspace, done.text, parents)
+    found, problems = read_commit(workspace.code, done.text, parents, unread)
     return found, name.removeprefix("refs/remotes/"), problems
 
 
-def _taken(workspace: Workspace, tip: Tip) -> dict[str, dict[str, int]]:
+def _default_branch(remotes: Sequence[Remote]) -> str | None:
+    """Where the team's code stands: of the remote that memory is shared with, `origin`, or the only one."""
+    if len(remotes) == 1:
+        return remotes[0].default_branch()
+    try:
+        chosen = find_remote(remotes[0].git, remotes[0].cwd).name
+    except RepositoryError:
+        return None
+    named = {one.name: one for one in remotes}
+    found = named.get(chosen) or named.get("origin")
+    return found.default_branch() if found else None
+
+
+def _too_large(workspace: Workspace, commit: str, parents: tuple[str, str]) -> frozenset[str]:
+    """Blobs of snapshots that are not to be read into memory: a commit can hold any size."""
+    words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *parents]
+    listed = workspace.git.run(words, git_dir=workspace.layout.common_dir, check=False).text
+    rows = (row.partition("\t") for row in listed.split("\0") if row)
+    files = ((*about.split(), path.rpartition("/")[2]) for about, _, path in rows)
+    return frozenset(
+        oid for _, _, oid, size, name in files if size.isdigit() and int(size) > most_bytes(name)
+    )
+
+
+def _taken(workspace: Workspace, tip: Tip | None) -> dict[str, dict[str, int]]:
     """Snapshots that this memory took in: agent to commit to `updated_at`.
 
     They are the parentless commits of its history, so this needs no record of its own, and whoever shares
     the history knows them too.
     """
+    if tip is None:
+        return {}
     repo = workspace.scope("project").repo
     roots = workspace.git.run(
         ["rev-list", "--max-parents=0", tip.commit, "--"], git_dir=workspace.layout.common_dir
@@ -258,7 +294,7 @@ def _last(repo: Repository, taken: Mapping[str, int]) -> dict[str, bytes]:
 
 def _judge(
     scope: Scope,
-    tip: Tip,
+    tip: Tip | None,
     snapshot: Snapshot | None,
     source: str,
     trusted: bool,
@@ -280,7 +316,7 @@ def _judge(
     )
     found, reason = state(
         clean,
-        remembers=bool(memories(repo, tip.tree, list_files(repo, tip.tree, agent))),
+        remembers=tip is not None and bool(memories(repo, tip.tree, list_files(repo, tip.tree, agent))),
         taken=seen.values(),
         known=bool(seen) and record_commit(repo, clean) in seen,
         changes=_merged(agent, base, ours, clean.files) != ours,

@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gitmem.errors import RepositoryError, UsageError
-from gitmem.memory import index
+from gitmem.guard.paths import linked
+from gitmem.memory import attributes, index
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.memory.memory import parse
 from gitmem.memory.names import INDEX, agent_name, is_memory_file
 from gitmem.store.replace import read_regular
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
-from gitmem.store.scan import OTHER_BYTES
 from gitmem.store.trees import subtree
-from gitmem.store.workspace import linked
 
 STATE_FILE = "snapshot.json"
 FORMAT = 1
@@ -98,7 +97,8 @@ def state(
         return "current", "it was taken in"
     if not remembers and not taken:
         return "initialize", "there is no memory here yet"
-    if taken and snapshot.updated_at <= max(taken):
+    # Of the same moment but another content is what git merged from two: it keeps the newer one's time.
+    if taken and snapshot.updated_at < max(taken):
         return "current", "a newer one was taken in"
     if not changes:
         return "current", "memory here holds all of it"
@@ -130,16 +130,20 @@ def read_worktree(top: Path, parents: Collection[str]) -> tuple[dict[str, Snapsh
             names = sorted(entry.name for entry in path.iterdir() if _is_wanted(entry.name))[
                 : MOST_FILES + 1
             ]
-            files = {name: read_regular(path / name, OTHER_BYTES) for name in names}
+            files = {name: read_regular(path / name, most_bytes(name)) for name in names}
             held_at = int((path / STATE_FILE).lstat().st_mtime)
-            _collect(f"{parent}/{path.name}", state_file, files, held_at, found, problems)
+            _collect(parent, path.name, state_file, files, held_at, found, problems)
     return found, problems
 
 
 def read_commit(
-    repo: Repository, commit: str, parents: Collection[str]
+    repo: Repository, commit: str, parents: Collection[str], unread: Collection[str] = ()
 ) -> tuple[dict[str, Snapshot], dict[str, str]]:
-    """Reads the snapshots that a code commit holds; arguments and result as for `read_worktree`."""
+    """Reads the snapshots that a code commit holds; arguments and result as for `read_worktree`.
+
+    Args:
+        unread: names of blobs that are too large to be read.
+    """
     found: dict[str, Snapshot] = {}
     problems: dict[str, str] = {}
     code = repo.commit(commit)
@@ -152,10 +156,15 @@ def read_commit(
             if STATE_FILE not in entries:
                 continue
             names = sorted(filter(_is_wanted, entries))[: MOST_FILES + 1]
-            files: dict[str, bytes | None] = {n: repo.blob(entries[n]) for n in names}
-            state_file = repo.blob(entries[STATE_FILE])
-            _collect(f"{parent}/{name}", state_file, files, code.committer.time, found, problems)
+            files = {n: None if entries[n] in unread else repo.blob(entries[n]) for n in names}
+            state_file = b"" if entries[STATE_FILE] in unread else repo.blob(entries[STATE_FILE])
+            _collect(parent, name, state_file, files, code.committer.time, found, problems)
     return found, problems
+
+
+def most_bytes(name: str) -> int:
+    """Largest size at which a file of a snapshot, by its name, is read."""
+    return {INDEX: OTHER_BYTES, STATE_FILE: STATE_BYTES}.get(name, MEMORY_BYTES)
 
 
 def publishable(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], tuple[str, ...]]:
@@ -172,7 +181,13 @@ def publishable(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], tuple[str
 
 
 def write_snapshot(
-    top: Path, folder: Path, files: Mapping[str, bytes], now: float, *, paged: bool = False
+    top: Path,
+    folder: Path,
+    files: Mapping[str, bytes],
+    now: float,
+    *,
+    paged: bool = False,
+    dry_run: bool = False,
 ) -> bool:
     """Writes an agent's snapshot; `updatedAt` changes only when the content does.
 
@@ -182,9 +197,10 @@ def write_snapshot(
         files: memories and index.
         now: seconds since the epoch.
         paged: whether the agent has more in its archive.
+        dry_run: whether to look only.
 
     Returns:
-        Whether anything was written.
+        Whether anything was, or would be, written.
 
     Raises:
         RepositoryError: a link is in the way, or the folder cannot be written.
@@ -206,24 +222,56 @@ def write_snapshot(
         name for name in here if name not in files and (whole or parse(name, here[name]).front is not None)
     ]
     changed = {name: data for name, data in files.items() if here.get(name) != data}
-    said = before.get("digest") == wanted and _is_paged(before) == paged
-    if not changed and not gone and old is not None and said:
+    same = not changed and not gone and old is not None
+    said = _said(old or 0 if same else max(int(now), (old or 0) + 1), wanted, paged)
+    if same and said == raw:
         return False
-    content_changed = bool(changed or gone) or old is None
-    updated = max(int(now), (old or 0) + 1) if content_changed else old or int(now)
-    value: dict[str, Any] = {"updatedAt": stamp(updated), "digest": wanted, "format": FORMAT}
-    if paged:
-        value["paged"] = True
+    if dry_run:
+        return True
     try:
         for name, data in sorted(changed.items()):
             _write(folder / name, data)
         for name in gone:
             (folder / name).unlink()
-        _write(folder / STATE_FILE, (json.dumps(value, indent=2) + "\n").encode())
+        _write(folder / STATE_FILE, said)
     except OSError as error:
         raise RepositoryError(
             f"{folder} cannot be written: {error.strerror}", "Make it writable for you."
         ) from error
+    return True
+
+
+def _said(seconds: int, digest: str, paged: bool) -> bytes:
+    """What `snapshot.json` holds; the format last, so that two that git unites by lines are JSON still."""
+    value: dict[str, Any] = {"updatedAt": stamp(seconds), "digest": digest}
+    value |= {"paged": True} if paged else {}
+    return (json.dumps(value | {"format": FORMAT}, indent=2) + "\n").encode()
+
+
+def write_attributes(top: Path, parent: Path) -> bool:
+    """Tells git how the snapshots in a folder merge; lines of the person's own stay.
+
+    Args:
+        top: the work tree, which the person controls.
+        parent: the folder that holds the snapshots, inside the work tree.
+
+    Returns:
+        Whether anything was written.
+
+    Raises:
+        RepositoryError: a link is in the way, or the file cannot be written.
+    """
+    path = parent / attributes.FILE
+    if linked(top, path):
+        raise RepositoryError(f"{path} is a symbolic link, or behind one", "Put a file in its place.")
+    held = read_regular(path, OTHER_BYTES) or b""
+    wanted = encode(attributes.completed(decode(held), attributes.SNAPSHOTS))
+    if wanted == held or len(held) > OTHER_BYTES:
+        return False
+    try:
+        _write(path, wanted)
+    except OSError as error:
+        raise RepositoryError(f"{path} cannot be written: {error.strerror}") from error
     return True
 
 
@@ -234,31 +282,36 @@ def snapshot_tree(repo: Repository, agent: str, files: Mapping[str, bytes]) -> s
 
 
 def _collect(
-    folder: str,
+    parent: str,
+    name: str,
     state_file: bytes,
     files: Mapping[str, bytes | None],
     held_at: int,
     found: dict[str, Snapshot],
     problems: dict[str, str],
 ) -> None:
+    folder = f"{parent}/{name}"
     value = _state_value(state_file)
     seconds = _seconds(value)
     try:
-        agent = agent_name(folder.rpartition("/")[2])
+        agent = agent_name(name)
     except UsageError as error:
         problems[folder] = error.message
         return
-    if seconds is None:
+    form = value.get("format")
+    if len(state_file) > STATE_BYTES:
+        problems[folder] = f"{STATE_FILE} is larger than {STATE_BYTES:,} bytes"
+    elif seconds is None:
         problems[folder] = f"{STATE_FILE} has no updatedAt that is a time"
+    elif isinstance(form, int) and form > FORMAT:
+        problems[folder] = f"it is in format {form}, which this gitmem cannot read"
     elif seconds > held_at + FUTURE_SECONDS:
         problems[folder] = f"updatedAt ({stamp(seconds)}) lies in the future of what holds it"
     elif len(files) > MOST_FILES:
         problems[folder] = f"it has more than {MOST_FILES:,} files"
     elif agent not in found:
         good = {
-            name: data
-            for name, data in files.items()
-            if data is not None and len(data) <= (OTHER_BYTES if name == INDEX else MEMORY_BYTES)
+            file: data for file, data in files.items() if data is not None and len(data) <= most_bytes(file)
         }
         known = value.get("digest")
         says = known if isinstance(known, str) else ""
@@ -271,10 +324,16 @@ def _is_wanted(name: str) -> bool:
 
 def _state_value(data: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(data)
+        value = json.loads(data, object_pairs_hook=_pairs)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which git, uniting line by line, may have put a key twice: the newest moment counts."""
+    moments = [{key: value} for key, value in pairs if key == "updatedAt" and _seconds({key: value})]
+    return dict(pairs) | max(moments, key=lambda one: _seconds(one) or 0, default={})
 
 
 def _is_paged(value: Mapping[str, Any]) -> bool:

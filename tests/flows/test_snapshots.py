@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
-import string
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,65 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from snapshot_ground import ANN, MEMORY, NOW, SECRET, USUAL, Person, Team
 
 from gitmem.errors import RepositoryError, UsageError
-from gitmem.integrations.edges import Edges, real_edges, workspace_at
+from gitmem.integrations.edges import workspace_at
 from gitmem.integrations.refresh import (
     after_checkout,
-    make_snapshots,
     pending_snapshots,
     settle_snapshot,
     snapshot_standings,
 )
 from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Signature
 from gitmem.store.snapshots import digest, state, write_snapshot
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
-
-ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
-MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
-USUAL = ".claude/agent-memory-snapshots"
-NOW = 1_795_000_000
-# Made when it runs: the repository holds none.
-SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
-
-
-class Person:
-    """One person's clone with gitmem on, at a moment that moves on by a minute with each use."""
-
-    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.path = path
-        monkeypatch.setenv("GITMEM_NOW", str(NOW))
-        self.base: Edges = real_edges(path)
-        self.clock = NOW
-        (path / ".git/gitmem").mkdir(exist_ok=True)
-        self.workspace: Workspace = store_project_id(workspace_at(self.base))
-        _ = self.workspace.private
-
-    @property
-    def edges(self) -> Edges:
-        self.clock += 60
-        return replace(self.base, now=float(self.clock))
-
-    def learn(self, name: str, text: str | None, type: str = "project", agent: str = "main") -> None:
-        scope = self.workspace.scope("project")
-        data = MEMORY.format(name, type, text).encode() if text is not None else None
-        edits = {f"{agent}/{name}.md": data}
-        commit(scope.repo, scope.ref, lambda _: Write(edits, f"Learn {name}", Provenance(op="add")), ANN)
-
-    def memories(self, agent: str = "main") -> dict[str, str]:
-        scope = self.workspace.scope("project")
-        tip = scope.repo.ref(scope.ref)
-        files = read_files(scope.repo, scope.repo.commit(tip).tree, agent) if tip else {}
-        return {path.partition("/")[2]: data.decode() for path, data in files.items()}
-
-    def make(self, *agents: str, to: str = ""):
-        return make_snapshots(self.workspace, self.edges, agents, to)
-
-    def standing(self) -> dict[str, str]:
-        return {one.agent: one.state for one in snapshot_standings(self.workspace)[0]}
 
 
 @pytest.fixture
@@ -81,32 +33,25 @@ def person(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Person]:
 
 
 @pytest.fixture
-def ann(repo: Path, tmp_path: Path, git, person) -> Person:
+def team(repo: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch) -> Team:
+    return Team(tmp_path, git, monkeypatch, repo)
+
+
+@pytest.fixture
+def ann(team: Team) -> Person:
     """Ann's clone of the team's repository."""
-    git("clone", "-q", "--bare", repo, tmp_path / "team.git")
-    git("clone", "-q", tmp_path / "team.git", tmp_path / "ann")
-    return person(tmp_path / "ann")
+    return team.join("ann")
 
 
 @pytest.fixture
-def publish(git) -> Callable[[Person], None]:
-    def do(who: Person) -> None:
-        git("-C", who.path, "add", "-f", USUAL)
-        git("-C", who.path, "commit", "-qm", "What the agent knows")
-        git("-C", who.path, "push", "-q", "origin", "HEAD")
-
-    return do
+def publish(team: Team) -> Callable[[Person], None]:
+    return team.publish
 
 
 @pytest.fixture
-def ben(tmp_path: Path, git, person) -> Callable[[], Person]:
+def ben(team: Team) -> Callable[[], Person]:
     """Clones the team's repository as it is now."""
-
-    def make() -> Person:
-        git("clone", "-q", tmp_path / "team.git", tmp_path / "ben")
-        return person(tmp_path / "ben")
-
-    return make
+    return lambda: team.join("ben")
 
 
 def test_a_snapshot_holds_memories_and_index_and_says_when(ann: Person) -> None:
@@ -439,7 +384,8 @@ def test_a_new_work_tree_gets_live_directories(ann: Person, git) -> None:
         (False, (), False, True, "initialize"),
         (True, (), False, True, "prompt-update"),
         (True, (), False, False, "current"),
-        (True, (NOW,), False, True, "current"),
+        (True, (NOW,), False, True, "prompt-update"),  # merged from two: it keeps the newer one's time
+        (True, (NOW + 1,), False, True, "current"),
         (True, (NOW - 1,), False, True, "prompt-update"),
         (False, (NOW - 1,), False, True, "prompt-update"),
         (True, (NOW - 1,), True, True, "current"),

@@ -1,0 +1,86 @@
+"""Ground for snapshots: a team's bare repository, and people with a clone each and gitmem on."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gitmem.integrations.edges import Edges, real_edges, workspace_at
+from gitmem.integrations.refresh import make_snapshots, snapshot_standings
+from gitmem.memory.trailers import Provenance
+from gitmem.share.making import Made
+from gitmem.store.commits import Write, commit
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Workspace, store_project_id
+
+ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
+USUAL = ".claude/agent-memory-snapshots"
+NOW = 1_795_000_000
+# Made when it runs: the repository holds none.
+SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
+
+
+class Person:
+    """One person's clone with gitmem on, at a moment that moves on by a minute with each use."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.path = path
+        monkeypatch.setenv("GITMEM_NOW", str(NOW))
+        self.base: Edges = real_edges(path)
+        self.clock = NOW
+        (path / ".git/gitmem").mkdir(exist_ok=True)
+        self.workspace: Workspace = store_project_id(workspace_at(self.base))
+        _ = self.workspace.private
+
+    @property
+    def edges(self) -> Edges:
+        self.clock += 60
+        return replace(self.base, now=float(self.clock))
+
+    def learn(self, name: str, text: str | None, type: str = "project", agent: str = "main") -> None:
+        self.write(f"{name}.md", MEMORY.format(name, type, text) if text is not None else None, agent)
+
+    def write(self, file: str, text: str | None, agent: str = "main") -> None:
+        scope = self.workspace.scope("project")
+        edits = {f"{agent}/{file}": text.encode() if text is not None else None}
+        commit(scope.repo, scope.ref, lambda _: Write(edits, f"Learn {file}", Provenance(op="add")), ANN)
+
+    def memories(self, agent: str = "main") -> dict[str, str]:
+        scope = self.workspace.scope("project")
+        tip = scope.repo.ref(scope.ref)
+        files = read_files(scope.repo, scope.repo.commit(tip).tree, agent) if tip else {}
+        return {path.partition("/")[2]: data.decode() for path, data in files.items()}
+
+    def make(self, *agents: str, to: str = "") -> tuple[Made, ...]:
+        return make_snapshots(self.workspace, self.edges, agents, to)
+
+    def standing(self) -> dict[str, str]:
+        return {one.agent: one.state for one in snapshot_standings(self.workspace)[0]}
+
+
+class Team:
+    """A shared bare repository and who works with it."""
+
+    def __init__(
+        self, folder: Path, git: Callable[..., str], patch: pytest.MonkeyPatch, code: Path
+    ) -> None:
+        self.folder, self.git, self.patch = folder, git, patch
+        git("clone", "-q", "--bare", code, folder / "team.git")
+
+    def join(self, name: str, *options: str) -> Person:
+        """Clones the repository as it is now."""
+        self.git("clone", "-q", *options, (self.folder / "team.git").as_uri(), self.folder / name)
+        return Person(self.folder / name, self.patch)
+
+    def publish(self, who: Person, branch: str = "HEAD") -> None:
+        """Commits and pushes the snapshots of a person's work tree."""
+        self.git("-C", who.path, "add", "-f", USUAL)
+        self.git("-C", who.path, "commit", "-qm", "What the agent knows")
+        self.git("-C", who.path, "push", "-q", "origin", branch)

@@ -1,0 +1,173 @@
+"""`snapshot create --all` in a plain checkout: no init, no private repository, no HOME, no identity."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from snapshot_ground import MEMORY, NOW, USUAL
+
+from gitmem.integrations.edges import Edges, workspace_at
+from gitmem.memory.trailers import Provenance
+from gitmem.store.commits import Write, commit
+from gitmem.store.remote import MEMORY_BRANCH
+from gitmem.store.repository import Signature
+
+Git = Callable[..., str]
+ROOT = Path(__file__).parents[2]
+ANN = Signature("Ann", "ann@example.com", NOW - 1_000)
+
+
+class Host:
+    """A bare repository on a host, with code on `main` and memory on its branch."""
+
+    def __init__(self, folder: Path, git: Git, code: Path) -> None:
+        self.folder, self.git = folder, git
+        self.bare, self.writer = folder / "host.git", folder / "writer"
+        git("clone", "-q", "--bare", code, self.bare)
+        git("clone", "-q", self.bare, self.writer)
+
+    def learn(self, agent: str, name: str, text: str, to: str = "origin") -> None:
+        repo = workspace_at(Edges(dict(os.environ), self.writer, NOW)).code
+        edits = {f"{agent}/{name}.md": MEMORY.format(name, "project", text).encode()}
+        commit(repo, MEMORY_BRANCH, lambda _: Write(edits, f"Learn {name}", Provenance()), ANN)
+        self.git("-C", self.writer, "push", "-q", to, MEMORY_BRANCH)
+
+    def checkout(self, name: str = "ci", *options: str) -> Path:
+        """A clone as a CI job has it: one commit of one branch, unless told otherwise."""
+        how = options or ("--depth=1", "--single-branch")
+        self.git("clone", "-q", *how, self.bare.as_uri(), self.folder / name)
+        return self.folder / name
+
+
+@pytest.fixture
+def host(tmp_path: Path, git: Git, repo: Path) -> Host:
+    return Host(tmp_path, git, repo)
+
+
+def run(where: Path, *words: str, now: int = NOW, **more: str) -> subprocess.CompletedProcess[str]:
+    """Runs gitmem with next to nothing around it."""
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "GITMEM_NOW": str(now), **more}
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "gitmem", *words],
+        cwd=where,
+        env=environ,
+        capture_output=True,
+        text=True,
+    )
+
+
+def files(where: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(where)): p.read_bytes() for p in (where / USUAL).rglob("*") if p.is_file()}
+
+
+def test_a_shallow_checkout_of_code_alone_gets_the_teams_memory(host: Host, git: Git) -> None:
+    host.learn("main", "ports", "Eighty.")
+    host.learn("reviewer", "style", "Short.")
+    place = host.checkout()
+    done = run(place, "snapshot", "create", "--all")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"wrote 1 memories of main in {USUAL}/main\nwrote 1 memories of reviewer in {USUAL}/reviewer\n",
+    ), done.stderr
+    assert b"Eighty." in (place / USUAL / "main/ports.md").read_bytes()
+    assert (place / USUAL / ".gitattributes").is_file()
+    assert git("-C", place, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/gitmem") == (
+        "refs/heads/main"
+    )
+    assert not (place / ".git/gitmem").exists()
+    assert git("-C", place, "status", "--porcelain", "--untracked-files=no") == ""
+
+
+def test_it_is_the_same_whenever_it_runs_until_memory_changes(host: Host, git: Git) -> None:
+    host.learn("main", "ports", "Eighty.")
+    place = host.checkout("one", "--no-local")
+    run(place, "snapshot", "create", "--all")
+    before = files(place)
+    done = run(place, "snapshot", "create", "--all", "--json", now=NOW + 86_400)
+    assert [(row["changed"], row["written"]) for row in json.loads(done.stdout)] == [(False, False)]
+    assert files(place) == before
+    assert run(place, "snapshot", "create", "--all", now=NOW + 90_000).stdout.startswith("unchanged: 1 ")
+    host.learn("main", "hosts", "Two.")
+    git("-C", place, "fetch", "-q")
+    dry = run(place, "snapshot", "create", "--all", "-n", now=NOW + 90_000)
+    assert (dry.stdout, files(place)) == (f"would write 2 memories of main in {USUAL}/main\n", before)
+    assert run(place, "snapshot", "create", "main", now=NOW + 90_000).returncode == 0
+    assert files(place) != before
+
+
+def test_a_branch_of_the_clones_own_counts_where_it_is_ahead(host: Host) -> None:
+    host.learn("main", "ports", "Eighty.")
+    host.git("-C", host.writer, "fetch", "-q")
+    repo = workspace_at(Edges(dict(os.environ), host.writer, NOW)).code
+    edits = {"main/hosts.md": MEMORY.format("hosts", "project", "Two.").encode()}
+    commit(repo, MEMORY_BRANCH, lambda _: Write(edits, "Learn hosts", Provenance()), ANN)
+    assert run(host.writer, "snapshot", "create").stdout == f"wrote 2 memories of main in {USUAL}/main\n"
+
+
+def test_a_repository_for_memory_alone_is_read_where_there_is_one(host: Host, git: Git) -> None:
+    git("init", "-q", "--bare", host.folder / "memory.git")
+    git("-C", host.writer, "remote", "add", "memory", host.folder / "memory.git")
+    host.learn("main", "ports", "Eighty.", to="memory")
+    place = host.checkout()
+    git("-C", place, "remote", "add", "gitmem", host.folder / "memory.git")
+    done = run(place, "snapshot", "create", "--all")
+    assert done.stdout == f"wrote 1 memories of main in {USUAL}/main\n", done.stderr
+
+
+def test_without_memory_there_is_nothing_to_write(host: Host) -> None:
+    place = host.checkout()
+    done = run(place, "snapshot", "create", "--all")
+    assert (done.returncode, done.stdout) == (0, "no agent has project memory\n")
+    done = run(place, "snapshot", "create")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "main has no project memory" in done.stderr
+
+
+def test_a_remote_out_of_reach_is_an_error_and_not_an_empty_snapshot(host: Host) -> None:
+    host.learn("main", "ports", "Eighty.")
+    place = host.checkout()
+    run(place, "snapshot", "create", "--all")
+    other = host.checkout("other")
+    host.bare.rename(host.folder / "gone.git")
+    done = run(other, "snapshot", "create", "--all")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "origin cannot be used" in done.stderr
+    # What was fetched before is enough.
+    assert run(place, "snapshot", "create", "--all").returncode == 0
+
+
+def test_what_pretends_to_be_the_memory_branch_is_refused(host: Host, git: Git) -> None:
+    git("-C", host.writer, "push", "-q", "origin", "main:gitmem/project")
+    done = run(host.checkout(), "snapshot", "create", "--all")
+    assert done.returncode == 3 and "is no memory" in done.stderr
+
+
+def test_all_and_a_name_do_not_go_together(host: Host) -> None:
+    assert run(host.checkout(), "snapshot", "create", "main", "--all").returncode == 2
+
+
+def test_status_tells_what_waits_for_init(host: Host) -> None:
+    host.learn("main", "ports", "Eighty.")
+    place = host.checkout()
+    run(place, "snapshot", "create", "--all")
+    done = run(place, "snapshot", "status")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"main: initialize (there is no memory here yet; work tree, {USUAL}/main, 2026-11-18T11:06:40Z)\n",
+    )
+    assert "git mem init" in done.stderr
+    assert not (place / ".git/gitmem").exists()
+
+
+def test_folders_that_are_no_agents_are_left_out(host: Host) -> None:
+    host.learn("main", "ports", "Eighty.")
+    host.learn("Not An Agent", "style", "Short.")
+    host.learn("^046^046", "style", "Short.")
+    done = run(host.checkout(), "snapshot", "create", "--all")
+    assert done.stdout == f"wrote 1 memories of main in {USUAL}/main\n", done.stderr
