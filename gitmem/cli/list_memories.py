@@ -58,7 +58,12 @@ def list_memories(
         _aligned([header.type for header in found]),
         _aligned([shown(f"{header.scope}/{header.agent}") for header in found]),
         _aligned([aged(header.time) for header in found]),
-        [one_line(header.description, DESCRIPTION_WIDTH) for header in found],
+        [
+            "(came with a secret: git mem show)"
+            if header.secret
+            else one_line(header.description, DESCRIPTION_WIDTH)
+            for header in found
+        ],
     )
     run.out.data("\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True)))
 
@@ -79,4 +84,5 @@ def as_value(header: Listed) -> dict[str, object]:
         "description": sound(header.description),
         "taught": iso(header.time) if header.time else None,
         "archived": is_archived(header.file),
+        "secret": header.secret,
     }

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import Json, Quiet, ScopeOption, context
+from gitmem.cli.save import warn_of
 from gitmem.integrations.editing import Wanted
 from gitmem.integrations.editing import remember as carry_out
 
@@ -44,6 +45,7 @@ def remember(
                 "file": done.memory.path,
                 "name": done.memory.name,
                 "commit": commit,
+                "warnings": [{"path": one.path, "rule": one.rule} for one in done.warnings],
             }
         )
         return
@@ -52,4 +54,5 @@ def remember(
         run.out.data(run.out.safe(f"{where} says so already"))
         return
     run.out.data(run.out.safe(f"{commit[:8]} {where}: {done.memory.description}"))
+    warn_of(run, done.warnings)
     run.out.say(f"undo: git mem undo {commit[:12]}")

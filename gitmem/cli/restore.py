@@ -11,7 +11,7 @@ from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import sound
 from gitmem.errors import UsageError
-from gitmem.integrations.edges import author
+from gitmem.integrations.edges import allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, save_all
 from gitmem.memory.merge import kind
 from gitmem.store.commits import read_tip
@@ -81,9 +81,9 @@ def restore(
         commit = ""
         if plan.edits and not dry_run:
             subject = f"Restore {what} as of {at}" if at else f"Restore {what}"
-            written = restore_as_of(
-                where, then, author(workspace, run.edges), subject, wanted, folder, code_head(workspace)
-            )
+            who, head = author(workspace, run.edges), code_head(workspace)
+            allow = allowed_fingerprints(workspace)
+            written = restore_as_of(where, then, who, subject, wanted, folder, head, allow)
             commit = written.commit if written else ""
         done.append(
             {

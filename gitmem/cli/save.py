@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from gitmem.integrations.saving import look_all, save_all
 from gitmem.memory.trailers import parse
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved
+from gitmem.store.screen import Caution
 
 
 def register(app: typer.Typer) -> None:
@@ -59,10 +61,23 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
             run.out.say("to delete for good: git mem forget NAME")
         for refusal in one.plan.refusals:
             run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
+            if refusal.fingerprints:
+                allow = " ".join(refusal.fingerprints)
+                run.out.say(f"if it is none: git config --global --add gitmem.allow {allow}")
+        warn_of(run, one.plan.warnings)
         for file, why in one.problems.items():
             run.out.warn(run.out.safe(f"left alone: {where}/{file}: {why}"))
         for path, text in one.plan.buried:
             run.out.warn(run.out.safe(f"forgotten before, left out: {path}: {text.splitlines()[0]}"))
+
+
+def warn_of(run: Context, found: Iterable[Caution]) -> None:
+    """Says what is stored and may be a credential; what is none can be allowed."""
+    for one in found:
+        run.out.warn(
+            run.out.safe(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.line}")
+        )
+        run.out.say(f"if it is none: git config --global --add gitmem.allow {one.fingerprint}")
 
 
 def as_value(saved: Saved) -> dict[str, Any]:
@@ -84,6 +99,7 @@ def as_value(saved: Saved) -> dict[str, Any]:
         "laid_out": list(saved.laid_out),
         "held": dict(saved.plan.held),
         "refused": [{"path": r.path, "reason": r.reason} for r in saved.plan.refusals],
+        "warnings": [{"path": one.path, "rule": one.rule} for one in saved.plan.warnings],
         "problems": dict(saved.problems),
     }
 

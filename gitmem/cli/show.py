@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from gitmem.cli.words import age as in_words
 from gitmem.cli.words import iso, sound
 from gitmem.guard.text import one_line
 from gitmem.store.lookup import Found, age, find
+from gitmem.store.repository import MissingObject
 
 
 def register(app: typer.Typer) -> None:
@@ -43,8 +45,9 @@ def show(
     workspace = run.workspace
     found = find(workspace, name, scope, agent, at, run.edges.now)
     taught = age(workspace, found.spot)
+    found, hidden = _shown(run, found)
     if run.out.as_json:
-        run.out.json(as_value(found, taught))
+        run.out.json(as_value(found, taught, hidden))
         return
     run.out.say(
         run.out.safe(
@@ -52,10 +55,32 @@ def show(
             + (f", as of {found.commit[:12]}" if at else "")
         )
     )
+    if hidden:
+        run.out.warn("something of it holds a secret that came with shared memory, and is not shown")
+        run.out.say(
+            run.out.safe(
+                f"whole: git cat-file blob {found.blob}. Take it out of all history: git mem purge"
+            )
+        )
     _print(run, found.memory.render())
 
 
-def as_value(found: Found, taught: int) -> dict[str, object]:
+def _shown(run: Context, found: Found) -> tuple[Found, bool]:
+    """A memory without what of it came with a secret; whether that is something."""
+    from gitmem.integrations.recalling import without_secrets
+    from gitmem.memory.memory import parse
+
+    if found.scope != "project":
+        return found, False
+    whole = found.memory.render()
+    try:
+        kept = without_secrets(run.workspace, found.file, whole)
+    except MissingObject:
+        kept = b""
+    return (replace(found, memory=parse(found.file, kept)), True) if kept != whole else (found, False)
+
+
+def as_value(found: Found, taught: int, hidden: bool = False) -> dict[str, object]:
     """A memory for `--json`: its parts, and `content`, the whole file as text."""
     memory = found.memory
     return {
@@ -69,6 +94,7 @@ def as_value(found: Found, taught: int) -> dict[str, object]:
         "archived": found.archived,
         "commit": found.commit,
         "blob": found.blob,
+        "secret": hidden,
         "content": memory.render().decode("utf-8", "replace"),
     }
 

@@ -10,7 +10,7 @@ from gitmem.cli.context import Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import day, sound
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.guard.text import one_line
-from gitmem.integrations.edges import author
+from gitmem.integrations.edges import allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, save_all
 from gitmem.store.commits import read_tip
 from gitmem.store.history import revision
@@ -47,13 +47,14 @@ def undo(
     if not dry_run:
         save_all(workspace, run.edges)
         who = author(workspace, run.edges)
-        written = take_back(found.scope, found.target, who, code_head(workspace))
+        allow = allowed_fingerprints(workspace)
+        written = take_back(found.scope, found.target, who, code_head(workspace), allow)
         if written is None:
             raise _nothing_left(found)
         made = written.commit
         half = other_half(workspace.scopes, found)
         if half is not None:
-            take_back(half.scope, half.target, who, code_head(workspace))
+            take_back(half.scope, half.target, who, code_head(workspace), allow)
         save_all(workspace, run.edges)
     if run.out.as_json:
         run.out.json(

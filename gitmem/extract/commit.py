@@ -14,6 +14,7 @@ from gitmem.memory.trailers import Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import MissingObject, Repository, Signature
+from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import list_files, read_file
 from gitmem.store.workspace import Scope
 
@@ -29,6 +30,7 @@ def store_change(
     *,
     base: str = "",
     lift: bool = False,
+    allow: frozenset[str] | None = None,
 ) -> Written | None:
     """Commits one change with its index line; the op of the commit is what the change came to.
 
@@ -36,6 +38,7 @@ def store_change(
         provenance: its job, where it has one, is not stored twice.
         base: tip that the change was planned on.
         lift: a person decided: what was forgotten or rejected comes back.
+        allow: fingerprints of accepted secrets; None where the plan was judged just now.
 
     Returns:
         The commit, or None where it was made before or nothing is left to do.
@@ -63,6 +66,9 @@ def store_change(
         lifted = tombstone.without_keys(buried, keys) if lift and carried.op != "delete" else buried
         if lifted != buried:
             edits[f"{placed.agent}/{tombstone.FILE}"] = encode(lifted) or None
+        if allow is not None:
+            known = {path: read(path.partition("/")[2]) for path in edits}
+            refuse_secrets({path: data for path, data in known.items() if data is not None}, edits, allow)
         subject = f"Forget {change.name}" if carried.op == "delete" else change.description or change.name
         return Write(edits, subject, replace(provenance, op=carried.op))
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from gitmem.errors import CheckFailed, UsageError
+from gitmem.errors import UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, sync_live
 from gitmem.memory import index, tombstone
@@ -23,7 +23,7 @@ from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.live_plan import agent_files
 from gitmem.store.paging import archived, standing
 from gitmem.store.salt import salt
-from gitmem.store.screen import screen
+from gitmem.store.screen import Caution, refuse_secrets
 from gitmem.store.trees import Edits
 from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
 
@@ -62,6 +62,7 @@ class Edited:
     agent: str
     memory: Memory
     written: Written | None
+    warnings: tuple[Caution, ...] = ()
 
 
 def scope_for(workspace: Workspace, type: str) -> ScopeName:
@@ -97,6 +98,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     description = one_line(wanted.description) or _first_sentence(wanted.text)
     sync_live(workspace, edges, scope.name, agent)
     made: list[Memory] = []
+    seen: list[Caution] = []
 
     def plan(tip: Tip) -> Write:
         known = agent_files(scope.repo, agent, tip)
@@ -112,7 +114,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
         if memory.path in paged and memory.path not in known:
             edits[f"{agent}/{archive_path(memory.path)}"] = None
         _lift(edits, agent, known, memory)
-        _refuse_secrets(edits, agent, paged | known, allowed_fingerprints(workspace))
+        seen[:] = _refuse_secrets(edits, agent, paged | known, allowed_fingerprints(workspace))
         made[:] = [memory]
         op: Op = "update" if old else "add"
         return Write(
@@ -121,7 +123,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
     sync_live(workspace, edges, scope.name, agent, lay_out=True)
-    return Edited(scope, agent, made[0], written)
+    return Edited(scope, agent, made[0], written, tuple(seen) if written else ())
 
 
 def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
@@ -272,21 +274,10 @@ def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], m
         edits[f"{agent}/{tombstone.FILE}"] = encode(lifted) if lifted else None
 
 
-def _refuse_secrets(edits: Edits, agent: str, known: dict[str, bytes], allow: frozenset[str]) -> None:
-    files = {
-        path: data for path, data in edits.items() if data is not None and not path.endswith(tombstone.FILE)
-    }
-    base = {f"{agent}/{file}": data for file, data in known.items()}
-    refusals = screen(base, files, allow).refusals
-    if refusals:
-        first = refusals[0]
-        raise CheckFailed(
-            f"Not stored: {first.path} {first.reason}: {first.claim_text_redacted}".rstrip(": "),
-            "Leave the secret out and name where it is kept. If it is none: "
-            f"git config --global --add gitmem.allow {' '.join(first.fingerprints)}"
-            if first.fingerprints
-            else "",
-        )
+def _refuse_secrets(
+    edits: Edits, agent: str, known: dict[str, bytes], allow: frozenset[str]
+) -> tuple[Caution, ...]:
+    return refuse_secrets({f"{agent}/{file}": data for file, data in known.items()}, edits, allow)
 
 
 def _first_words(text: str) -> str:

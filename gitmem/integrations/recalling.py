@@ -6,7 +6,7 @@ from collections.abc import Set
 from functools import cached_property
 from pathlib import Path
 
-from gitmem.integrations.edges import Edges
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.memory.limits import RECALLED
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.recall import Recall, recall
@@ -16,6 +16,7 @@ from gitmem.store.git import GitCommand
 from gitmem.store.history import resolve_all
 from gitmem.store.lookup import chosen_agent, chosen_scopes
 from gitmem.store.repository import MissingObject, Repository
+from gitmem.store.tainted import read_tainted
 from gitmem.store.workspace import Workspace
 
 
@@ -96,24 +97,26 @@ class Head:
 def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:
     """A memory's content, without what holds a secret.
 
-    Everything of one's own was screened before it was stored, so only shared memory is looked at again:
-    loading the detector costs more than the rest of a recall.
+    Everything of one's own was screened before it was stored; what others pushed was looked at by whoever
+    wrote next: loading the detector costs more than the rest of a recall.
     """
     data = repo.blob(candidate.blob)
-    if workspace.sharing == "off" or candidate.ref != workspace.scope("project").ref:
+    if candidate.ref != workspace.scope("project").ref:
         return data
-    return without_secrets(candidate.path, data)
+    return without_secrets(workspace, candidate.path, data)
 
 
-def without_secrets(path: str, data: bytes) -> bytes:
-    """Shared memory as it may be shown: claims that hold a secret are left out.
+def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:
+    """Project memory as it may be shown: claims that are known to hold a secret are left out.
 
     Raises:
         MissingObject: nothing of it may be shown.
     """
-    from gitmem.store.screen import screen
-
-    kept = screen({}, {path: data}, frozenset()).files.get(path)
+    scope = workspace.scope("project")
+    tainted = read_tainted(scope.state)
+    if not tainted.blobs:
+        return data
+    kept = tainted.shown(path, data, scope.repo.hex_length, allowed_fingerprints(workspace))
     if kept is None:
         raise MissingObject(f"{path} holds a secret and is not shown")
     return kept

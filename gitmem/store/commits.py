@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.memory.trailers import Provenance
+from gitmem.store.caps import check_room
 from gitmem.store.locks import writer_lock
 from gitmem.store.objects import encode_commit, object_name
 from gitmem.store.repository import MissingObject, RefMoved, Repository, Signature
+from gitmem.store.said import safe_message
 from gitmem.store.trees import Edits, write_tree
 
 ROOT_SIGNATURE = Signature("gitmem", "gitmem@localhost", 0)
@@ -218,7 +220,8 @@ def _attempt(
     committer: Signature,
 ) -> Written | None:
     edits = dict(write.edits)
-    message = format_message(write.subject, write.provenance, write.body)
+    message = safe_message(write.subject, write.provenance, write.body)
+    check_room(repo, tip.tree, edits)
     with repo.together():
         if known is None:
             # No ref kept it while the write was planned: a `git gc --prune=now` may have taken it since.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gitmem.guard.paths import linked
 from gitmem.guard.text import counted
 from gitmem.memory.merge import kind
 from gitmem.store.begun_anew import rescue
@@ -23,7 +24,7 @@ from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import ASIDE, replace_file, sweep
 from gitmem.store.scan import Scan, blob_name, displaced_files, is_laid_out, label, scan
 from gitmem.store.trees import read_paths
-from gitmem.store.workspace import LiveDirectory, linked
+from gitmem.store.workspace import LiveDirectory
 
 SECOND_LOOK_SECONDS = 60.0
 """How long a displaced file is kept for one who still holds it open."""

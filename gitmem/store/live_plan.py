@@ -16,6 +16,7 @@ from gitmem.memory.names import archive_path
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Op, Provenance
 from gitmem.store.begun_anew import is_lost
+from gitmem.store.caps import no_room
 from gitmem.store.commits import Tip
 from gitmem.store.late_writes import keys, on_base, read_before, with_displaced
 from gitmem.store.paging import archived
@@ -23,7 +24,7 @@ from gitmem.store.quiet import VANISHED
 from gitmem.store.record import Record
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository, Signature
 from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
-from gitmem.store.screen import screen
+from gitmem.store.screen import Caution, screen
 from gitmem.store.trees import blob_or_none, list_files, read_paths, subtree
 from gitmem.store.workspace import LiveDirectory
 
@@ -78,6 +79,7 @@ class Plan:
         split: paths that had to move aside.
         settled: whether the directory holds its target already.
         lost: whether the ref began anew, and what stood here is no base any more.
+        warnings: what may be a credential and is stored.
     """
 
     edits: Mapping[str, bytes | None]
@@ -90,6 +92,7 @@ class Plan:
     split: tuple[str, ...] = ()
     settled: bool = False
     lost: bool = False
+    warnings: tuple[Caution, ...] = ()
 
 
 def plan_save(
@@ -124,6 +127,7 @@ def plan_save(
     )
     kept = _unrooted(live.agent, screened.files)
     held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
+    held |= _hold_surplus(repo, tip, kept, {*base, *theirs, *paged})
     stones = _stones_then(repo, live.agent, known.base)
     theirs |= {archive_path(name): data for name, data in paged.items()}
     merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
@@ -135,7 +139,7 @@ def plan_save(
     target = _target(here, kept, stored)
     settled = target == seen.files
     left = (screened.refusals, merged.buried, merged.split)
-    return Plan(edits, target, stored, kept, held, *left, settled, lost)
+    return Plan(edits, target, stored, kept, held, *left, settled, lost, screened.warnings)
 
 
 def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> tuple[Op, str]:
@@ -282,6 +286,17 @@ def _hold_forgotten(base: Mapping[str, bytes], kept: dict[str, bytes], stones: s
         else:
             del kept[name]
     return held
+
+
+def _hold_surplus(repo: Repository, tip: Tip, kept: dict[str, bytes], known: set[str]) -> dict[str, str]:
+    """Takes new files out of `kept` where the scope is full; they stay in the directory."""
+    new = sorted(kept.keys() - known)
+    reason = no_room(repo, tip.tree, len(new))
+    if reason is None:
+        return {}
+    for name in new:
+        del kept[name]
+    return dict.fromkeys(new, f"{reason}; forget what is out of date")
 
 
 def _paged_out(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import memories
 from gitmem.store.objects import MISSING_HINT
 from gitmem.store.repository import MissingObject
+from gitmem.store.tainted import read_tainted
 from gitmem.store.workspace import SCOPES, Scope, Workspace
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Listed(NamedTuple):
         scope, agent, file: as those of a `Spot`.
         name: its file's, where it has none.
         time: when it was last taught, seconds since the epoch; 0 where that is unknown.
+        secret: whether it came with a secret, which is not shown.
     """
 
     scope: str
@@ -78,6 +80,7 @@ class Listed(NamedTuple):
     description: str
     type: str
     time: int
+    secret: bool = False
 
 
 class _Held(NamedTuple):
@@ -216,7 +219,7 @@ def headers(
         files = {prefix + file: blob for file, blob, _ in some}
         with closing(Catalog.open(where.state)) as catalog:
             times = catalog.times(where.repo, where.ref, commit, files)
-        found += [
+        listed = [
             Listed(
                 where.name,
                 name,
@@ -229,7 +232,24 @@ def headers(
             for file, _, head in some
             if head
         ]
+        found += _without_secrets(workspace, where, listed, files) if where.name == "project" else listed
     return tuple(found)
+
+
+def _without_secrets(
+    workspace: Workspace, scope: Scope, listed: list[Listed], blobs: Mapping[str, str]
+) -> list[Listed]:
+    """The same, of what came with a secret only that it did."""
+    tainted = read_tainted(scope.state)
+    if not tainted.blobs:
+        return listed
+    allow = frozenset(word for value in workspace.settings.all("allow") for word in value.split())
+    return [
+        one._replace(secret=True, description="", name=_stem(one.file))
+        if tainted.hides(blobs[f"{one.agent}/{one.file}"], allow)
+        else one
+        for one in listed
+    ]
 
 
 def age(workspace: Workspace, spot: Spot) -> int:

@@ -13,6 +13,7 @@ from gitmem.memory.merge import kind
 from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature
+from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import changed_files, read_file, read_paths
 from gitmem.store.workspace import Scope
 
@@ -77,16 +78,25 @@ def restore_as_of(
     wanted: Collection[str] | None = None,
     agent: str = "",
     code_commit: str = "",
+    allow: frozenset[str] = frozenset(),
 ) -> Written | None:
     """Brings a past state back as one commit on the tip (arguments as for `plan_restore`).
 
+    Args:
+        allow: fingerprints of accepted secrets.
+
     Returns:
         The commit, or None where all is as it was then.
+
+    Raises:
+        CheckFailed: it would bring a secret back.
     """
     provenance = Provenance(op="restore", writer="human", code_commit=code_commit)
 
     def plan(tip: Tip) -> Write | None:
         edits = plan_restore(scope.repo, tip, then, wanted, agent).edits
+        # A past state may hold what others pushed, or what was allowed then.
+        refuse_secrets(read_paths(scope.repo, tip.tree, set(edits)), edits, allow)
         return Write(edits, subject, provenance, f"As of {then[:12]}.") if edits else None
 
     return commit(scope.repo, scope.ref, plan, author)

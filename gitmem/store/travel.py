@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.guard.paths import check_path
+from gitmem.guard.paths import check_path, linked
 from gitmem.memory import archive, tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.merge import kind, merge_trees
@@ -29,8 +29,9 @@ from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, is_laid_out, label, scan
+from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import changed_files, list_files, read_paths
-from gitmem.store.workspace import LiveDirectory, Scope, linked
+from gitmem.store.workspace import LiveDirectory, Scope
 
 HALVES_APART = 1_000
 """Commits among which the other half of a move is looked for."""
@@ -110,14 +111,29 @@ def plan_undo(scope: Scope, tip: Tip, target: Commit) -> Undoing:
     return Undoing(scope, target, edits, merged.buried)
 
 
-def take_back(scope: Scope, target: Commit, author: Signature, code_commit: str = "") -> Written | None:
-    """Takes a change back as one commit; None where nothing of it is left."""
+def take_back(
+    scope: Scope,
+    target: Commit,
+    author: Signature,
+    code_commit: str = "",
+    allow: frozenset[str] = frozenset(),
+) -> Written | None:
+    """Takes a change back as one commit; None where nothing of it is left.
+
+    Args:
+        allow: fingerprints of accepted secrets.
+
+    Raises:
+        CheckFailed: it would bring a secret back.
+    """
 
     def plan(tip: Tip) -> Write | None:
         edits = plan_undo(scope, tip, target).edits
         if not edits:
             return None
-        op, _ = describe(edits, read_paths(scope.repo, tip.tree, set(edits)))
+        before = read_paths(scope.repo, tip.tree, set(edits))
+        refuse_secrets(before, edits, allow)
+        op, _ = describe(edits, before)
         provenance = Provenance(op=op, writer="human", code_commit=code_commit, undoes=target.oid)
         return Write(edits, f"Undo: {target.subject}", provenance)
 

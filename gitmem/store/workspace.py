@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.errors import RepositoryError, UsageError
+from gitmem.guard.paths import linked
 from gitmem.memory.names import agent_folder_name, agent_name
 from gitmem.store.git import (
     GitCommand,
@@ -336,16 +337,6 @@ class Workspace:
             found = frozenset("/".join(path.split("/")[:3]) for path in listed.split("\0") if path)
             self._listed[top, folders] = found
         return self._listed[top, folders]
-
-
-def linked(anchor: Path, path: Path) -> bool:
-    """Whether a symbolic link stands between a trusted folder and a path inside it, or at the path."""
-    at = path
-    while at != anchor and at != at.parent:
-        if at.is_symlink():
-            return True
-        at = at.parent
-    return False
 
 
 def open_workspace(around: Surroundings, cwd: Path, auto_memory: Path | None = None) -> Workspace:

@@ -671,7 +671,7 @@ def test_an_interrupt_ends_with_130_and_does_all_or_nothing(git: Git, repo: Path
         "sys.exit(main())\n"
     )
     tip = git("-C", repo, "rev-parse", REF)
-    for point in ("read_tip", "write_tree", "_attempt", "format_message"):
+    for point in ("read_tip", "write_tree", "_attempt", "safe_message"):
         env = {**os.environ, "PYTHONPATH": str(code)}
         words = [sys.executable, "-c", stop.format(point)]
         done = subprocess.run(words, cwd=repo, env=env, capture_output=True, text=True)
