@@ -221,11 +221,11 @@ def _attempt(
 ) -> Written | None:
     edits = dict(write.edits)
     message = safe_message(write.subject, write.provenance, write.body)
-    check_room(repo, tip.tree, edits)
     with repo.together():
         if known is None:
             # No ref kept it while the write was planned: a `git gc --prune=now` may have taken it since.
             root_commit(repo)
+        check_room(repo, tip.tree, edits)
         if FORMAT_FILE not in repo.tree(tip.tree):
             edits[FORMAT_FILE] = FORMAT_TEXT
             if not write.edits:
