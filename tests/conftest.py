@@ -78,6 +78,14 @@ def repo(tmp_path: Path, git: Git) -> Path:
     return path
 
 
+@pytest.fixture
+def team(repo: Path, tmp_path: Path, git: Git) -> Path:
+    """The remote that holds code and memory."""
+    path = tmp_path / "team.git"
+    git("clone", "-q", "--bare", repo, path)
+    return path
+
+
 Gitmem = Callable[..., Ran]
 
 

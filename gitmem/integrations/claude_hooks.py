@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.errors import RepositoryError
-from gitmem.integrations.place import read_regular, replace_file
+from gitmem.integrations.place import read_theirs, replace_file
 from gitmem.store.git import GitCommand
 
 # Event to seconds. The client stops SessionEnd hooks after 1.5 s whatever they ask for.
@@ -306,17 +306,12 @@ def _read(worktree: Path) -> bytes | None:
                 "Replace it by what it points at.",
             )
     path = worktree / SETTINGS
-    try:
-        found = read_regular(path, LARGEST)
-    except OSError as error:
-        raise RepositoryError(
-            f"{path}: cannot be read: {error.strerror}", "Check its permissions."
-        ) from error
+    found = read_theirs(path, LARGEST)
     if found is None and os.path.lexists(path):
         raise RepositoryError(f"{path} is no regular file", "Move it away, then run again.")
-    if found and len(found[0]) > LARGEST:
+    if found and len(found) > LARGEST:
         raise RepositoryError(f"{path}: over {LARGEST} bytes", "Make it smaller, then run again.")
-    return found[0] if found else None
+    return found
 
 
 def _exclude(plan: SettingsPlan) -> None:

@@ -18,7 +18,7 @@ from typing import Literal
 
 from gitmem.errors import RepositoryError
 from gitmem.integrations import hook_scripts as scripts
-from gitmem.integrations.place import read_regular, replace_file
+from gitmem.integrations.place import read_theirs, replace_file
 from gitmem.store.git import GitCommand, config_get, config_set, config_unset
 
 HOOKS = tuple(scripts.EVENTS)
@@ -309,10 +309,5 @@ def _belongs_elsewhere(common_dir: Path, setup: GitSetup) -> bool:
 
 def _read(path: Path) -> bytes | None:
     """A hook's bytes; None where there is none, or none that a block could be put into."""
-    try:
-        found = read_regular(path, LARGEST)
-    except OSError as error:
-        raise RepositoryError(
-            f"{path}: cannot be read: {error.strerror}", "Check its owner and permissions."
-        ) from error
-    return found[0] if found and len(found[0]) <= LARGEST else None
+    found = read_theirs(path, LARGEST)
+    return found if found is not None and len(found) <= LARGEST else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
-from gitmem.integrations.place import read_regular, replace_file
+from gitmem.integrations.place import read_theirs, replace_file
 from gitmem.memory.attributes import CLONE
 from gitmem.store.git import GitCommand, config_get_all, config_set, config_unset
 
@@ -181,13 +181,8 @@ def _without_fence(data: bytes) -> bytes:
 
 def _read(path: Path) -> tuple[bytes | None, str]:
     """The file's bytes, and why it cannot be changed."""
-    try:
-        found = read_regular(path, LARGEST)
-    except OSError as error:
-        raise RepositoryError(
-            f"{path}: cannot be read: {error.strerror}", "Check its owner and permissions."
-        ) from error
+    found = read_theirs(path, LARGEST)
     if found is None:
         return None, f"{path} is no regular file" if os.path.lexists(path) else ""
-    half = (BEGIN in found[0]) != (END in found[0])
-    return found[0], f"{path} holds half a gitmem block: take its mark line out by hand" if half else ""
+    half = (BEGIN in found) != (END in found)
+    return found, f"{path} holds half a gitmem block: take its mark line out by hand" if half else ""

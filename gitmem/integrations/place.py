@@ -137,6 +137,23 @@ def read_regular(path: Path, limit: int) -> tuple[bytes, float] | None:
         return file.read(limit + 1), state.st_mtime
 
 
+def read_theirs(path: Path, limit: int) -> bytes | None:
+    """Reads a file of the person's that gitmem writes into; at most `limit` + 1 bytes, None as above.
+
+    Raises:
+        RepositoryError: it is there and cannot be read.
+    """
+    from gitmem.errors import RepositoryError
+
+    try:
+        found = read_regular(path, limit)
+    except OSError as error:
+        raise RepositoryError(
+            f"{path}: cannot be read: {error.strerror}", "Check its owner and permissions."
+        ) from error
+    return found[0] if found else None
+
+
 def replace_file(path: Path, data: bytes, mode: int) -> None:
     """Writes a file aside and moves it into place, with these permission bits.
 

@@ -76,8 +76,10 @@ def make(
             raise UsageError(
                 f"{agent_folder_name(agent)} has no project memory", f"Agents that have some: {there}."
             )
+    if tip is None:
+        return ()
     done = []
-    for agent in wanted if tip else ():
+    for agent in wanted:
         held = agent_memory(repo, tip, agent)
         files, personal = publishable({name: data for name, data in held.items() if name != TOMBSTONES})
         screened = screen({}, {f"{agent}/{name}": data for name, data in files.items()}, allow)

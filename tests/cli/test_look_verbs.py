@@ -250,7 +250,7 @@ def test_recall_says_which_named_files_head_no_longer_has(filled: Ground) -> Non
 
 
 def test_recall_hides_a_secret_that_a_teammate_pushed(filled: Ground) -> None:
-    """What came by git itself was never screened here; the next save looks at it, so that recall need not."""
+    """What came by git itself is screened by the next save, so that recall need not."""
     key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     subprocess.run(["git", "-C", str(filled.repo), "config", "gitmem.share", "direct"], check=True)
     filled.learn({"main/deploy.md": memory("deploy", f"Deploy from CI.\n\nThe deploy token is {key} .")})

@@ -15,14 +15,6 @@ from gitmem.integrations.worker import work
 
 
 @pytest.fixture
-def team(repo: Path, tmp_path: Path, git) -> Path:
-    """The remote that holds the code."""
-    path = tmp_path / "team.git"
-    git("clone", "-q", "--bare", repo, path)
-    return path
-
-
-@pytest.fixture
 def desk(
     team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Machine:

@@ -10,14 +10,6 @@ from purge_ground import SECRET, MakeMachine
 
 
 @pytest.fixture
-def team(repo: Path, tmp_path: Path, git) -> Path:
-    """The remote that holds code and memory."""
-    path = tmp_path / "team.git"
-    git("clone", "-q", "--bare", repo, path)
-    return path
-
-
-@pytest.fixture
 def machine(
     team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> MakeMachine:

@@ -27,14 +27,6 @@ DREAM = "refs/heads/dream/d-123456"
 
 
 @pytest.fixture
-def team(repo: Path, tmp_path: Path, git) -> Path:
-    """The remote that holds the code."""
-    path = tmp_path / "team.git"
-    git("clone", "-q", "--bare", repo, path)
-    return path
-
-
-@pytest.fixture
 def safe(tmp_path: Path, git) -> Path:
     """The person's own, empty repository."""
     path = tmp_path / "safe.git"
