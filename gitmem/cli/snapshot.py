@@ -8,6 +8,7 @@ import typer
 
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, context
 from gitmem.errors import UsageError
+from gitmem.guard.text import counted
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
 from gitmem.memory.names import agent_folder_name
 from gitmem.store.workspace import Workspace
@@ -68,7 +69,7 @@ def create(
     for made in done:
         folder = made.folder.relative_to(top) if top else made.folder
         what = "unchanged:" if not made.changed else "would write" if dry_run else "wrote"
-        run.out.data(run.out.safe(f"{what} {made.count} memories of {made.agent} in {folder}"))
+        run.out.data(run.out.safe(f"{what} {counted(made.count, 'memory')} of {made.agent} in {folder}"))
         if made.written or made.attributes:
             beside = f" {folder.parent / made.attributes.name}" if made.attributes else ""
             run.out.say(run.out.safe(f"commit it: git add {folder}{beside}"))

@@ -7,12 +7,15 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gitmem.memory.look_alikes import joined
+
 # Invisible though Unicode calls them letters, marks or symbols: used to smuggle text past a reader.
 _BLANK = frozenset(
     [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810)]
 ) | frozenset(range(0xE0100, 0xE01F0))
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _JOINER = "\u200d"
+_NON_JOINER = "\u200c"
 _EMOJI_SELECTOR = "\ufe0f"
 
 
@@ -37,8 +40,8 @@ def printable(text: str) -> str:
     r"""Returns text that a terminal shows as it is: what is invisible or commands is written out.
 
     Control characters, escape sequences, direction marks, zero-width and tag characters become `\x1b`,
-    `\u202e` and so on; line feed and tab stay, `\r\n` becomes a line feed, and the joiner stays
-    between two emoji. Applying it twice changes nothing.
+    `\u202e` and so on; line feed and tab stay, `\r\n` becomes a line feed, and joiners stay between
+    two emoji and where a script is spelt with them. Applying it twice changes nothing.
     """
     text = text.replace("\r\n", "\n")
     if not _suspects(text):
@@ -115,8 +118,11 @@ def _suspects(text: str) -> bool:
 
 def _hidden(text: str, at: int) -> bool:
     char = text[at]
-    if char == _JOINER:
-        return not (at and _emoji(text[at - 1]) and _emoji(text[at + 1 : at + 2]))
+    if char in (_JOINER, _NON_JOINER):
+        before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+        if char == _JOINER and before and _emoji(before) and _emoji(after):
+            return False
+        return not joined(before, after)
     return _never_shown(char)
 
 
@@ -139,7 +145,7 @@ def _escape(char: str) -> str:
 
 
 def _cells(char: str) -> int:
-    if unicodedata.combining(char) or char in (_JOINER, _EMOJI_SELECTOR):
+    if unicodedata.combining(char) or char in (_JOINER, _NON_JOINER, _EMOJI_SELECTOR):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 

@@ -27,6 +27,10 @@ _SHAPES = {
 }  # fmt: skip
 _SHAPED = {ord(char): latin for latin, chars in _SHAPES.items() for char in chars}
 _SCRIPT = re.compile(r"(LATIN|CYRILLIC|GREEK|ARMENIAN|CHEROKEE|COPTIC|LISU)\b")
+_JOINING = re.compile(
+    r"(ARABIC|SYRIAC|MONGOLIAN|DEVANAGARI|BENGALI|GURMUKHI|GUJARATI|ORIYA|TAMIL|TELUGU|KANNADA|MALAYALAM"
+    r"|SINHALA|MYANMAR|KHMER|TIBETAN|NKO)\b"
+)
 _WORD = re.compile(r"[^\W\d_]+")
 
 RESERVED = (
@@ -87,12 +91,13 @@ def _is_hidden(segment: str, at: int) -> bool:
         before, after = segment[at - 1 : at] if at else "", segment[at + 1 : at + 2]
         if (before and unicodedata.category(before) in ("So", "Sk")) or before == _EMOJI_SELECTOR:
             return False
-        return char == _EMOJI_SELECTOR or not (_joins(before) and _joins(after))
+        return char == _EMOJI_SELECTOR or not joined(before, after)
     return char in _BLANK or unicodedata.category(char) in ("Cf", "Co", "Cn")
 
 
-def _joins(char: str) -> bool:
-    """Whether a letter or mark is of a script that uses joiners: none that shares shapes with Latin."""
-    if not char or unicodedata.category(char)[0] not in "LM":
-        return False
-    return _SCRIPT.match(unicodedata.name(char, "")) is None
+def joined(before: str, after: str) -> bool:
+    """Whether a joiner or non-joiner between these two shows: both are of a script that is spelt so."""
+    return all(
+        char and unicodedata.category(char)[0] in "LM" and _JOINING.match(unicodedata.name(char, ""))
+        for char in (before, after)
+    )

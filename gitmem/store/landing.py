@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gitmem.memory.account import is_memory
+from gitmem.memory.account import claims_at, is_memory
 from gitmem.memory.proposal import Proposal, missing, proposals
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
@@ -124,7 +124,7 @@ def find_landing(
             return Landing(tips, _left_out(repo, ground, memory, wanted), ground)
     if there is None:
         lacking = _left_out(repo, ground, memory, wanted)
-        if len(lacking) < len(wanted):
+        if len(lacking) < len(wanted) or _reworded(repo, ground, memory, lacking):
             return Landing(tips, lacking, ground)
     return None
 
@@ -178,6 +178,23 @@ def _left_out(
     base, tree = repo.commit(ground).tree, repo.commit(memory).tree
     paths = {one.path for one in wanted} | set(filter(is_memory, changed_files(repo, base, tree)))
     return missing(wanted, read_paths(repo, base, paths), read_paths(repo, tree, paths))
+
+
+def _reworded(repo: Repository, ground: str, memory: str, lacking: tuple[Proposal, ...]) -> bool:
+    """Whether the memory branch says any of this in other words at the very place since then.
+
+    A host deletes a branch as it merges it: what was edited there just before is seen in the result alone.
+    """
+    paths = {one.path for one in lacking if one.new is not None}
+    base, tree = (read_paths(repo, repo.commit(oid).tree, paths) for oid in (ground, memory))
+    for path, data in tree.items():
+        known = {claim.key for claim in claims_at(path, base[path])} if path in base else set()
+        fresh = [set(claim.key.split()) for claim in claims_at(path, data) if claim.key not in known]
+        for one in lacking:
+            words = set(one.new.key.split()) if one.path == path and one.new else set()
+            if any(len(words & other) * 2 > max(len(words), len(other)) for other in fresh if words):
+                return True
+    return False
 
 
 def _line(repo: Repository, memory: str, ground: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import OTHER_BYTES, size_problem
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import kind
+from gitmem.memory.names import agent_folder_name, is_agent_folder
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,11 @@ def _whole_refused(path: str, allow: frozenset[str]) -> Refusal | None:
     reason = check_path(path)
     if reason:
         return Refusal(path, "", reason, "path")
-    name = path.removesuffix(".md").replace("/", "\n")
+    folder, slash, rest = path.removesuffix(".md").partition("/")
+    if slash and is_agent_folder(folder):
+        # Its escapes would break a secret apart.
+        folder = agent_folder_name(folder)
+    name = f"{folder}{slash}{rest}".replace("/", "\n")
     found = [one for one in find_secrets(name, allow) if one.severity == "block"]
     if found and kind(path) in ("memory", "host"):
         return replace(refusal(name, found, redact(name, found).replace("\n", "/")), claim_text_redacted="")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gitmem.memory import attributes
 from gitmem.memory.index import INDEX
 from gitmem.memory.trailers import Provenance, format_message
-from gitmem.store.commits import ROOT_SIGNATURE
+from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, ROOT_SIGNATURE
 from gitmem.store.merging import SUBJECT, merge_commits
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Repository
 from gitmem.store.trees import write_tree
+
+_OWN = {FORMAT_FILE: FORMAT_TEXT, attributes.FILE: attributes.BRANCH_TEXT.encode()}
 
 
 def with_base(repo: Repository, side: str, base: str) -> str:
@@ -46,13 +49,28 @@ def with_base(repo: Repository, side: str, base: str) -> str:
 def adds_nothing(repo: Repository, side: str, base: str) -> bool:
     """Whether the memory branch has all that a side branch would bring, however it got there.
 
+    What gitmem itself puts at the root of every memory tree is nothing that anybody would be asked for.
+
     Args:
         side, base: names of commits.
     """
     if repo.is_ancestor(side, base):
         return True
     tree = repo.commit(base).tree
-    return _with_index_of(repo, merge_commits(repo, side, base).tree, tree) == tree
+    merged = _with_index_of(repo, merge_commits(repo, side, base).tree, tree)
+    return merged == tree or _without_own(repo, merged, tree) == tree
+
+
+def _without_own(repo: Repository, tree: str, base: str) -> str:
+    """A tree without the root files as gitmem writes them that another one does not have."""
+    here, there = repo.tree(tree), repo.tree(base)
+    edits: dict[str, bytes | None] = {
+        name: None
+        for name, text in _OWN.items()
+        if name in here and name not in there and repo.blob(here[name].oid) == text
+    }
+    with repo.together():
+        return write_tree(repo, tree, edits) if edits else tree
 
 
 def _with_index_of(repo: Repository, tree: str, base: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from machines import MEMORY, Machine
@@ -23,9 +25,10 @@ class Reviewer:
 
     def __init__(self, folder: Path, host: Path) -> None:
         self.folder = folder
-        subprocess.run(["git", "clone", "-q", host.as_uri(), folder], check=True)
-        self.git("config", "user.name", "Rae")
-        self.git("config", "user.email", "rae@example.com")
+        if not folder.is_dir():
+            subprocess.run(["git", "clone", "-q", host.as_uri(), folder], check=True)
+            self.git("config", "user.name", "Rae")
+            self.git("config", "user.email", "rae@example.com")
 
     def git(self, *words: object, check: bool = True) -> str:
         done = subprocess.run(
@@ -85,15 +88,38 @@ class Reviewer:
 
 
 class Team:
-    """Everybody, and the host between them."""
+    """Everybody, and the host between them; for each test anew at one place, so that it can be put back."""
+
+    kept: ClassVar[dict[Path, tuple[tuple[str, int], ...]]] = {}
+    """Copies of what many tests begin with, and the machines in each: name, and time there."""
 
     def __init__(
         self, tmp: Path, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
     ) -> None:
         self.tmp, self.patch, self.capture = tmp, patch, capture
         self.host = tmp / "team.git"
-        subprocess.run(["git", "clone", "-q", "--bare", repo, self.host], check=True)
+        self.begin("nobody", lambda: self._host_and_reviewer(repo))
         self.reviewer = Reviewer(tmp / "reviewer", self.host)
+
+    def _host_and_reviewer(self, repo: Path) -> tuple[()]:
+        subprocess.run(["git", "clone", "-q", "--bare", repo, self.host], check=True)
+        Reviewer(self.tmp / "reviewer", self.host)
+        return ()
+
+    def begin(self, what: str, make: Callable[[], Iterable[Machine]]) -> list[Machine]:
+        """Makes what a test begins with, or puts it back as an earlier test has made it."""
+        copy = self.tmp.with_name(f"{self.tmp.name}-{what}")
+        if copy in self.kept:
+            shutil.rmtree(self.tmp, ignore_errors=True)
+            shutil.copytree(copy, self.tmp, symlinks=True)
+            machines = [Machine(self.tmp / name, self.patch, self.capture) for name, _ in self.kept[copy]]
+            for machine, (_, now) in zip(machines, self.kept[copy], strict=True):
+                machine.now = now
+            return machines
+        machines = list(make())
+        shutil.copytree(self.tmp, copy, symlinks=True)
+        self.kept[copy] = tuple((machine.home.name, machine.now) for machine in machines)
+        return machines
 
     def machine(self, name: str, mode: str = "review") -> Machine:
         """A person's machine on which project memory is shared."""
@@ -106,7 +132,26 @@ class Team:
         return made
 
     def found(self, name: str = "ann", mode: str = "review") -> Machine:
-        """The first machine, with one memory on the memory branch already."""
+        """The first machine, with one memory on the memory branch already; a test's first step."""
+        (made,) = self.begin(f"{name}-{mode}", lambda: [self._found(name, mode)])
+        return made
+
+    def asking(self, *names: str) -> Machine:
+        """Ann, who asks for what she learned; a test's first step.
+
+        Args:
+            names: of `FACTS`; all of them unless given.
+        """
+
+        def make() -> Iterable[Machine]:
+            made = self.found()
+            learn_all(made, names or tuple(FACTS))
+            made.run("sync", "-y")
+            return [made]
+
+        return self.begin("-".join(("asking", *names)), make)[0]
+
+    def _found(self, name: str, mode: str) -> Machine:
         made = self.machine(name, "direct")
         made.learn("first", "The first fact.\n\nAnother first fact.", scope="project")
         made.run("sync", "-y")
@@ -131,7 +176,13 @@ def memory(name: str, text: str, type: str = "project") -> str:
 
 @pytest.fixture
 def team(
-    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    repo: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Team:
     assert os.environ["HOME"]
-    return Team(tmp_path, repo, monkeypatch, capsys)
+    place = tmp_path_factory.getbasetemp() / "team"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    return Team(place, repo, monkeypatch, capsys)

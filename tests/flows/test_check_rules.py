@@ -10,6 +10,7 @@ from check_ground import folder, memory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.memory import tombstone
 from gitmem.share.check.finding import RULES, Finding
 from gitmem.share.check.judge import judge
 from gitmem.share.check.side import File, Side
@@ -396,6 +397,34 @@ def test_paging_out_tells_nothing_again() -> None:
     before = {**folder(a="A."), "main/bad.md": bad}
     after = {**folder(a="A."), "main/archive/ab/bad.md": bad}
     assert found(after, before) == []
+
+
+def stone(text: str) -> str:
+    return tombstone.bury(text, "00" * 16, "2026-11-20", "forgot").line()
+
+
+class TestTombstones:
+    """To a reviewer they are hashes, to a merge orders to delete."""
+
+    def test_a_claim_that_is_marked_as_forgotten_and_stands_on(self) -> None:
+        before = folder(a="A fact.\n\nAnother fact.")
+        forged = {**before, "main/.tombstones": stone("Another fact.")}
+        assert found(forged, before) == [
+            ("main/.tombstones", 1, "tombstone", "notice"),
+            ("main/a.md", 10, "tombstone", "error"),
+        ]
+        assert found(forged, forged) == []
+
+    def test_who_forgets_honestly_is_listed(self) -> None:
+        before, after = folder(a="A fact.\n\nAnother fact."), folder(a="A fact.")
+        honest = {**after, "main/.tombstones": stone("Another fact.")}
+        assert found(honest, before) == [("main/.tombstones", 1, "tombstone", "notice")]
+
+
+def test_text_of_a_script_that_needs_joiners_passes() -> None:
+    """Persian and the scripts of India are spelt with them; between other letters they hide something."""
+    assert one(memory("\u0645\u06cc\u200c\u0634\u0648\u062f")) == []
+    assert [rule for _, _, rule, _ in one(memory("pass\u200cword"))] == ["invisible"]
 
 
 @given(st.binary(max_size=300), st.text(max_size=40))

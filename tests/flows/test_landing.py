@@ -42,9 +42,7 @@ def at_host(team: Team) -> dict[str, str]:
 @pytest.mark.parametrize("delete", [True, False])
 @pytest.mark.parametrize("how", HOWS)
 def test_an_inbox_that_landed_is_closed_and_asks_for_nothing_more(team: Team, how: str, delete) -> None:
-    ann = team.found()
-    learn_all(ann)
-    ann.run("sync", "-y")
+    ann = team.asking()
     assert asked_here(ann) == [f"refs/heads/{INBOX}"]
     team.reviewer.land(INBOX, how, delete=delete)
     done = ann.run("sync", "-y", "--json").json
@@ -58,9 +56,7 @@ def test_an_inbox_that_landed_is_closed_and_asks_for_nothing_more(team: Team, ho
 @pytest.mark.parametrize("how", HOWS)
 def test_what_a_reviewer_took_out_on_the_web_stays_out(team: Team, how: str) -> None:
     """After a squash or rebase git itself would bring it back: the reviewer never merged Ann's commits."""
-    ann = team.found()
-    learn_all(ann)
-    ann.run("sync", "-y")
+    ann = team.asking()
     team.reviewer.edit(INBOX, "main/tea.md", lambda _: None)
     team.reviewer.edit(
         INBOX, "main/ports.md", lambda text: text.replace("\n\nThe debugger takes 4999.", "")
@@ -78,9 +74,7 @@ def test_what_a_reviewer_took_out_on_the_web_stays_out(team: Team, how: str) -> 
 
 
 def test_what_was_left_out_is_remembered_as_rejected(team: Team) -> None:
-    ann = team.found()
-    learn_all(ann)
-    ann.run("sync", "-y")
+    ann = team.asking()
     team.reviewer.edit(INBOX, "main/tea.md", lambda _: None)
     team.reviewer.land(INBOX, "squash")
     ann.run("sync", "-y")
@@ -103,9 +97,7 @@ def test_what_was_left_out_is_remembered_as_rejected(team: Team) -> None:
 )
 @pytest.mark.parametrize("how", ["squash", "rebase"])
 def test_a_web_editor_s_habits_do_not_hide_a_landing(team: Team, how: str, edit) -> None:
-    ann = team.found()
-    learn_all(ann)
-    ann.run("sync", "-y")
+    ann = team.asking()
     team.reviewer.edit(INBOX, "main/ports.md", edit)
     team.reviewer.land(INBOX, how)
     said = ann.run("sync", "-y")
@@ -113,6 +105,19 @@ def test_a_web_editor_s_habits_do_not_hide_a_landing(team: Team, how: str, edit)
     done = ann.run("sync", "-y", "--json").json
     assert (done["pushed"], done["branch"]) == (0, None)
     assert len(re.findall("Ports start", "".join(project(ann).values()))) == 1
+
+
+@pytest.mark.parametrize("how", ["squash", "rebase"])
+def test_an_edit_that_is_seen_in_the_result_alone_lands(team: Team, how: str) -> None:
+    """The host deletes the branch as it merges it, so nobody else ever fetches the edit."""
+    ann = team.asking("hosts")
+    team.reviewer.edit(INBOX, "main/hosts.md", lambda text: text.replace("two hosts", "three hosts"))
+    team.reviewer.edit(INBOX, "main/hosts.md", lambda text: text.replace("About hosts", "About all hosts"))
+    team.reviewer.land(INBOX, how)
+    said = ann.run("sync", "-y")
+    assert f"{INBOX} was taken in" in said.err and "Staging runs on two hosts." in said.err
+    assert body(project(ann)["main/hosts.md"]) == "Staging runs on three hosts."
+    assert ann.run("review", "--json").json == [] and INBOX not in team.reviewer.branches()
 
 
 def test_an_index_that_a_reviewer_edited_is_taken_as_it_is(team: Team) -> None:
@@ -153,9 +158,7 @@ def test_a_squash_without_trailers_still_leads_to_who_taught_it(team: Team) -> N
 
 
 def test_what_was_learned_while_a_request_waited_is_kept_and_asked_for(team: Team) -> None:
-    ann = team.found()
-    learn_all(ann, ("ports",))
-    ann.run("sync", "-y")
+    ann = team.asking("ports")
     learn_all(ann, ("hosts",))
     ann.learn("ports", FACTS["ports"] + "\n\nTests take 5000.", scope="project")
     team.reviewer.edit(
@@ -170,9 +173,7 @@ def test_what_was_learned_while_a_request_waited_is_kept_and_asked_for(team: Tea
 
 
 def test_a_request_that_is_closed_without_merging_is_not_asked_again(team: Team) -> None:
-    ann = team.found()
-    learn_all(ann, ("ports", "tea"))
-    ann.run("sync", "-y")
+    ann = team.asking("ports", "tea")
     team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
     done = ann.run("sync", "-y", "--json").json
     assert done["branch"] is None and INBOX not in team.reviewer.branches()
@@ -187,9 +188,7 @@ def test_a_request_that_is_closed_without_merging_is_not_asked_again(team: Team)
 
 
 def test_what_was_closed_can_be_withdrawn(team: Team) -> None:
-    ann = team.found()
-    learn_all(ann, ("ports", "tea"))
-    ann.run("sync", "-y")
+    ann = team.asking("ports", "tea")
     team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
     ann.run("sync", "-y")
     (item,) = ann.run("review", "--json").json
@@ -201,9 +200,7 @@ def test_what_was_closed_can_be_withdrawn(team: Team) -> None:
 
 
 def test_more_to_ask_opens_a_closed_request_again(team: Team) -> None:
-    ann = team.found()
-    learn_all(ann, ("ports",))
-    ann.run("sync", "-y")
+    ann = team.asking("ports")
     team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
     ann.run("sync", "-y")
     learn_all(ann, ("tea",))
@@ -222,9 +219,7 @@ def cherry_pick(team: Team, path: str, *, delete: bool) -> None:
 
 
 def test_part_of_a_request_that_was_picked_leaves_the_rest_open(team: Team) -> None:
-    ann = team.found()
-    learn_all(ann, ("ports", "tea"))
-    ann.run("sync", "-y")
+    ann = team.asking("ports", "tea")
     cherry_pick(team, "main/ports.md", delete=False)
     said = ann.run("sync", "-y")
     assert "not taken" not in said.err and asked_here(ann) == [f"refs/heads/{INBOX}"]
@@ -233,9 +228,7 @@ def test_part_of_a_request_that_was_picked_leaves_the_rest_open(team: Team) -> N
 
 
 def test_part_of_a_request_that_was_picked_before_it_was_closed_is_all_that_was_taken(team: Team) -> None:
-    ann = team.found()
-    learn_all(ann, ("ports", "tea"))
-    ann.run("sync", "-y")
+    ann = team.asking("ports", "tea")
     cherry_pick(team, "main/ports.md", delete=True)
     said = ann.run("sync", "-y")
     assert "not taken (added in main/tea.md)" in said.err and asked_here(ann) == []
@@ -268,15 +261,21 @@ def write(machine, files: dict[str, str]) -> None:
     commit(scope.repo, scope.ref, lambda _: Write(edits, "Learn", Provenance(op="add")), ann)
 
 
-def dreaming(team: Team, mode: str = "direct"):
+def dreaming(team: Team):
     """Ann with a dream of two changes, pushed; returns her machine and the dream's id."""
-    ann = team.found(mode="direct")
-    write(ann, {f"main/{name}.md": told(name) for name in TWICE})
-    ann.run("sync", "-y")
-    ann.run("dream", "--force", "--scope", "project")
-    (item,) = ann.run("review", "--json").json
-    ann.run("review", "--open", item["id"], "-y")
-    return ann, item["id"]
+
+    def make():
+        ann = team.found(mode="direct")
+        write(ann, {f"main/{name}.md": told(name) for name in TWICE})
+        ann.run("sync", "-y")
+        ann.run("dream", "--force", "--scope", "project")
+        (item,) = ann.run("review", "--json").json
+        ann.run("review", "--open", item["id"], "-y")
+        return [ann]
+
+    (ann,) = team.begin("dreaming", make)
+    (ref,) = ann.git("for-each-ref", "--format=%(refname)", "refs/heads/gitmem/dream").splitlines()
+    return ann, ref.rpartition("/")[2]
 
 
 @pytest.mark.parametrize("delete", [True, False])

@@ -24,20 +24,30 @@ SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + s
 @pytest.fixture
 def ann(team: Team):
     """Ann, who may push; Ben has sent three memories to his inbox."""
-    made = team.found(mode="direct")
-    ben = team.machine("ben")
-    ben.run("sync", "-y")
-    learn_all(ben)
-    ben.learn("first", "The first fact, as Ben has it.\n\nAnother first fact.", scope="project")
-    ben.run("sync", "-y")
-    made.run("sync", "-y")
-    return made
+
+    def make():
+        made = team.found(mode="direct")
+        ben = team.machine("ben")
+        ben.run("sync", "-y")
+        learn_all(ben)
+        ben.learn("first", "The first fact, as Ben has it.\n\nAnother first fact.", scope="project")
+        ben.run("sync", "-y")
+        made.run("sync", "-y")
+        return [made, ben]
+
+    return team.begin("with-ben", make)[0]
 
 
 def waiting(machine) -> dict:
     (item,) = machine.run("review", "--json").json
     assert item["kind"] == "inbox"
     return item
+
+
+def test_who_has_learned_nothing_asks_for_nothing(team: Team) -> None:
+    """The memory branch of a team that only asks is empty: nobody is to review what gitmem puts there."""
+    team.machine("ann").run("sync", "-y")
+    assert team.reviewer.branches() <= {PROJECT}
 
 
 def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody(ann) -> None:
@@ -66,6 +76,22 @@ def test_accepting_merges_it_here_and_the_next_sync_sends_it(team: Team, ann) ->
     repo = ann.workspace.code
     (*_, claim) = blame_memory(repo, repo.ref(SHARED_REF), "main/tea.md")
     assert repo.commit(claim.origins[0].commit).subject == "Add tea"
+
+
+def test_taking_an_acceptance_back_is_no_request_to_delete_what_a_teammate_asks_for(team: Team, ann) -> None:
+    ann.run("share", "--mode", "review", "-y")
+    item = waiting(ann)
+    ann.run("review", "accept", item["id"])
+    assert "main/tea.md" in ann.memories("project") and ann.run("review", "--json").json == []
+    ann.run("undo")
+    assert waiting(ann)["claims"] == item["claims"]
+    ann.learn("own", "A fact of Ann's.", scope="project")
+    ann.run("sync", "-y")
+    team.reviewer.land(BEN, "merge")
+    team.reviewer.land("gitmem/inbox/ann-example-com", "merge")
+    landed = team.reviewer.host_files()
+    assert {"main/tea.md", "main/own.md"} <= landed.keys()
+    assert "as Ben has it" in landed["main/first.md"]
 
 
 def test_some_memories_of_an_inbox_are_accepted_by_number(ann) -> None:

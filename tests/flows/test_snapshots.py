@@ -416,7 +416,7 @@ def test_the_command_creates_and_shows_them(ann: Person) -> None:
         )
 
     done = gitmem("snapshot", "create")
-    assert done.stdout == f"wrote 1 memories of main in {USUAL}/main\n", done.stderr
+    assert done.stdout == f"wrote 1 memory of main in {USUAL}/main\n", done.stderr
     (one,) = json.loads(gitmem("snapshot", "status", "--json").stdout)["snapshots"]
     assert (one["agent"], one["state"], one["edited"], one["review"]) == ("main", "current", False, None)
     assert "main: current" in gitmem("snapshot", "status").stdout

@@ -73,7 +73,7 @@ def test_a_shallow_checkout_of_code_alone_gets_the_teams_memory(host: Host, git:
     done = run(place, "snapshot", "create", "--all")
     assert (done.returncode, done.stdout) == (
         0,
-        f"wrote 1 memories of main in {USUAL}/main\nwrote 1 memories of reviewer in {USUAL}/reviewer\n",
+        f"wrote 1 memory of main in {USUAL}/main\nwrote 1 memory of reviewer in {USUAL}/reviewer\n",
     ), done.stderr
     assert b"Eighty." in (place / USUAL / "main/ports.md").read_bytes()
     assert (place / USUAL / ".gitattributes").is_file()
@@ -117,7 +117,7 @@ def test_a_repository_for_memory_alone_is_read_where_there_is_one(host: Host, gi
     place = host.checkout()
     git("-C", place, "remote", "add", "gitmem", host.folder / "memory.git")
     done = run(place, "snapshot", "create", "--all")
-    assert done.stdout == f"wrote 1 memories of main in {USUAL}/main\n", done.stderr
+    assert done.stdout == f"wrote 1 memory of main in {USUAL}/main\n", done.stderr
 
 
 def test_without_memory_there_is_nothing_to_write(host: Host) -> None:
@@ -170,4 +170,4 @@ def test_folders_that_are_no_agents_are_left_out(host: Host) -> None:
     host.learn("Not An Agent", "style", "Short.")
     host.learn("^046^046", "style", "Short.")
     done = run(host.checkout(), "snapshot", "create", "--all")
-    assert done.stdout == f"wrote 1 memories of main in {USUAL}/main\n", done.stderr
+    assert done.stdout == f"wrote 1 memory of main in {USUAL}/main\n", done.stderr

@@ -39,6 +39,9 @@ NASTY = st.text(
         ("naïve 漢字 — “quoted” 👍🏽 ❤️", "naïve 漢字 — “quoted” 👍🏽 ❤️"),
         ("👩\u200d💻", "👩\u200d💻"),
         ("a\u200db", "a\\u200db"),
+        ("\u0645\u06cc\u200c\u0634\u0648\u062f", "\u0645\u06cc\u200c\u0634\u0648\u062f"),
+        ("\u0645\u200c\u200c\u0634", "\u0645\\u200c\\u200c\u0634"),
+        ("\u6f22\u200c\u5b57", "\u6f22\\u200c\u5b57"),
     ],
 )
 def test_what_a_terminal_is_given(text: str, shown: str) -> None:
@@ -50,7 +53,7 @@ def test_printable_never_lets_a_control_or_invisible_character_out(text: str) ->
     shown = printable(text)
     categories = {unicodedata.category(char) for char in shown if char not in "\n\t"}
     assert categories.isdisjoint({"Cc", "Cs", "Zl", "Zp"})
-    assert {char for char in shown if unicodedata.category(char) == "Cf"} <= {"\u200d"}
+    assert {char for char in shown if unicodedata.category(char) == "Cf"} <= {"\u200c", "\u200d"}
     assert printable(shown) == shown
     assert find_invisible(shown) == ()
     shown.encode()

@@ -21,6 +21,7 @@ from gitmem.store.tainted import read_tainted
 
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]
+REF = "refs/gitmem/project"
 MEMORY = "---\nname: {0}\ndescription: About {0}\nmetadata:\n  type: project\n---\n\n{1}\n"
 WHO = Signature("Ben", "ben@example.com", 1_795_000_000)
 
@@ -88,6 +89,17 @@ def test_a_save_leaves_the_claim_live_and_uncommitted_and_review_says_so(
     stored = _everything(git, inited, private)
     assert "Deploys need a token." in stored
     assert GITHUB not in stored
+
+
+def test_an_agent_named_like_a_secret_is_not_stored(gitmem: Gitmem, git: Git, inited: Path) -> None:
+    """Capitals are escaped in a folder's name, which would hide the secret from the detector."""
+    folder = inited / ".claude/agent-memory" / GITHUB
+    folder.mkdir(parents=True)
+    (folder / "a.md").write_text(MEMORY.format("a", "Plain."))
+    saved = gitmem("save")
+    assert "holds a secret" in saved.err and GITHUB not in saved.out + saved.err
+    assert git("-C", inited, "for-each-ref", REF) == ""
+    assert "Plain." not in _everything(git, inited)
 
 
 def test_a_secret_in_an_index_line_or_a_log_stays_out(gitmem: Gitmem, git: Git, inited: Path) -> None:

@@ -37,7 +37,7 @@ class Finding:
 RULES = (
     *("account", "collision", "date", "dispute", "dropped", "duplicate", "encoding", "epoch"),
     *("foreign", "format", "frontmatter", "host", "index", "instruction", "invisible", "limit", "link"),
-    *("path", "scope", "secret", "snapshot", "type"),
+    *("path", "scope", "secret", "snapshot", "tombstone", "type"),
 )
 
 

@@ -16,6 +16,7 @@ from gitmem.share.check.places import judge_collisions, judge_place
 from gitmem.share.check.secrets import judge_secrets
 from gitmem.share.check.side import EMPTY, Side, Text
 from gitmem.share.check.states import judge_state
+from gitmem.share.check.stones import judge_stones
 
 
 def judge(before: Side | None, after: Side, allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
@@ -43,6 +44,7 @@ def judge(before: Side | None, after: Side, allow: frozenset[str] = frozenset())
         judge_hosts(before, after),
         judge_links(before, after, changed),
         judge_names(before, after, changed),
+        judge_stones(past, after),
         _states(past, after),
     )
     return tuple(sorted(set(found)))
