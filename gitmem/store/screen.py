@@ -131,8 +131,10 @@ def refuse_secrets(
     first = screened.refusals[0]
     prints = " ".join(first.fingerprints)
     hint = "Leave the secret out and name where it is kept. If it is none: "
+    # The name of a new file may be made from the very text.
+    where = first.path if first.path in base or first.kind != "secret" else "the text"
     raise CheckFailed(
-        f"Not stored: {first.path} {first.reason}: {first.claim_text_redacted}".rstrip(": "),
+        f"Not stored: {where} {first.reason}: {first.claim_text_redacted}".rstrip(": "),
         f"{hint}git config --global --add gitmem.allow {prints}" if prints else "",
     )
 
