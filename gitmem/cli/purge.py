@@ -132,7 +132,8 @@ def _show(out: Output, done: purging.Done) -> None:
     for branch, words in purged.refused:
         out.warn(
             out.safe(
-                f"the remote refused {branch.removeprefix('refs/heads/')}, which holds it still: {words}"
+                f"the remote refused {branch.removeprefix('refs/heads/')}, which holds it still: {words}; "
+                "whoever may push to it gives the same purge"
             )
         )
     if purged.unreachable:

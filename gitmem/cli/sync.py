@@ -14,7 +14,7 @@ from gitmem.errors import CheckFailed, GitmemError
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
 from gitmem.share.leaving import Leaving
-from gitmem.share.sync import Synced
+from gitmem.share.synced import Synced
 from gitmem.store.workspace import Workspace
 
 

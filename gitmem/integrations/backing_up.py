@@ -45,16 +45,17 @@ def back_up(workspace: Workspace, edges: Edges, url: str) -> Backed:
     """Names the backup where it is new, saves live directories, backs up, and lays out what came."""
     if workspace.settings.get("backup") != url:
         name_backup(workspace, url)
+    from gitmem.integrations.purging import after_carrying  # it backs up, too
+
     save_all(workspace, edges, everywhere=True)
     try:
         done = backup.back_up(workspace, url, allowed_fingerprints(workspace), Patience())
     except GitmemError:
         # What was taken in before it failed is memory already; why it failed is what the person must see.
         with suppress(GitmemError):
+            after_carrying(workspace, edges, ())
             save_all(workspace, edges, everywhere=True, fresh=True)
         raise
-    from gitmem.integrations.purging import after_carrying  # it backs up, too
-
     after_carrying(workspace, edges, done.carried, private=True)
     save_all(workspace, edges, everywhere=True, fresh=True)
     return done

@@ -28,7 +28,7 @@ from gitmem.share.purge_plan import (
     memory_target,
     plan_purge,
 )
-from gitmem.share.settling import erase_left_over, settle_carried
+from gitmem.share.settling import erase_left_over, is_unsettled, settle_carried
 from gitmem.store.gone import last_known
 from gitmem.store.locks import writer_lock
 from gitmem.store.lookup import find
@@ -103,6 +103,8 @@ def carry_out(
     with ExitStack() as locks:
         for name in ("worker", "sync", "extract"):
             locks.enter_context(writer_lock(workspace.state, name, timeout=PATIENCE))
+        # What an earlier purge did not come to, here or elsewhere, is not part of this one.
+        after_carrying(workspace, edges, ())
         tell("saving live directories")
         with suppress(GitmemError):
             save_all(workspace, edges, everywhere=True)
@@ -126,9 +128,16 @@ def carry_out(
 def after_carrying(
     workspace: Workspace, edges: Edges, carried: Iterable[Carried], *, private: bool = False
 ) -> None:
-    """Takes what was purged elsewhere out of this clone, once its memory was carried over."""
+    """Takes what was purged elsewhere out of this clone, once its memory was carried over.
+
+    It is called after every sync: one that failed or was killed before leaves the rest of this to the next.
+
+    Args:
+        carried: what was carried over just now.
+        private: whether that is in the private repository.
+    """
     found = tuple(carried)
-    if found:
+    if found or is_unsettled(workspace):
         with suppress(GitmemError):
             keep_up(workspace, edges)
         settle_carried(workspace, found, private=private)

@@ -20,7 +20,8 @@ from gitmem.memory.account import is_memory
 from gitmem.share.inbox import inbox_id, inboxes, remember
 from gitmem.share.landed import asked_for, closed_at_host, left
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
-from gitmem.share.sync import Synced, writer_branch
+from gitmem.share.sync import writer_branch
+from gitmem.share.synced import Synced
 from gitmem.share.turning import agree, agreed
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_get

@@ -11,7 +11,8 @@ from gitmem.errors import GitmemError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import save_all
 from gitmem.share.leaving import Leaving
-from gitmem.share.sync import Options, Synced, sync, take_fetched
+from gitmem.share.sync import sync, take_fetched
+from gitmem.share.synced import Options, Synced
 from gitmem.share.turning import Mode, SharePlan, plan_share, start_from_remote, turn_off, turn_on
 from gitmem.store.workspace import Workspace
 
@@ -58,19 +59,21 @@ def synchronise(
     options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell)
     if dry_run or workspace.sharing == "off":
         return sync(workspace, options)
+    from gitmem.integrations.purging import after_carrying  # it waits as a sync does
+
+    after_carrying(workspace, edges, ())
     save_all(workspace, edges)
     try:
         done = sync(workspace, options)
     except GitmemError:
         # What was merged before it failed is memory already; why it failed is what the person must see.
         with suppress(GitmemError):
+            after_carrying(workspace, edges, ())
             save_all(workspace, edges)
         raise
     from gitmem.integrations.requests import settle_landed  # it syncs, too
 
     settle_landed(workspace, edges, done)
-    from gitmem.integrations.purging import after_carrying  # it waits as a sync does
-
     after_carrying(workspace, edges, done.carried)
     save_all(workspace, edges, fresh=True)
     return done
@@ -87,8 +90,11 @@ def after_merge(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     save_all(workspace, edges)
     options = Options(lambda _: False, lambda _: None, push=False, allow=allowed_fingerprints(workspace))
     done = take_fetched(workspace, options)
-    if done is None or not done.before:
+    if done is None or not (done.before or done.carried):
         return ()
+    from gitmem.integrations.purging import after_carrying  # it waits as a sync does
+
+    after_carrying(workspace, edges, done.carried)
     save_all(workspace, edges, fresh=True)
     return tuple(
         f"from {done.remote}: {one.path} {one.reason}; have it rotated and removed" for one in done.arrived

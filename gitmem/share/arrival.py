@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitmem.guard.check import Refusal
 from gitmem.share.carrying import Carried, bring_together, carry_sides
@@ -11,7 +11,7 @@ from gitmem.store.caps import check_caps
 from gitmem.store.commits import Tip, check_format, read_tip
 from gitmem.store.memory_refs import CODE_FAMILIES, memory_refs
 from gitmem.store.merging import check_paths
-from gitmem.store.purging import note_old
+from gitmem.store.old_epochs import note_old
 from gitmem.store.repository import RefMoved, Repository
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, list_files, read_paths
@@ -70,16 +70,18 @@ def take_in(
     allow: frozenset[str],
     *,
     dry_run: bool = False,
+    follow: bool = False,
 ) -> Arrival:
     """Merges a fetched commit into a memory ref, again whenever another writer was first.
 
     Over a purge nothing is merged: what only the lower epoch has is replayed on the higher one, and side
-    branches here go along. What is left of the old one waits to be erased (`store.purging.erase_old`).
+    branches here go along. What is left of the old one waits to be erased (`store.old_epochs`).
 
     Args:
         message: for the reflog.
         allow: fingerprints of accepted secrets.
         dry_run: the ref stays where it is.
+        follow: as for `bring_together`.
 
     Raises:
         RepositoryError: it may not become memory here.
@@ -90,8 +92,8 @@ def take_in(
         if theirs == ours.commit and known is not None:
             return Arrival(theirs, theirs)
         check_arrival(repo, theirs, ref)
-        merged = bring_together(repo, ours.commit, theirs)
-        carried = merged if isinstance(merged, Carried) else None
+        merged = bring_together(repo, ours.commit, theirs, follow=follow)
+        carried = replace(merged, ref=ref) if isinstance(merged, Carried) else None
         if merged.commit == known:
             if carried and not dry_run:
                 note_old(repo, [theirs])
@@ -102,7 +104,7 @@ def take_in(
         if not dry_run:
             if carried:
                 logged = (oid for move in repo.reflog(ref) for oid in (move.old, move.new) if oid)
-                note_old(repo, dict.fromkeys([ours.commit, theirs, *logged]))
+                note_old(repo, [ours.commit, theirs, *logged], {ref: ours.commit})
             try:
                 repo.move_ref(ref, merged.commit, known, message)
             except RefMoved:

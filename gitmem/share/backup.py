@@ -30,7 +30,7 @@ from gitmem.store.address import without_credentials
 from gitmem.store.commits import root_commit
 from gitmem.store.epochs import epoch_of
 from gitmem.store.locks import writer_lock
-from gitmem.store.purging import note_old
+from gitmem.store.old_epochs import note_old
 from gitmem.store.remote import Move, Remote
 from gitmem.store.repository import MissingObject, RefMoved, Repository
 from gitmem.store.trees import changed_files, list_files

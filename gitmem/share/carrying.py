@@ -17,8 +17,8 @@ from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.counterparts import Match, match
 from gitmem.store.epochs import Epoch, OtherEpoch, epoch_of, joined
 from gitmem.store.merging import MergedCommit, merge_commits, merge_of_trees
+from gitmem.store.new_epoch import with_what_stands_for
 from gitmem.store.objects import encode_commit, parse_commit
-from gitmem.store.purging import with_what_stands_for
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.rewriting import Rewriter
 from gitmem.store.rewriting_objects import RawObjects
@@ -41,6 +41,7 @@ class Carried:
         purge: what neither side holds any more.
         commits: old commit to the one in its place.
         buried, split, both: as of a merge.
+        ref: the memory ref that went over, where one did.
     """
 
     commit: str
@@ -53,10 +54,17 @@ class Carried:
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
     both: tuple[str, ...] = ()
+    ref: str = ""
 
 
-def bring_together(repo: Repository, ours: str, theirs: str) -> MergedCommit | Carried:
+def bring_together(
+    repo: Repository, ours: str, theirs: str, *, follow: bool = False
+) -> MergedCommit | Carried:
     """Merges two commits of one epoch; of two, carries the lower one's over to the higher.
+
+    Args:
+        follow: take the epoch of `theirs`, whatever its number, if that holds nothing of what was purged
+            in `ours`: for a branch that only others may move.
 
     Raises:
         MissingObject: history is incomplete.
@@ -65,6 +73,8 @@ def bring_together(repo: Repository, ours: str, theirs: str) -> MergedCommit | C
     try:
         return merge_commits(repo, ours, theirs)
     except OtherEpoch:
+        if follow and (carried := _follow(repo, ours, theirs)):
+            return carried
         lower, higher = sorted((ours, theirs), key=lambda oid: epoch_of(repo, oid))
         return carry_over(repo, higher, lower)
 
@@ -87,6 +97,15 @@ def carry_over(
     store = RawObjects.of(repo, repo.git)
     try:
         return _Carrying(repo, store, match(store, from_, onto), known).run(onto, from_, at_fork)
+    finally:
+        store.close()
+
+
+def _follow(repo: Repository, ours: str, theirs: str) -> Carried | None:
+    store = RawObjects.of(repo, repo.git)
+    try:
+        found = match(store, ours, theirs)
+        return None if found.here else _Carrying(repo, store, found, NOTHING).run(theirs, ours, False)
     finally:
         store.close()
 
@@ -204,7 +223,7 @@ def carry_sides(
     epoch, done = epoch_of(repo, main), {}
     for ref, oid in sides.items():
         try:
-            if epoch_of(repo, oid) >= epoch or repo.is_ancestor(oid, main):
+            if epoch_of(repo, oid) == epoch or repo.is_ancestor(oid, main):
                 continue
             twins = [tip for name, tip in there.items() if _twin(name) == _twin(ref)]
             twin = next((tip for tip in twins if epoch_of(repo, tip) == epoch), None)

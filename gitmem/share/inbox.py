@@ -142,8 +142,8 @@ def accept_inbox(
             edits,
             f"Accept {_short(inbox.branch)}{what}",
             Provenance(op="update", writer="human", reviewed=reviewed),
-            # Where this is asked for in turn, an undo must not leave a history that has their branch and lacks
-            # what it says: to others that would be a request to delete it.
+            # Where this is asked for in turn, an undo must not leave a history that has their branch and
+            # lacks what it says: to others that would be a request to delete it.
             parents=(inbox.tip,) if whole and workspace.sharing == "direct" else (),
         )
 

@@ -135,7 +135,7 @@ def refuse_secrets(found: Iterable[Refusal]) -> None:
     if refusals:
         paths = ", ".join(dict.fromkeys(f"{refusal.path} {refusal.reason}" for refusal in refusals))
         prints = " ".join(dict.fromkeys(print for refusal in refusals for print in refusal.fingerprints))
-        hint = "It may stand in an earlier version only. Take it out"
+        hint = "It may stand in an earlier version only. Take it out (git mem purge TEXT)"
         raise CheckFailed(
             f"Not pushed: {paths}",
             f"{hint}, or allow it: git config --global --add gitmem.allow '{prints}'"

@@ -8,13 +8,12 @@ move in one transaction, live directories and state are cleaned, old objects are
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from gitmem.errors import GitmemError, RepositoryError
 from gitmem.memory.purged import Purge
 from gitmem.share.arrival import take_in
+from gitmem.share.proof import look_at_files, look_at_objects
 from gitmem.share.purge_plan import (
     Left,
     Options,
@@ -27,7 +26,7 @@ from gitmem.share.purge_plan import (
     scrub_states,
 )
 from gitmem.store.epochs import epoch_of
-from gitmem.store.erasing import Erased, existing, sweep_unfinished
+from gitmem.store.erasing import sweep_unfinished
 from gitmem.store.git import GitCommand
 from gitmem.store.memory_refs import (
     clear_logs,
@@ -36,20 +35,17 @@ from gitmem.store.memory_refs import (
     move_together,
 )
 from gitmem.store.merging import merge_commits
-from gitmem.store.purging import Rewriting, erase_old, note_old, old_tips, rewrite
+from gitmem.store.new_epoch import Rewriting, rewrite
+from gitmem.store.old_epochs import erase_old, note_clean, note_old, old_tips
 from gitmem.store.remote import MEMORY_BRANCH, Move, Remote, find_remote
 from gitmem.store.repository import RefMoved, Repository
-from gitmem.store.rewriting_objects import objects_with
-from gitmem.store.scrubbing import files_with, scrub_live, scrub_records
+from gitmem.store.scrubbing import scrub_live, scrub_records
 from gitmem.store.workspace import Workspace
 
 TRIES = 8
 """Lost leases after which the remote is left to a later sync."""
 
 MESSAGE = "gitmem purge"
-
-MOST_LEFT = 20
-"""Places where a text still is that are listed."""
 
 
 class Purging:
@@ -102,6 +98,8 @@ class Purging:
             state = workspace.private_state if private else workspace.state
             scrub_records(state, keys, texts, self._commits.get(private, {}), repo)
         scrub_states(workspace, texts)
+        for repo, _ in repositories(workspace, self.target):
+            note_clean(repo)
         self.done = replace(self.done, files=files, left=(*self.done.left, *left))
 
     def finish(self) -> Purged:
@@ -122,20 +120,22 @@ class Purging:
                 move_together(self.git, repo.git_dir, moves, MESSAGE)
             clear_logs(self.git, repo.git_dir, {*refs.all}, _changed(self._commits.get(private, {}), old))
             sweep_unfinished(repo.git_dir, self.purge.holds)
-            erased = erase_old(repo, self.git, states)
-            self._prove(repo, private, erased, states)
-        workspace, texts = self.workspace, Purge(self.purge.texts)
-        scrub_states(workspace, texts)
-        if texts:
-            places = (workspace.state, workspace.around.data, *(live.path for live in lives(workspace)))
-            found = [
-                path for place in places for path in files_with(place, texts, [workspace.private_path])
-            ]
-            known = {one.where for one in self.done.left}
-            left = [Left(str(path), "it cannot be written") for path in dict.fromkeys(found)]
-            self.done = replace(
-                self.done, left=(*self.done.left, *(one for one in left if one.where not in known))
+            erased = erase_old(repo, self.git, states).count
+            name = f"the {'private' if private else 'code'} repository"
+            proof = look_at_objects(
+                repo, self.git, self.purge, self._gone.get(private, set()), states, name
             )
+            self.done = replace(
+                self.done,
+                erased=self.done.erased + erased + proof.erased,
+                scanned=self.done.scanned + proof.scanned,
+                left=(*self.done.left, *proof.left),
+            )
+        texts = Purge(self.purge.texts)
+        scrub_states(self.workspace, texts)
+        known = {one.where for one in self.done.left}
+        left = (one for one in look_at_files(self.workspace, texts) if one.where not in known)
+        self.done = replace(self.done, left=(*self.done.left, *left))
         return self.done
 
     def _remote(self) -> Remote | None:
@@ -248,7 +248,8 @@ class Purging:
                     branch = f"refs/heads/{ref.split('/', 3)[3]}"
                     moves[ref] = (repo.ref(ref), published.get(branch))
             names = [ref for ref in moves if moves[ref][0]]
-            note_old(repo, {*(old for old, _ in moves.values() if old), *logged(repo, names)})
+            left = {ref: old for ref, (old, _) in moves.items() if old and refs.is_main(ref)}
+            note_old(repo, {*(old for old, _ in moves.values() if old), *logged(repo, names)}, left)
             try:
                 move_together(self.git, repo.git_dir, moves, MESSAGE)
             except RefMoved:
@@ -263,27 +264,6 @@ class Purging:
             tip = rewriting.rewriter.note(tip, self.options.who)
         return merge_commits(repo, tip, published).commit
 
-    def _prove(self, repo: Repository, private: bool, erased: Erased, states: Iterable[Path]) -> None:
-        """Looks at every object of a repository."""
-        gone = self._gone.get(private, set())
-        looked = objects_with(self.git, repo.git_dir, repo.hex_length, self.purge.holds)
-        hits = set(looked.found) | set(existing(self.git, repo.git_dir, gone))
-        count = erased.count
-        if hits:
-            count += erase_old(repo, self.git, states, hits).count
-            hits = set(existing(self.git, repo.git_dir, hits))
-        name = "the private repository" if private else "the code repository"
-        left = [
-            Left(f"{path or oid[:12]} in {name}", _why(repo.git_dir, oid))
-            for oid, path in _located(self.git, repo.git_dir, hits).items()
-        ]
-        self.done = replace(
-            self.done,
-            erased=self.done.erased + count,
-            scanned=self.done.scanned + looked.number,
-            left=(*self.done.left, *left),
-        )
-
 
 def _is_old(commits: Mapping[bool, Mapping[str, str]], private: bool, oid: str) -> bool:
     known = commits.get(private, {})
@@ -292,26 +272,3 @@ def _is_old(commits: Mapping[bool, Mapping[str, str]], private: bool, oid: str) 
 
 def _changed(commits: Mapping[str, str], old: Iterable[str]) -> set[str]:
     return {oid for oid in old if commits.get(oid, "") != oid}
-
-
-def _located(git: GitCommand, git_dir: Path, oids: set[str]) -> dict[str, str]:
-    """Where objects are in history: name to a path, empty where that is not known."""
-    found = dict.fromkeys(sorted(oids), "")
-    if not oids:
-        return {}
-    words = ["rev-list", "--objects", "--missing=allow-any", "--all", "--reflog", "--indexed-objects"]
-    for line in git.run(words, git_dir=git_dir, check=False).text.split("\n"):
-        oid, _, path = line.partition(" ")
-        if oid in found:
-            found[oid] = path
-    return dict(list(found.items())[:MOST_LEFT])
-
-
-def _why(git_dir: Path, oid: str) -> str:
-    borrowed = git_dir / "objects" / "info" / "alternates"
-    if borrowed.exists() and not (git_dir / "objects" / oid[:2] / oid[2:]).exists():
-        with suppress(OSError):
-            return (
-                f"another ref or index refers to it, or it is borrowed from {borrowed.read_text().strip()}"
-            )
-    return "a ref, index or log that is not gitmem's refers to it"

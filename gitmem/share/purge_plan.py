@@ -10,7 +10,8 @@ from gitmem.memory.purged import Purge
 from gitmem.store.epochs import Epoch, epoch_of
 from gitmem.store.lookup import Found
 from gitmem.store.memory_refs import MemoryRefs, lines, memory_refs
-from gitmem.store.purging import old_tips, rewrite
+from gitmem.store.new_epoch import rewrite
+from gitmem.store.old_epochs import old_tips
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.scrubbing import files_with, scrub_state
 from gitmem.store.whole_memory import whole_memory

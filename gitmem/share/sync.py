@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from gitmem.errors import CheckFailed, RepositoryError
-from gitmem.guard.check import Refusal
 from gitmem.memory.merge import kind
 from gitmem.memory.names import slugify
 from gitmem.share.arrival import check_arrival, take_in
-from gitmem.share.carrying import Carried, bring_together
+from gitmem.share.carrying import carry_over
 from gitmem.share.index_kept import keep_index
 from gitmem.share.landed import close, closed_at_host, says_more, settle
-from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
-from gitmem.share.tending import Tended, plan_tending, tend
+from gitmem.share.leaving import leaving, refuse_personal, refuse_secrets, secrets_to_leave
+from gitmem.share.synced import Options, Synced
+from gitmem.share.tending import plan_tending, tend
 from gitmem.share.turning import agree, agreed, change_mode, fold_private
 from gitmem.store.commits import read_tip, root_commit
-from gitmem.store.epochs import epoch_of
+from gitmem.store.epochs import OtherEpoch, epoch_of
 from gitmem.store.git import config_get, identity
-from gitmem.store.landing import Landing, note_asked
+from gitmem.store.landing import note_asked
 from gitmem.store.locks import Locked, writer_lock
+from gitmem.store.merging import merge_commits
 from gitmem.store.remote import IN_THE_WAY, INBOX, MEMORY_BRANCH, Pushed, Remote, find_remote
 from gitmem.store.repository import Repository
 from gitmem.store.side_branches import adds_nothing, with_base
@@ -31,75 +32,6 @@ from gitmem.store.workspace import SHARED_REF, Workspace
 
 TRIES = 8
 """Lost races after which a push goes to the writer's own branch (design.md section 8)."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a sync is to do.
-
-    Attributes:
-        remote: name of a configured remote; empty for the usual one.
-        pull, push: whether to take in, and to send.
-        dry_run: fetch only, and tell what would be done.
-        allow: fingerprints of accepted secrets.
-        ask: whether these memories, which leave for the first time, may.
-        pause: waits after a lost race; called with the number of races lost so far, from 1.
-        tell: is told what is being done, for who watches.
-    """
-
-    ask: Callable[[tuple[Leaving, ...]], bool]
-    pause: Callable[[int], None]
-    remote: str = ""
-    pull: bool = True
-    push: bool = True
-    dry_run: bool = False
-    allow: frozenset[str] = frozenset()
-    tell: Callable[[str], None] = lambda _: None
-
-
-@dataclass(frozen=True)
-class Synced:
-    """What a sync did, or with `dry_run` would do.
-
-    Attributes:
-        fetched: memories that the remote changed or added here.
-        merged: memories that both sides had changed.
-        pushed: memories that the remote's branch did not have like this.
-        branch: full name of the branch that was pushed to; empty where nothing was pushed.
-        lost: races lost on the way.
-        leaves: memories that leave for the first time.
-        held: those of them that were not sent because nobody agreed.
-        arrived: secrets that came from the remote: rotate them.
-        buried: (path, text) of claims that a tombstone took.
-        split: files that moved aside because two wanted one path.
-        before: commit of the project scope before anything was merged; empty where nothing was.
-        switched: why the remote refuses the memory branch, which turned this clone to review; hostile text.
-        landed: (full name of a branch at the remote, how it landed) of what this clone had asked for.
-        tended: what became of dreams and inboxes.
-        carried: what was brought over a purge.
-    """
-
-    remote: str
-    fetched: int = 0
-    merged: int = 0
-    pushed: int = 0
-    branch: str = ""
-    lost: int = 0
-    leaves: tuple[Leaving, ...] = ()
-    held: tuple[Leaving, ...] = ()
-    arrived: tuple[Refusal, ...] = ()
-    buried: tuple[tuple[str, str], ...] = ()
-    split: tuple[str, ...] = field(default=())
-    before: str = ""
-    switched: str = ""
-    landed: tuple[tuple[str, Landing], ...] = ()
-    tended: Tended = field(default_factory=Tended)
-    carried: tuple[Carried, ...] = ()
-
-    @property
-    def in_inbox(self) -> bool:
-        """Whether what was sent waits for review instead of being on the memory branch."""
-        return self.branch.startswith(INBOX)
 
 
 def sync(workspace: Workspace, options: Options) -> Synced:
@@ -193,6 +125,8 @@ class _Sync:
             options.tell("merging")
             ours = self._merge(published) if options.pull else read_tip(self.repo, SHARED_REF).commit
             target = self._target()
+            if options.push and target != MEMORY_BRANCH:
+                self._refuse_to_ask(ours)
             if not options.push or self._is_there(ours, target) or not self._may_leave(ours):
                 return
             if options.dry_run:
@@ -226,14 +160,22 @@ class _Sync:
             return read_tip(self.repo, SHARED_REF).commit
         message = f"gitmem sync: {self.remote.name}"
         options, done = self.options, self.done
+        # Where others decide what the branch holds, theirs counts if it is as clean as ours.
+        follow = self.mode == "review"
         if not options.dry_run and self._is_other_epoch(theirs):
             # Over a purge first: whatever follows compares commits of one epoch.
-            over = take_in(self.repo, SHARED_REF, theirs, message, options.allow)
+            over = take_in(self.repo, SHARED_REF, theirs, message, options.allow, follow=follow)
             if over.carried:
                 done = self.done = replace(done, carried=(*done.carried, over.carried))
         settled = settle(self.repo, self.remote, theirs)
         taken = take_in(
-            self.repo, SHARED_REF, settled.onto, message, options.allow, dry_run=options.dry_run
+            self.repo,
+            SHARED_REF,
+            settled.onto,
+            message,
+            options.allow,
+            dry_run=options.dry_run,
+            follow=follow,
         )
         if options.push and not options.dry_run:
             close(self.repo, self.remote, settled.landed)
@@ -254,17 +196,30 @@ class _Sync:
         tidied = tidy_ref(self.repo, SHARED_REF, self.workspace.state, host_files=direct)
         return tidied.commit if tidied else kept
 
-    def _is_other_epoch(self, theirs: str) -> bool:
-        repo, ours = self.repo, read_tip(self.repo, SHARED_REF).commit
+    def _is_other_epoch(self, theirs: str, ours: str = "") -> bool:
+        repo, ours = self.repo, ours or read_tip(self.repo, SHARED_REF).commit
         if epoch_of(repo, theirs) == epoch_of(repo, ours):
             return False
         return not (repo.is_ancestor(theirs, ours) or repo.is_ancestor(ours, theirs))
 
+    def _refuse_to_ask(self, ours: str) -> None:
+        """Raises where the memory branch there cannot be asked to take this: it holds what was purged."""
+        theirs = self._theirs()
+        if theirs is not None and self._is_other_epoch(theirs, ours):
+            name = self.remote.name
+            raise OtherEpoch(
+                f"{name}/gitmem/project still holds what was purged here, so nothing was sent",
+                "A request cannot take it out. Whoever may push to that branch gives the same purge; "
+                "if that is you: git mem share --mode direct, then git mem sync.",
+            )
+
     def _send(self, oid: str, branch: str) -> Pushed:
         """Pushes; what is of an older epoch there is replaced, if it still is where it was fetched."""
-        there = self._theirs(branch)
-        lower = there is not None and epoch_of(self.repo, there) < epoch_of(self.repo, oid)
-        replaced = there if lower and there and not self.repo.is_ancestor(there, oid) else None
+        there, replaced = self._theirs(branch), None
+        if there is not None and not self.repo.is_ancestor(there, oid):
+            known, now = epoch_of(self.repo, there), epoch_of(self.repo, oid)
+            # An inbox was carried over to wherever the memory branch is.
+            replaced = there if known < now or (branch != MEMORY_BRANCH and known != now) else None
         return self.remote.push(oid, branch, replaced)
 
     def _is_there(self, ours: str, target: str) -> bool:
@@ -333,7 +288,9 @@ class _Sync:
         waiting = self._theirs(inbox)
         if waiting is not None:
             check_arrival(repo, waiting, inbox)
-            ours = bring_together(repo, ours, waiting).commit
+            same = epoch_of(repo, ours) == epoch_of(repo, waiting)
+            ours = (merge_commits if same else carry_over)(repo, ours, waiting).commit
+            self._refuse_to_ask(ours)
         tip = with_base(repo, ours, base)
         pushed = Pushed("pushed") if tip == waiting else self._send(tip, inbox)
         if refused and pushed.outcome == "refused":

@@ -148,16 +148,15 @@ class _Matching:
             return _Seen()
         key = (one, other, prefix)
         if key not in self._trees:
+            mine, theirs = (frozenset(self.store.rows(oid)) if oid else frozenset() for oid in (one, other))
             self._trees[key] = self._rows(
-                {row.name: row for row in self.store.rows(one)} if one else {},
-                {row.name: row for row in self.store.rows(other)} if other else {},
-                prefix,
+                {row.name: row for row in mine - theirs}, {row.name: row for row in theirs - mine}, prefix
             )
         return self._trees[key]
 
     def _rows(self, one: dict[bytes, Row], other: dict[bytes, Row], prefix: str) -> _Seen | None:
         seen = _Seen()
-        pairs = [(one[name], other[name]) for name in one.keys() & other.keys() if one[name] != other[name]]
+        pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
         gone = {name: one[name] for name in one.keys() - other.keys()}
         come = {name: other[name] for name in other.keys() - one.keys()}
         for name in sorted(gone):

@@ -6,7 +6,7 @@ A commit that needs no change, and has none before it, stays the object that it 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitmem.memory.names import INDEX, TOMBSTONES
@@ -66,6 +66,7 @@ class Rewriter:
         self._suspects = suspects
         self._root = list(root_objects(store.hex_length))[-1]
         self._trees: dict[tuple[str, str], str | None] = {}
+        self._rows: dict[str, dict[Row, Row | None]] = {}
         self._blobs: dict[tuple[str, str], str] = {}
         self._formats: dict[str, str] = {}
         self._short: dict[str, str] = {}
@@ -164,7 +165,12 @@ class Rewriter:
         if key in self._trees:
             return self._trees[key]
         rows = self.store.rows(oid)
-        fresh = [changed for row in rows if (changed := self._row(row, prefix)) is not None]
+        # Most lines of a folder are the same as in the commit before.
+        known = self._rows.setdefault(prefix, {})
+        for row in rows:
+            if row not in known:
+                known[row] = self._row(row, prefix)
+        fresh = [changed for row in rows if (changed := known[row]) is not None]
         same = fresh == rows
         made = oid if same else self.store.add_rows(_apart(fresh, rows)) if fresh else None
         self._trees[key] = made
@@ -245,8 +251,10 @@ def _headers(head: bytes) -> list[bytes]:
     return lines
 
 
-def _apart(rows: Iterable[Row], before: Sequence[Row]) -> list[Row]:
+def _apart(rows: list[Row], before: Sequence[Row]) -> list[Row]:
     """The rows with names that became one told apart by a number."""
+    if len({row.name for row in rows}) == len(rows):
+        return rows
     taken: set[bytes] = set()
     kept = {row.name for row in before}
     found = []

@@ -19,7 +19,7 @@ from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_atomically, write_record
 from gitmem.store.replace import ASIDE, replace_file
 from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.scan import displaced_files, is_laid_out, label, scan
+from gitmem.store.scan import blob_name, displaced_files, is_laid_out, label, scan
 from gitmem.store.workspace import LIVE_FOLDERS, MAIN, LiveDirectory
 
 LARGEST = 64 * 1024 * 1024
@@ -43,11 +43,12 @@ def scrub_live(
         return 0, ()
     with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
         changed, left = 0, []
+        record = read_record(live.scope.state, live.key)
+        laid_out = record.files if record else {}
         for name in scan(live).files:
-            done = _scrub_file(live, name, purge)
+            done = _scrub_file(live, name, purge, laid_out.get(name, ""))
             changed += done is True
             left += [live.path / name] if done is None else []
-        record = read_record(live.scope.state, live.key)
         if record is not None:
             _write_mapped(live.scope.state, live.key, record, live.agent, purge, commits, repo)
         asides = (live.scope.state / "displaced" / live.key, live.path / ASIDE)
@@ -96,6 +97,9 @@ def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int
             write_atomically(path, purge.clean(data))
             path.chmod(mode)
             count += 1
+        fresh = os.fsdecode(purge.clean_name(os.fsencode(path.name)))
+        if fresh != path.name:
+            path.rename(_free(path.with_name(fresh)))
     # Made anew from the refs by whoever looks next; one who has it open goes on with what he has.
     for suffix in ("", "-wal", "-shm", "-journal"):
         (folder / f"{database.FILE}{suffix}").unlink(missing_ok=True)
@@ -103,10 +107,10 @@ def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int
 
 
 def files_with(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> Iterator[Path]:
-    """Files that hold a text."""
+    """Files that hold a text, in them or in their names."""
     for path in files_below(folder, besides):
         data = _content(path)
-        if data is not None and purge.holds(data):
+        if purge.holds(os.fsencode(path.name)) or (data is not None and purge.holds(data)):
             yield path
 
 
@@ -121,8 +125,15 @@ def files_below(folder: Path, besides: Iterable[Path] = ()) -> Iterator[Path]:
                 yield path
 
 
-def _scrub_file(live: LiveDirectory, name: str, purge: Purge) -> bool | None:
-    """Whether the file was changed; None where it should have been and could not."""
+def _scrub_file(live: LiveDirectory, name: str, purge: Purge, laid_out: str) -> bool | None:
+    """Takes it out of one live file.
+
+    Args:
+        laid_out: name of the blob that was laid out there; empty where none was.
+
+    Returns:
+        Whether the file was changed; None where it should have been and could not.
+    """
     path, at = live.path / name, f"{live.agent}/{name}"
     aside = live.scope.state / "displaced" / f"purge-{live.key}"
     for _ in range(_ROUNDS):
@@ -135,10 +146,14 @@ def _scrub_file(live: LiveDirectory, name: str, purge: Purge) -> bool | None:
             return False
         if live.tracked or linked(live.anchor, path.parent):
             return None
-        if new is not None and fresh != name and not os.path.lexists(live.path / fresh):
-            # The name holds it, too.
-            write_atomically(live.path / fresh, new)
-            (live.path / fresh).chmod(stat.S_IMODE(path.stat().st_mode))
+        if new is not None and fresh != name:
+            # The name holds it, too. Memory may lie there as it is now; what was written here stays apart.
+            there = live.path / fresh
+            if os.path.lexists(there) and laid_out != blob_name(data, live.scope.repo.hex_length):
+                there = _free(there, new)
+            if not os.path.lexists(there):
+                write_atomically(there, new)
+                there.chmod(stat.S_IMODE(path.stat().st_mode))
             new = None
         try:
             replaced = replace_file(path, new, aside, label(name, "none"))
@@ -155,6 +170,14 @@ def _scrub_file(live: LiveDirectory, name: str, purge: Purge) -> bool | None:
             if new is not None:
                 return True
     return None
+
+
+def _free(path: Path, content: bytes | None = None) -> Path:
+    """A path beside this one where nothing is, or just that content."""
+    found, number = path, 2
+    while os.path.lexists(found) and (content is None or _content(found) != content):
+        found, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
+    return found
 
 
 def _scrub_unknown(folder: Path, purge: Purge) -> None:

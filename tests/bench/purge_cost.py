@@ -17,11 +17,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 COMMITS = 10_000
 MEMORIES = 200
-LIMIT_SECONDS = 60.0
 SECRET = "quiet-otter-5150-reykjavik"
 BRANCH = "refs/heads/gitmem/project"
 _MEMORY = (
@@ -84,14 +81,6 @@ def measure(folder: Path, commits: int = COMMITS) -> dict[str, object]:
         "ratio": round(purged / reference, 2),
         "left": _left(ann) + _left(ben),
     }
-
-
-@pytest.mark.long
-def test_a_secret_is_purged_from_ten_thousand_commits_in_a_minute(tmp_path: Path) -> None:
-    found = measure(tmp_path)
-    sys.stdout.write(json.dumps(found) + "\n")
-    assert found["left"] == 0
-    assert float(str(found["purge_seconds"])) < LIMIT_SECONDS
 
 
 _Place = tuple[Path, dict[str, str]]

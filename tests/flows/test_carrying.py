@@ -17,6 +17,7 @@ from purge_ground import (
     tip,
 )
 
+from gitmem.integrations import purging
 from gitmem.share import purge as flow
 from gitmem.store.epochs import epoch_of
 
@@ -232,3 +233,28 @@ def test_a_work_tree_on_the_memory_branch_follows(ann: Machine, ben: Machine, tm
     assert "[purged]" in (tree / "reviewer/login.md").read_text()
     assert ben.git("-C", tree, "status", "--porcelain") == ""
     assert is_gone(ben)
+
+
+def test_a_name_that_held_the_text_does_not_come_back_from_live_files(
+    ann: Machine, ben: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent's hook may lay memory out under its new name before the old file is looked at."""
+    ann.learn(f"note-{SECRET}", "A fact.", scope="project", agent="reviewer")
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")
+    old = live(ben, f"note-{SECRET}")
+    old.write_text(old.read_text() + "\nUnsaved.\n")
+    ann.run("purge", SECRET, "-y")
+
+    def lay_out(*_: object) -> None:
+        new = live(ben, "note-[purged]")
+        if not old.exists():
+            return
+        new.write_text(old.read_text().replace(SECRET, "[purged]") + "\nWritten there.\n")
+
+    monkeypatch.setattr(purging, "keep_up", lay_out)
+    ben.run("sync", "-y")
+    agree(ben, ann)
+    assert is_gone(ben) and is_gone(ann)
+    texts = "".join(text for path, text in ann.memories("project").items() if "note-" in path)
+    assert "Unsaved." in texts and "Written there." in texts

@@ -78,7 +78,7 @@ def test_accepting_merges_it_here_and_the_next_sync_sends_it(team: Team, ann) ->
     assert repo.commit(claim.origins[0].commit).subject == "Add tea"
 
 
-def test_taking_an_acceptance_back_is_no_request_to_delete_what_a_teammate_asks_for(team: Team, ann) -> None:
+def test_taking_an_acceptance_back_is_no_request_to_delete(team: Team, ann) -> None:
     ann.run("share", "--mode", "review", "-y")
     item = waiting(ann)
     ann.run("review", "accept", item["id"])

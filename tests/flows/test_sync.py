@@ -21,7 +21,8 @@ from gitmem.integrations.sharing import carry_out_share, share, synchronise, uns
 from gitmem.memory.attributes import BRANCH_TEXT
 from gitmem.memory.trailers import Provenance
 from gitmem.share import sync as sync_module
-from gitmem.share.sync import Options, Synced, sync
+from gitmem.share.sync import sync
+from gitmem.share.synced import Options, Synced
 from gitmem.share.turning import plan_share, start_from_remote, turn_on
 from gitmem.store.commits import Write, commit, root_commit
 from gitmem.store.git import GitCommand

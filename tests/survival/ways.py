@@ -16,7 +16,8 @@ from writers import Cell, Files, base, disorder, hosted, is_inside_one, lost, si
 from gitmem.integrations.git_merge import merge_command
 from gitmem.memory.attributes import CLONE
 from gitmem.memory.trailers import Provenance, format_message
-from gitmem.share.sync import Options, sync
+from gitmem.share.sync import sync
+from gitmem.share.synced import Options
 from gitmem.store.commits import FORMAT_FILE, root_commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository

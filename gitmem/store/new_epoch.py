@@ -1,27 +1,20 @@
-"""What a purge does to one repository: its memory refs as one new epoch, first as a value, then moved."""
+"""One repository's memory refs as a new epoch: a value, from which a purge moves them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from gitmem.memory.claim import DISPUTE_LENGTH, HASH_LENGTH, claim_id
 from gitmem.memory.memory import parse
+from gitmem.memory.names import INDEX
 from gitmem.memory.purged import Purge
 from gitmem.store.epochs import Epoch, after, epoch_of
-from gitmem.store.erasing import Erased, doomed, erase
 from gitmem.store.git import GitCommand
 from gitmem.store.memory_refs import MemoryRefs, lines
-from gitmem.store.record import write_atomically
 from gitmem.store.repository import Repository
 from gitmem.store.rewriting import Rewriter, Told
 from gitmem.store.rewriting_objects import RawObjects, objects_with
-
-JOURNAL = Path("gitmem") / "erase.json"
-"""In the git directory: old commits whose objects are still to be erased."""
 
 _DISPUTED = b"*(disputed "
 
@@ -89,14 +82,17 @@ def with_what_stands_for(
     Returns:
         The purge with what stands for it; and the objects that it concerns.
     """
-    words = ["rev-list", "--objects", "--no-object-names", "--stdin"]
+    words = ["rev-list", "--objects", "--stdin"]
     given = "".join(f"{tip}\n" for tip in tips).encode()
     listed = store.git.run(words, git_dir=store.git_dir, input=given).text.split("\n")
-    looked = objects_with(store.git, store.git_dir, store.hex_length, purge.holds, listed, _DISPUTED)
+    paths = dict(line.split(" ", 1) for line in listed if " " in line)
+    oids = (line.partition(" ")[0] for line in listed)
+    looked = objects_with(store.git, store.git_dir, store.hex_length, purge.holds, oids, _DISPUTED)
     keys: set[str] = set()
     others: set[tuple[bytes, bytes]] = set()
     for oid, kind in looked.found.items():
-        if kind != "blob":
+        # An index lists memories and claims nothing; it is long, and every commit has another one.
+        if kind != "blob" or paths.get(oid, "").rpartition("/")[2] == INDEX:
             continue
         for claim in parse("memory.md", store.read(oid)[1]).claims:
             raw = claim.key.encode("utf-8", "surrogateescape")
@@ -126,51 +122,3 @@ def _left_behind(
         return []
     words = ["rev-list", *sides, "--not", *dict.fromkeys(mains), "--"]
     return [oid for oid in store.git.run(words, git_dir=store.git_dir).text.split("\n") if oid]
-
-
-def note_old(repo: Repository, tips: Iterable[str]) -> None:
-    """Writes down old commits, so that their objects are erased even if this process dies before it."""
-    path = repo.git_dir / JOURNAL
-    known = dict.fromkeys([*old_tips(repo), *tips])
-    write_atomically(path, json.dumps({"version": 1, "old": list(known)}).encode())
-
-
-def old_tips(repo: Repository) -> tuple[str, ...]:
-    """Old commits whose objects are still to be erased."""
-    try:
-        data = json.loads((repo.git_dir / JOURNAL).read_bytes())
-        return tuple(map(str, data["old"])) if data["version"] == 1 else ()
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
-
-
-def erase_old(
-    repo: Repository, git: GitCommand, states: Iterable[Path], besides: Iterable[str] = ()
-) -> Erased:
-    """Erases the objects of old epochs that nothing refers to any more.
-
-    Args:
-        states: folders of state whose records of live directories may still need some of them.
-        besides: further objects that go if nothing refers to them.
-
-    Raises:
-        RepositoryError: it cannot be told what is still used, or a pack cannot be written.
-    """
-    tips = old_tips(repo)
-    found = doomed(git, repo.git_dir, tips, besides)
-    needed = found & {oid for state in states for oid in _recorded(state)}
-    erased = erase(git, repo.git_dir, found - needed)
-    if not needed:
-        (repo.git_dir / JOURNAL).unlink(missing_ok=True)
-    return erased
-
-
-def _recorded(state: Path) -> set[str]:
-    """Objects that records of live directories name."""
-    found: set[str] = set()
-    for path in (state / "live").glob("*.json"):
-        with suppress(OSError, ValueError, AttributeError, KeyError):
-            data = json.loads(path.read_bytes())
-            found |= {*map(str, data["files"].values())}
-            found |= {oid for oids in data["before"].values() for oid in str(oids).split()}
-    return found
