@@ -11,6 +11,7 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
 from gitmem.cli.progress import Progress
 from gitmem.errors import CheckFailed, GitmemError
+from gitmem.guard.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
 from gitmem.share.leaving import Leaving
@@ -107,8 +108,12 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
     for path in done.split:
         out.say(out.safe(f"  two memories wanted one file; one is now {path}"))
     for one in done.carried:
+        replayed = counted(one.replayed, "commit")
+        out.say(f"  followed a purge: {replayed} of yours carried over, the old history erased")
         for path, words in one.lost:
             out.warn(out.safe(f"not carried over, as it was purged: {path} ({words})"))
+    if done.stands_in_private:
+        out.warn("what was purged stands in your own memory, too; that is yours alone: git mem purge")
     if done.switched:
         out.warn(
             out.safe(
@@ -134,7 +139,7 @@ def _agreed(out: Output, leaves: tuple[Leaving, ...]) -> bool:
     for memory in leaves:
         out.say(out.safe(f"  leaves for the first time: {memory}"))
     try:
-        out.ask(f"Share {_memories(len(leaves))}?")
+        out.ask(f"Share {counted(len(leaves), 'memory')}?")
     except CheckFailed:
         return False
     return True
@@ -148,6 +153,8 @@ def _line(done: Synced, dry_run: bool) -> str:
         branch = _short(done.branch)
         why = f"after {done.lost} lost races " if done.lost else ""
         return f"{counts} {why}to {branch}, where it waits for review"
+    if done.branch and not done.pushed:
+        return f"{counts}, {_short(done.branch)} brought up to date"
     return counts
 
 
@@ -165,6 +172,10 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "secrets": [{"path": refusal.path, "reason": refusal.reason} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
+        "carried": [
+            {"commits": one.replayed, "left": [path for path, _ in one.lost]} for one in done.carried
+        ],
+        "purged_text_in_private": done.stands_in_private,
         "switched_to_review": done.switched or None,
         "updated": list(done.tended.updated),
         "removed": list(done.tended.closed),
@@ -181,7 +192,3 @@ def _named(memory: Leaving) -> dict[str, str]:
 
 def _short(branch: str) -> str:
     return branch.removeprefix("refs/heads/")
-
-
-def _memories(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count} memories"

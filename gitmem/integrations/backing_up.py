@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from gitmem.errors import GitmemError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all
-from gitmem.integrations.sharing import Patience
 from gitmem.share import backup
 from gitmem.share.backup import Backed, BackupPlan, plan_backup
 from gitmem.share.backup_place import forget_backup, name_backup, refuse_code

@@ -14,8 +14,8 @@ from gitmem.errors import GitmemError, UsageError
 from gitmem.integrations.backing_up import named_backup
 from gitmem.integrations.checked_out import keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all
-from gitmem.integrations.sharing import Patience
 from gitmem.memory.purged import Purge, unfit
 from gitmem.share import backup
 from gitmem.share.carrying import Carried

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from gitmem.errors import GitmemError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all
 from gitmem.share.leaving import Leaving
+from gitmem.share.settling import stands_in_private
 from gitmem.share.sync import sync, take_fetched
 from gitmem.share.synced import Options, Synced
 from gitmem.share.turning import Mode, SharePlan, plan_share, start_from_remote, turn_off, turn_on
 from gitmem.store.workspace import Workspace
 
 __all__ = ["carry_out_share", "plan_share", "share", "start_from_remote", "synchronise", "unshare"]
-
-FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 3.0
-"""Seconds; a remote takes about four pushes a second (interop.md)."""
 
 
 def share(workspace: Workspace, edges: Edges, mode: Mode | None, remote: str) -> SharePlan:
@@ -59,7 +56,7 @@ def synchronise(
     options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell)
     if dry_run or workspace.sharing == "off":
         return sync(workspace, options)
-    from gitmem.integrations.purging import after_carrying  # it waits as a sync does
+    from gitmem.integrations.purging import after_carrying  # heavy: where a sync runs alone
 
     after_carrying(workspace, edges, ())
     save_all(workspace, edges)
@@ -71,12 +68,12 @@ def synchronise(
             after_carrying(workspace, edges, ())
             save_all(workspace, edges)
         raise
-    from gitmem.integrations.requests import settle_landed  # it syncs, too
+    from gitmem.integrations.requests import settle_landed  # heavy: where a sync runs alone
 
     settle_landed(workspace, edges, done)
     after_carrying(workspace, edges, done.carried)
     save_all(workspace, edges, fresh=True)
-    return done
+    return replace(done, stands_in_private=stands_in_private(workspace, done.carried))
 
 
 def after_merge(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
@@ -92,23 +89,10 @@ def after_merge(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     done = take_fetched(workspace, options)
     if done is None or not (done.before or done.carried):
         return ()
-    from gitmem.integrations.purging import after_carrying  # it waits as a sync does
+    from gitmem.integrations.purging import after_carrying  # heavy: where a sync runs alone
 
     after_carrying(workspace, edges, done.carried)
     save_all(workspace, edges, fresh=True)
     return tuple(
         f"from {done.remote}: {one.path} {one.reason}; have it rotated and removed" for one in done.arrived
     )
-
-
-class Patience:
-    """Pauses that grow with every lost race, and shrink again for whoever has waited long."""
-
-    def __init__(self) -> None:
-        self.begun = time.monotonic()
-
-    def __call__(self, lost: int) -> None:
-        """Waits a random time after the `lost`-th race."""
-        ceiling = min(LONGEST_PAUSE, FIRST_PAUSE * 2**lost)
-        waited = time.monotonic() - self.begun
-        time.sleep(random.uniform(0, ceiling / (1 + waited / LONGEST_PAUSE)))  # noqa: S311 - no secret in a pause

@@ -14,7 +14,7 @@ from gitmem.store.epochs import Epoch, epoch_of
 from gitmem.store.memory_refs import clear_logs, memory_refs, move_together
 from gitmem.store.old_epochs import erase_old, left_behind, note_clean, note_old, old_tips
 from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.rewriting_objects import RawObjects
+from gitmem.store.rewriting_objects import RawObjects, objects_with
 from gitmem.store.scrubbing import scrub_live, scrub_records
 from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Workspace
 
@@ -56,6 +56,15 @@ def settle_carried(workspace: Workspace, carried: Iterable[Carried], *, private:
         if found:
             _settle(workspace, repo, found, private=is_private)
         note_clean(repo)
+
+
+def stands_in_private(workspace: Workspace, carried: Iterable[Carried]) -> bool:
+    """Whether the private repository holds a text that was purged from shared memory: it is left alone."""
+    purge = Purge(frozenset(text for one in carried for text in one.purge.texts))
+    if not purge or not workspace.has_private:
+        return False
+    private = workspace.private
+    return bool(objects_with(workspace.git, private.git_dir, private.hex_length, purge.holds).found)
 
 
 def _settle(workspace: Workspace, repo: Repository, found: Iterable[Crossing], *, private: bool) -> None:

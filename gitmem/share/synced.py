@@ -57,6 +57,7 @@ class Synced:
         landed: (full name of a branch at the remote, how it landed) of what this clone had asked for.
         tended: what became of dreams and inboxes.
         carried: what was brought over a purge.
+        stands_in_private: whether the private repository holds what was purged.
     """
 
     remote: str
@@ -75,6 +76,7 @@ class Synced:
     landed: tuple[tuple[str, Landing], ...] = ()
     tended: Tended = field(default_factory=Tended)
     carried: tuple[Carried, ...] = ()
+    stands_in_private: bool = False
 
     @property
     def in_inbox(self) -> bool:

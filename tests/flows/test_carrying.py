@@ -56,6 +56,22 @@ def test_what_a_clone_had_not_pushed_is_replayed_commit_by_commit(ann: Machine, 
     assert "Learned before the purge." in ben.memories("project")["reviewer/late.md"]
 
 
+@pytest.mark.parametrize("private", [False, True])
+def test_what_stands_in_private_memory_too_is_said_and_left_alone(
+    ann: Machine, ben: Machine, private: bool
+) -> None:
+    """It is the person's own: nobody else's purge reaches into it, but they had better know."""
+    ben.learn("names", "Names are short.", scope="project", agent="reviewer")
+    ben.learn("mine", f"I keep {SECRET if private else 'nothing'} here.")
+    before = ben.memories()
+    ann.run("purge", SECRET, "-y")
+    done = ben.run("sync", "-y", "--json")
+    assert done.json["carried"] == [{"commits": 1, "left": []}]
+    assert done.json["purged_text_in_private"] is private
+    assert ("stands in your own memory" in done.err) is private
+    assert ben.memories() == before
+
+
 def test_an_edit_of_the_memory_that_held_it_is_kept_without_the_text(ann: Machine, ben: Machine) -> None:
     ben.learn(
         "login", f"The password is {SECRET}.\n\nAsk Ben for access.\n\nOr ask Cem.",
