@@ -18,7 +18,7 @@ ADVICE = "rotate the secret first: whoever fetched it has it, and no purge takes
 OUT_OF_REACH = (
     "what hosts keep: caches, pull request refs and old commits by their names (ask the host's support)",
     "forks, and clones until their next git mem sync",
-    "snapshots and other files that were committed to code, and its history",
+    "the history of your code (git mem snapshot create --all makes the snapshots in it anew)",
     "what agents recorded of sessions, and files that were copied elsewhere",
 )
 

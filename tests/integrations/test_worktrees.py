@@ -11,6 +11,7 @@ import pytest
 
 from gitmem.integrations import worker
 from gitmem.integrations.edges import real_edges, workspace_at
+from gitmem.store.locks import writer_lock
 from gitmem.store.workspace import Workspace
 
 Git = Callable[..., str]
@@ -56,6 +57,9 @@ def work(tree: Path) -> Workspace:
     """Does what the hooks of a work tree left for the worker."""
     found = workspace_at(real_edges(tree))
     worker.work(found.layout.common_dir, dict(os.environ))
+    # The one that the hook started may have been first.
+    with writer_lock(found.state, "worker", timeout=60):
+        pass
     failed = found.state / "spool/failed"
     assert not failed.exists() or not list(failed.iterdir())
     return found
@@ -63,8 +67,6 @@ def work(tree: Path) -> Workspace:
 
 def add(git: Git, project: Path, tree: Path, branch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`git worktree add`, with the hook's own worker held back by the lock that this test holds."""
-    from gitmem.store.locks import writer_lock
-
     state = workspace_at(real_edges(project)).state
     with writer_lock(state, "worker"):
         git("-C", project, "worktree", "add", "-q", "-b", branch, tree)
