@@ -26,6 +26,8 @@ _SHAPES = {
     "v": "ѵν", "x": "хχ", "y": "уγү",
 }  # fmt: skip
 _SHAPED = {ord(char): latin for latin, chars in _SHAPES.items() for char in chars}
+_CAPITALS_ONLY = "μητвнкмт"
+"""Small letters that have a Latin letter's shape as capitals alone: `μs` is read as it is meant."""
 _SCRIPT = re.compile(r"(LATIN|CYRILLIC|GREEK|ARMENIAN|CHEROKEE|COPTIC|LISU)\b")
 _JOINING = re.compile(
     r"(ARABIC|SYRIAC|MONGOLIAN|DEVANAGARI|BENGALI|GURMUKHI|GUJARATI|ORIYA|TAMIL|TELUGU|KANNADA|MALAYALAM"
@@ -43,8 +45,9 @@ RESERVED = (
 def looks_like_another(segment: str) -> str | None:
     """Why a part of a path may be taken for another one, or None where it may not.
 
-    No table of all look-alikes, but three rules: nothing without a glyph; no word that mixes scripts which
-    share their letters' shapes; nothing that reads like a separator, a dot or a name with a meaning.
+    No table of all look-alikes, but three rules: nothing without a glyph; no word of several scripts in
+    which a letter has the shape of another's; nothing that reads like a separator, a dot or a name with a
+    meaning.
 
     Args:
         segment: in NFC; plain ASCII never looks like another by these rules.
@@ -60,7 +63,7 @@ def looks_like_another(segment: str) -> str | None:
         return "holds what looks like a colon"
     for word in _WORD.findall(segment):
         scripts = {found[1] for char in word if (found := _SCRIPT.match(unicodedata.name(char, "")))}
-        if len(scripts) > 1:
+        if len(scripts) > 1 and ("LATIN" not in scripts or any(map(_is_shaped, word))):
             return f"mixes {' and '.join(sorted(map(str.title, scripts)))} letters in one word"
     skeleton = _skeleton(segment)
     for name in RESERVED:
@@ -75,6 +78,10 @@ def collision_key(path: str) -> str:
     Two paths of one tree with the same key are one file on some file system, or to some reader.
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
+
+
+def _is_shaped(char: str) -> bool:
+    return char not in _CAPITALS_ONLY and ord(char.casefold()[0]) in _SHAPED
 
 
 def _skeleton(segment: str) -> str:
