@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,36 @@ from gitmem.store.workspace import Workspace
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
 NOW = 1_795_000_000
+
+
+_KEPT: dict[Path, tuple[tuple[str, int], ...]] = {}
+"""Copies of what many tests begin with; the machines in each: name of the home folder, and time there."""
+
+
+def begin(
+    place: Path,
+    what: str,
+    make: Callable[[], Iterable[Machine]],
+    patch: pytest.MonkeyPatch,
+    capture: pytest.CaptureFixture[str],
+) -> list[Machine]:
+    """Makes what a test begins with, or puts it back as an earlier test of this process has made it.
+
+    Args:
+        place: a folder that is the same for all of these tests, as repositories name one another by path.
+    """
+    copy = place.with_name(f"{place.name}-{what}")
+    if copy in _KEPT:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(copy, place, symlinks=True)
+        machines = [Machine(place / name, patch, capture) for name, _ in _KEPT[copy]]
+        for machine, (_, now) in zip(machines, _KEPT[copy], strict=True):
+            machine.now = now
+        return machines
+    machines = list(make())
+    shutil.copytree(place, copy, symlinks=True)
+    _KEPT[copy] = tuple((machine.home.name, machine.now) for machine in machines)
+    return machines
 
 
 class Machine:

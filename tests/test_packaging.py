@@ -15,6 +15,7 @@ import pytest
 
 import gitmem
 from gitmem.integrations.hook_scripts import EVENTS, hooks_folder, script
+from gitmem.memory import attributes
 from gitmem.memory.memory import parse, problems
 from gitmem.store.snapshots import digest
 
@@ -111,7 +112,8 @@ def test_the_module_can_be_run_without_the_commands() -> None:
 
 def test_the_repositorys_own_memory_is_whole() -> None:
     """A clone starts from it; edited by hand, its digest would say so."""
-    for folder in (ROOT / "snapshots").iterdir():
+    assert (ROOT / "snapshots" / attributes.FILE).read_text(encoding="utf-8") == attributes.SNAPSHOTS_TEXT
+    for folder in filter(Path.is_dir, (ROOT / "snapshots").iterdir()):
         files = {path.name: path.read_bytes() for path in folder.glob("*.md")}
         state = json.loads((folder / "snapshot.json").read_text(encoding="utf-8"))
         assert state["digest"] == digest(files)

@@ -25,6 +25,7 @@ VERBS = (
 )
 
 
+@pytest.mark.long
 def test_the_demo_holds_and_leaves_nothing_behind(home: Path, tmp_path: Path) -> None:
     """The one run of all of it: the real commands, with nothing but a PATH and an empty HOME."""
     for path in home.iterdir():

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from machines import Machine
+from machines import Machine, begin
 from purge_ground import SECRET, MakeMachine
+
+Begin = Callable[[str, Callable[[], Iterable[Machine]]], list[Machine]]
+
+
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where everybody is; the same path for each test, so that a state can be put back."""
+    path = tmp_path_factory.getbasetemp() / "everybody"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def starting(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Begin:
+    """`starting(name, make)` makes a state, or puts back what an earlier test made."""
+    return lambda what, make: begin(place, what, make, monkeypatch, capsys)
+
+
+@pytest.fixture
+def team(repo: Path, place: Path, git) -> Path:
+    """The remote that holds code and memory."""
+    path = place / "team.git"
+    git("clone", "-q", "--bare", repo, path)
+    return path
 
 
 @pytest.fixture
 def machine(
-    team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    team: Path, place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> MakeMachine:
     """Makes a machine with a clone, on which nothing was set up yet."""
 
     def make(name: str) -> Machine:
-        made = Machine(tmp_path / name, monkeypatch, capsys)
+        made = Machine(place / name, monkeypatch, capsys)
         git("clone", "-q", team.as_uri(), made.code)
         return made
 
@@ -33,22 +60,26 @@ def shared(machine: MakeMachine, name: str) -> Machine:
 
 
 @pytest.fixture
-def ann(machine: MakeMachine) -> Machine:
+def ann(machine: MakeMachine, starting: Begin) -> Machine:
     """A clone that taught the team a secret, among other things, and pushed it."""
-    made = shared(machine, "ann")
-    made.learn("ports", "Ports start at 4000.", scope="project", agent="reviewer")
-    made.learn(
-        "login", f"The password is {SECRET}.\n\nAsk Ben for access.", scope="project", agent="reviewer"
-    )
-    made.learn("hosts", "Hosts have names.", scope="project", agent="reviewer")
-    made.run("save")
-    made.run("sync", "-y")
-    return made
+
+    def make() -> list[Machine]:
+        made = shared(machine, "ann")
+        made.learn("ports", "Ports start at 4000.", scope="project", agent="reviewer")
+        made.learn(
+            "login", f"The password is {SECRET}.\n\nAsk Ben for access.", scope="project", agent="reviewer"
+        )
+        made.learn("hosts", "Hosts have names.", scope="project", agent="reviewer")
+        made.run("save")
+        made.run("sync", "-y")
+        return [made]
+
+    return starting("ann", make)[0]
 
 
 @pytest.fixture
-def ben(ann: Machine, machine: MakeMachine) -> Machine:
+def ben(ann: Machine, machine: MakeMachine, starting: Begin) -> Machine:
     """A clone that has all of it."""
-    made = shared(machine, "ben")
+    (made,) = starting("ann-and-ben", lambda: [shared(machine, "ben")])
     assert SECRET in made.memories("project")["reviewer/login.md"]
     return made

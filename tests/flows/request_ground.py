@@ -7,10 +7,9 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
-from machines import MEMORY, Machine
+from machines import MEMORY, Machine, begin
 
 PROJECT = "gitmem/project"
 FACTS = {
@@ -90,9 +89,6 @@ class Reviewer:
 class Team:
     """Everybody, and the host between them; for each test anew at one place, so that it can be put back."""
 
-    kept: ClassVar[dict[Path, tuple[tuple[str, int], ...]]] = {}
-    """Copies of what many tests begin with, and the machines in each: name, and time there."""
-
     def __init__(
         self, tmp: Path, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
     ) -> None:
@@ -108,18 +104,7 @@ class Team:
 
     def begin(self, what: str, make: Callable[[], Iterable[Machine]]) -> list[Machine]:
         """Makes what a test begins with, or puts it back as an earlier test has made it."""
-        copy = self.tmp.with_name(f"{self.tmp.name}-{what}")
-        if copy in self.kept:
-            shutil.rmtree(self.tmp, ignore_errors=True)
-            shutil.copytree(copy, self.tmp, symlinks=True)
-            machines = [Machine(self.tmp / name, self.patch, self.capture) for name, _ in self.kept[copy]]
-            for machine, (_, now) in zip(machines, self.kept[copy], strict=True):
-                machine.now = now
-            return machines
-        machines = list(make())
-        shutil.copytree(self.tmp, copy, symlinks=True)
-        self.kept[copy] = tuple((machine.home.name, machine.now) for machine in machines)
-        return machines
+        return begin(self.tmp, what, make, self.patch, self.capture)
 
     def machine(self, name: str, mode: str = "review") -> Machine:
         """A person's machine on which project memory is shared."""
