@@ -205,6 +205,7 @@ def purge_meanwhile(made: list[Clone], each: int) -> set[str]:
     return expected
 
 
+@pytest.mark.long
 def test_nothing_is_lost_while_one_of_three_clones_purges(clones) -> None:
     assert len(purge_meanwhile(clones(3, "file"), each=3)) == 9
 
