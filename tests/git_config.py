@@ -8,6 +8,10 @@ GIT_CONFIG = """\
 \tdefaultBranch = main
 [commit]
 \tgpgSign = false
+[gc]
+	autoDetach = false
+[maintenance]
+	autoDetach = false
 [protocol "file"]
 \tallow = always
 """

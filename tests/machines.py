@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from git_config import GIT_CONFIG
 from ran import Ran
@@ -53,6 +55,21 @@ def begin(
     shutil.copytree(place, copy, symlinks=True)
     _KEPT[copy] = tuple((machine.home.name, machine.now) for machine in machines)
     return machines
+
+
+def end_workers_below(folder: Path) -> None:
+    """Waits for gitmem's workers of repositories below a folder; kills those that take too long."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            words = process.cmdline()
+            if words[-3:-1] == ["worker", "--git-dir"] and Path(words[-1]).is_relative_to(folder):
+                found.append(process)
+    _, left = psutil.wait_procs(found, timeout=20)
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left)
 
 
 class Machine:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from machines import Machine, begin
+from machines import Machine, begin, end_workers_below
 from purge_ground import SECRET, MakeMachine
 
 Begin = Callable[[str, Callable[[], Iterable[Machine]]], list[Machine]]
 
 
 @pytest.fixture
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where everybody is; the same path for each test, so that a state can be put back."""
     path = tmp_path_factory.getbasetemp() / "everybody"
-    shutil.rmtree(path, ignore_errors=True)
     path.mkdir()
-    return path
+    yield path
+    # A worker that a git hook started would go on writing into the next test's folder.
+    end_workers_below(path)
+    aside = path.rename(tmp_path_factory.mktemp("left") / path.name)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 @pytest.fixture
