@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal, Protocol
 
+from gitmem.engines.usage import Usage
 from gitmem.memory.change import Change, Header
 from gitmem.memory.trailers import Fate
 from gitmem.sessions.session import Message
@@ -21,12 +23,40 @@ class ExtractInput:
         manifest: one header for each memory that exists already, of every scope that applies.
         rules: full texts of the instruction files (CLAUDE.md, AGENTS.md): what they say is not kept.
         session: id of the recorded session.
+        agent: whose memory it is: folder name of the agent.
+        memory: the agent's memory, `<scope>/<agent>/<file>` to content, index left out.
+        history: what was said in the session before `messages`, oldest first; empty for an engine that does
+            not read it (`reads_history`).
+        transcript: the recorded session; None where it is no file.
+        worktree: top of the code's work tree; None where there is none.
+        now: epoch seconds.
     """
 
     messages: tuple[Message, ...]
     manifest: tuple[Header, ...] = ()
     rules: tuple[str, ...] = ()
     session: str = ""
+    agent: str = "main"
+    memory: Mapping[str, bytes] = field(default_factory=dict)
+    history: tuple[Message, ...] = ()
+    transcript: Path | None = None
+    worktree: Path | None = None
+    now: float = 0.0
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What an engine made of some messages.
+
+    Attributes:
+        changes: proposals in the order in which they were said; `noop` where a statement is known already.
+        usage: what it cost; None for an engine that asks no model.
+        log: what it tried and was refused, one line each, for a person who asks why.
+    """
+
+    changes: tuple[Change, ...] = ()
+    usage: Usage | None = None
+    log: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,17 +133,19 @@ class Engine(Protocol):
         """Gives the value of the `Gitmem-Engine` trailer: `offline`, `anthropic:<model>`, …."""
         ...
 
-    def extract(self, given: ExtractInput) -> tuple[Change, ...]:
-        """Proposes what to add, update or delete.
+    @property
+    def reads_history(self) -> bool:
+        """Whether `extract` wants what was said in the session before."""
+        ...
 
-        An update's body holds what was newly said, and no more: an engine sees headers, so whoever
-        carries it out joins the body to the existing claims.
+    def extract(self, given: ExtractInput) -> Extraction:
+        """Proposes what to add, update or delete.
 
         Args:
             given: the messages and what is known already.
 
         Returns:
-            proposals in the order in which they were said; `noop` where a statement is known already.
+            the proposals; nothing is written.
 
         Raises:
             EngineError: the engine could not do its work.

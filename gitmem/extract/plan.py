@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.engines.engine import Engine, ExtractInput
+from gitmem.engines.usage import Usage
 from gitmem.extract.carry import claim_keys
 from gitmem.extract.known import Known
 from gitmem.extract.turns import to_look_at
@@ -92,6 +93,7 @@ class ExtractionPlan:
         handled: uuids of the messages that were looked at or left to the agent.
         covered: uuids of the messages that the agent itself made memory of.
         offset: byte of the transcript to go on from.
+        usage, log: the engine's, see `Extraction`.
     """
 
     given: ExtractInput
@@ -102,6 +104,8 @@ class ExtractionPlan:
     handled: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
     offset: int = 0
+    usage: Usage | None = None
+    log: tuple[str, ...] = ()
 
 
 def home(type: str, sharing: Sharing) -> ScopeName:
@@ -131,7 +135,8 @@ def plan_extraction(
     if rules.mode == "off" or not looked.messages:
         return plan
     sorter = _Sorter(known, rules)
-    for change in engine.extract(given):
+    found = engine.extract(given)
+    for change in found.changes:
         sorter.sort(change)
     return replace(
         plan,
@@ -139,6 +144,8 @@ def plan_extraction(
         suggested=tuple(sorter.suggested),
         refused=tuple(sorter.refused),
         known=tuple(sorter.seen),
+        usage=found.usage,
+        log=found.log,
     )
 
 

@@ -28,6 +28,19 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Edited:
+    """A memory file as an engine found it and as it left it.
+
+    Attributes:
+        before: content that was read; None for a new file.
+        after: whole new content, frontmatter included.
+    """
+
+    before: bytes | None
+    after: bytes
+
+
+@dataclass(frozen=True)
 class Change:
     """One memory to add, update or delete.
 
@@ -36,13 +49,16 @@ class Change:
         name: the memory's name, a slug (`no-mocks-in-tests`).
         description: one line that would find it again.
         type: one of the four types.
-        body: markdown, without frontmatter; Why and How to apply as paragraphs of their own.
+        body: markdown, without frontmatter; Why and How to apply as paragraphs of their own. In an update
+            only what is new: it is joined to what stands there.
         reason: why this is worth keeping (or why not), for the person who reviews it.
         confidence: 0 to 1.
         asked: a person plainly asked to remember it: it may be stored without review.
         origin: the messages it stems from.
         agent: name space it belongs to.
         file: the existing file an update or delete is about; empty for an add.
+        edited: the whole file before and after, of an engine that edits files: it is merged into what
+            stands there by then, and takes out what the edit took out. None where `body` says it all.
     """
 
     op: Op
@@ -56,6 +72,7 @@ class Change:
     origin: Origin = Origin()
     agent: str = "main"
     file: str = ""
+    edited: Edited | None = None
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def score(*names: str) -> Score:
             row = json.loads(line)
             labels = list(row["keep"])
             message = Message(f"{name}-{number}", "person", row["text"], None, "prompt")
-            for change in OfflineEngine().extract(ExtractInput((message,))):
+            for change in OfflineEngine().extract(ExtractInput((message,))).changes:
                 text = f"{change.name} {change.description} {change.body}".lower()
                 label = next((one for one in labels if all(w in text for w in one["words"])), None)
                 if label is None:

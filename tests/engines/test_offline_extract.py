@@ -25,7 +25,7 @@ def said(
 def extract(
     *texts: str, manifest: tuple[Header, ...] = (), rules: tuple[str, ...] = ()
 ) -> tuple[Change, ...]:
-    return OfflineEngine().extract(ExtractInput(said(*texts), manifest, rules, "s1"))
+    return OfflineEngine().extract(ExtractInput(said(*texts), manifest, rules, "s1")).changes
 
 
 def explain(*texts: str) -> tuple[Considered, ...]:
@@ -122,13 +122,13 @@ def test_a_long_paste_is_left_alone() -> None:
 
 def test_agents_teach_nothing() -> None:
     messages = said("Remember that we always deploy on Tuesdays.", role="agent", source="reply")
-    assert OfflineEngine().extract(ExtractInput(messages)) == ()
+    assert OfflineEngine().extract(ExtractInput(messages)).changes == ()
 
 
 @pytest.mark.parametrize("source", ["prompt", "queued", "refusal", "answer"])
 def test_people_speak_in_more_places_than_the_prompt(source: Source) -> None:
     messages = said("never amend commits that are already pushed", source=source)
-    assert [c.type for c in OfflineEngine().extract(ExtractInput(messages))] == ["feedback"]
+    assert [c.type for c in OfflineEngine().extract(ExtractInput(messages)).changes] == ["feedback"]
 
 
 def test_one_message_can_hold_several() -> None:
@@ -286,7 +286,7 @@ def test_relative_dates_get_the_day_they_mean() -> None:
 def test_an_unknown_day_is_for_a_person_to_settle() -> None:
     """Stored unasked, "tomorrow" would mean another day to every reader."""
     messages = said("Remember that the demo is tomorrow for the whole team.", time=None)
-    (find,) = OfflineEngine().extract(ExtractInput(messages))
+    (find,) = OfflineEngine().extract(ExtractInput(messages)).changes
     assert not find.asked
     assert "unclear" in find.reason
 

@@ -11,7 +11,7 @@ import pytest
 from transcripts import Transcript
 from typer.testing import CliRunner
 
-from gitmem.engines.engine import ExtractInput
+from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.extract.carry import carry
 from gitmem.extract.changeset import from_json
@@ -123,14 +123,15 @@ class Scripted:
     """An engine that proposes what the test says, whatever was said."""
 
     name = "scripted"
+    reads_history = False
 
     def __init__(self, *changes: Change) -> None:
         self.changes = changes
         self.asked = 0
 
-    def extract(self, given: ExtractInput) -> tuple[Change, ...]:
+    def extract(self, given: ExtractInput) -> Extraction:
         self.asked += 1
-        return self.changes
+        return Extraction(self.changes)
 
     def select(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
         return ()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitmem.engines.engine import Considered, ConsolidateInput, Consolidation, ExtractInput
-from gitmem.memory.change import Change, Header
+from gitmem.engines.engine import Considered, ConsolidateInput, Consolidation, ExtractInput, Extraction
+from gitmem.memory.change import Header
 
 
 class OfflineEngine:
     """Takes what people plainly state; few and right rather than many."""
 
     name = "offline"
+    reads_history = False
 
-    def extract(self, given: ExtractInput) -> tuple[Change, ...]:
+    def extract(self, given: ExtractInput) -> Extraction:
         """Proposes memories; see `gitmem.engines.offline.extract.extract`."""
         from gitmem.engines.offline.extract import extract
 
-        return extract(given)
+        return Extraction(extract(given))
 
     def explain(self, given: ExtractInput) -> tuple[Considered, ...]:
         """Tells what was considered and why it was kept or refused."""
