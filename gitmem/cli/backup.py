@@ -13,6 +13,7 @@ from gitmem.guard.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.backing_up import Backed, BackupPlan
 from gitmem.store.address import without_credentials
+from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
 
 WORDS = {
@@ -99,13 +100,13 @@ def show_plan(out: Output, plan: BackupPlan) -> None:
         out.data(out.safe(f"the backup {plan.place} is up to date"))
     for step in plan.steps:
         amount = f" ({counted(step.memories, 'memory')})" if step.memories else ""
-        out.data(out.safe(f"would {step.what} {step.ref.removeprefix('refs/heads/')}{amount}"))
+        out.data(out.safe(f"would {step.what} {short_name(step.ref)}{amount}"))
 
 
 def show_done(out: Output, workspace: Workspace, done: Backed) -> None:
     """Prints what a backup did, with the way back."""
     for step in done.steps:
-        out.say(out.safe(f"  {step.ref.removeprefix('refs/heads/')}: {WORDS[step.what]}"))
+        out.say(out.safe(f"  {short_name(step.ref)}: {WORDS[step.what]}"))
     out.data(out.safe(f"{done.place}: {done.fetched} fetched, {done.merged} merged, {done.sent} sent"))
     for name in ("local", "user"):
         if before := done.before.get(workspace.scope(name).ref):

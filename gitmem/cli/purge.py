@@ -12,6 +12,7 @@ from gitmem.cli.output import Output
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.guard.text import counted
 from gitmem.integrations import purging
+from gitmem.store.repository import short_name
 
 ADVICE = "rotate the secret first: whoever fetched it has it, and no purge takes it from them"
 
@@ -128,11 +129,11 @@ def _show(out: Output, done: purging.Done) -> None:
     if purged.files:
         out.say(f"  changed {counted(purged.files, 'live file')}")
     for branch in purged.pushed:
-        out.say(out.safe(f"  moved {branch.removeprefix('refs/heads/')} at the remote"))
+        out.say(out.safe(f"  moved {short_name(branch)} at the remote"))
     for branch, words in purged.refused:
         out.warn(
             out.safe(
-                f"the remote refused {branch.removeprefix('refs/heads/')}, which holds it still: {words}; "
+                f"the remote refused {short_name(branch)}, which holds it still: {words}; "
                 "whoever may push to it gives the same purge"
             )
         )

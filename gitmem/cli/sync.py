@@ -16,6 +16,7 @@ from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
 from gitmem.share.leaving import Leaving
 from gitmem.share.synced import Synced
+from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
 
 
@@ -125,10 +126,14 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
         for memory in done.leaves if dry_run else ():
             out.data(out.safe(f"  would leave for the first time: {memory}"))
         for branch in done.tended.updated:
-            out.say(out.safe(f"  {'would bring' if dry_run else 'brought'} {_short(branch)} up to date"))
+            out.say(
+                out.safe(f"  {'would bring' if dry_run else 'brought'} {short_name(branch)} up to date")
+            )
         for branch in done.tended.closed:
             out.say(
-                out.safe(f"  {'would remove' if dry_run else 'removed'} {_short(branch)}, which has landed")
+                out.safe(
+                    f"  {'would remove' if dry_run else 'removed'} {short_name(branch)}, which has landed"
+                )
             )
         out.data(out.safe(_line(done, dry_run)))
         if not dry_run and done.fetched:
@@ -150,11 +155,11 @@ def _line(done: Synced, dry_run: bool) -> str:
     if dry_run:
         return f"would sync {counts}"
     if done.in_inbox:
-        branch = _short(done.branch)
+        branch = short_name(done.branch)
         why = f"after {done.lost} lost races " if done.lost else ""
         return f"{counts} {why}to {branch}, where it waits for review"
     if done.branch and not done.pushed:
-        return f"{counts}, {_short(done.branch)} brought up to date"
+        return f"{counts}, {short_name(done.branch)} brought up to date"
     return counts
 
 
@@ -188,7 +193,3 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
 
 def _named(memory: Leaving) -> dict[str, str]:
     return {"agent": memory.agent, "name": memory.name, "path": memory.path}
-
-
-def _short(branch: str) -> str:
-    return branch.removeprefix("refs/heads/")

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from gitmem.dream.branch import REJECTED, Dream, DreamCommit, fork_point, prefix, read_dream, reviewed
-from gitmem.memory import tombstone
 from gitmem.memory.account import path_of, references, reject_keys
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.names import is_agent_folder
 from gitmem.memory.trailers import Provenance
+from gitmem.store.burying import Spade, spade
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.landing import Landing, asked, note_asked
+from gitmem.store.remote import DREAMS
 from gitmem.store.repository import RefMoved, Repository, Signature
-from gitmem.store.salt import salt
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import SHARED_REF, Scope, Workspace
-
-BRANCHES = "refs/heads/gitmem/dream/"
 
 
 @dataclass(frozen=True)
@@ -36,30 +31,15 @@ class ClosedDream:
 
 
 def buried(
-    repo: Repository, tree: str, changes: Iterable[DreamCommit], secret: str, date: str
+    repo: Repository, tree: str, changes: Iterable[DreamCommit], with_what: Spade
 ) -> dict[str, bytes | None]:
-    """The tombstone files of a tree with what keeps these changes from being proposed again.
-
-    Args:
-        secret: the salt.
-        date: of the decision, ISO.
-    """
+    """The tombstone files of a tree with what keeps these changes from being proposed again."""
     keys: dict[str, dict[str, None]] = {}
     for change in changes:
         for fate in change.fates:
             found = keys.setdefault(path_of(fate.source).split("/", 1)[0], {})
             found |= dict.fromkeys(reject_keys([fate]))
-    at = {agent: f"{agent}/{tombstone.FILE}" for agent in keys if is_agent_folder(agent)}
-    known = read_paths(repo, tree, set(at.values()))
-    return {
-        path: encode(
-            tombstone.with_stones(
-                decode(known.get(path, b"")),
-                [tombstone.bury(key, secret, date, "rejected") for key in keys[agent]],
-            )
-        )
-        for agent, path in at.items()
-    }
+    return with_what.edits(repo, tree, keys, "rejected")
 
 
 def close(dream: Dream) -> bool:
@@ -71,7 +51,7 @@ def close(dream: Dream) -> bool:
     repo = dream.scope.repo
     if dream.remote and dream.scope.ref == SHARED_REF:
         known = {one.branch for one in asked(repo)}
-        branch = BRANCHES + dream.id
+        branch = DREAMS + dream.id
         if branch not in known:
             note_asked(repo, branch, dream.tip, dream.base)
     if dream.incoming:
@@ -105,7 +85,7 @@ def close_landed(
         return ()
     found = []
     # A sync may have removed the branch here already.
-    asked_for = {ref: one.tips[-1] for ref, one in landed.items() if ref.startswith(BRANCHES)}
+    asked_for = {ref: one.tips[-1] for ref, one in landed.items() if ref.startswith(DREAMS)}
     for ref, oid in sorted((asked_for | repo.refs(prefix(scope))).items()):
         dream = _decided(scope, ref, oid, tip, landed.get(ref))
         if dream is None:
@@ -143,13 +123,12 @@ def _remember(workspace: Workspace, dream: Dream, left: tuple[DreamCommit, ...],
     repo, scope = dream.scope.repo, dream.scope
     if repo.ref(REJECTED + dream.id) is None:
         repo.move_ref(REJECTED + dream.id, dream.tip, None, "gitmem dream: keep what was not taken")
-    secret = salt(workspace, scope)
-    date = datetime.fromtimestamp(author.time, UTC).date().isoformat()
+    with_what = spade(workspace, scope, author.time)
 
     def plan(tip: Tip) -> Write:
         numbers = tuple(change.n for change in left)
         provenance = Provenance(op="update", writer="human", reviewed=reviewed(dream.id, numbers))
-        edits = buried(repo, tip.tree, left, secret, date)
+        edits = buried(repo, tip.tree, left, with_what)
         return Write(edits, f"Note what a reviewer left out of dream {dream.id}", provenance)
 
     commit(repo, scope.ref, plan, author)

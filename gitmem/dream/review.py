@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 
 from gitmem.dream.branch import REJECTED, Dream, DreamCommit, open_dreams, reviewed
@@ -18,10 +17,10 @@ from gitmem.memory.merge import kind, merge_trees
 from gitmem.memory.names import is_agent_folder
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.merging import check_paths, without_collisions
 from gitmem.store.repository import Signature
-from gitmem.store.salt import salt
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_files, read_paths
 from gitmem.store.workspace import Workspace
@@ -159,13 +158,12 @@ def reject(
     dream = find_dream(workspace, id)
     chosen = _chosen(dream, numbers)
     everything = len(chosen) == len(dream.changes)
-    secret = salt(workspace, dream.scope)
-    date = datetime.fromtimestamp(now, UTC).date().isoformat()
+    with_what = spade(workspace, dream.scope, now)
     author = replace(author, time=int(now))
 
     def plan(tip: Tip) -> Write:
         return Write(
-            buried(dream.scope.repo, tip.tree, chosen, secret, date),
+            buried(dream.scope.repo, tip.tree, chosen, with_what),
             _subject("Reject", dream, chosen, everything),
             Provenance(
                 op="update",

@@ -28,7 +28,7 @@ from gitmem.store.locks import Locked, writer_lock
 from gitmem.store.merging import landing
 from gitmem.store.objects import parse_reflog
 from gitmem.store.record import write_atomically
-from gitmem.store.repository import MissingObject, ReflogEntry, Repository
+from gitmem.store.repository import MissingObject, ReflogEntry, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
 
@@ -86,7 +86,7 @@ class Stale:
     base: str
 
     def __str__(self) -> str:
-        path, branch = self.tree.path, self.tree.scope.ref.removeprefix("refs/heads/")
+        path, branch = self.tree.path, short_name(self.tree.scope.ref)
         return (
             f"{path} has changes of its own and still shows {branch} as of {self.base[:12]}: commit them"
             " there (what arrived since is merged in), or drop them: "
@@ -341,7 +341,7 @@ class _Look:
 
     def _stashed(self) -> bool:
         """Whether edits that build on something older may come out of the stash again."""
-        branch = self.tree.scope.ref.removeprefix("refs/heads/")
+        branch = short_name(self.tree.scope.ref)
         words = ["stash", "list", "--format=%gs"]
         listed = self.workspace.git.run(words, cwd=self.tree.path, check=False).text
         return any(f"n {branch}: " in line for line in listed.splitlines())

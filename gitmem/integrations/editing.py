@@ -19,10 +19,10 @@ from gitmem.memory.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.memory.memory import Memory, create, parse
 from gitmem.memory.names import agent_name, archive_path, file_name, slugify
 from gitmem.memory.trailers import MOVE_JOB, Op, Provenance, one_line
+from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.live_plan import agent_files
 from gitmem.store.paging import archived, standing
-from gitmem.store.salt import salt
 from gitmem.store.screen import Caution, refuse_secrets
 from gitmem.store.trees import Edits
 from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
@@ -130,8 +130,7 @@ def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
     """Deletes a memory and buries its claims, so that no merge or extraction brings them back."""
     scope = workspace.scope(found.scope)
     sync_live(workspace, edges, scope.name, found.agent)
-    secret = salt(workspace, scope)
-    today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
+    with_what = spade(workspace, scope, edges.now)
     memory = parse(found.file, found.memory.render())
 
     def plan(tip: Tip) -> Write | None:
@@ -142,9 +141,8 @@ def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
         current = parse(file, data)
         known = agent_files(scope.repo, found.agent, tip)
         edits = _with_index(found.agent, known, file, None)
-        stones = [tombstone.bury(key, secret, today, "forgot") for key in buried_keys(current)]
-        at = f"{found.agent}/{tombstone.FILE}"
-        edits[at] = encode(tombstone.with_stones(decode(known.get(tombstone.FILE, b"")), stones))
+        stones = with_what.bury(known.get(tombstone.FILE), buried_keys(current), "forgot")
+        edits[f"{found.agent}/{tombstone.FILE}"] = stones
         return Write(edits, f"Forget {current.name}", _human(workspace, "delete"))
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from gitmem.errors import UsageError
 from gitmem.integrations.edges import Edges, author
@@ -16,11 +15,11 @@ from gitmem.memory.limits import DESCRIPTION_CHARS
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import kind
 from gitmem.memory.trailers import Provenance, one_line, subject_line
+from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.live_plan import agent_files
 from gitmem.store.lookup import Ambiguous, Found, chosen_agent, chosen_scopes, find, headers
 from gitmem.store.paging import standing
-from gitmem.store.salt import salt
 from gitmem.store.trees import list_files
 from gitmem.store.workspace import Scope, Workspace
 
@@ -99,8 +98,7 @@ def forget_claim(workspace: Workspace, edges: Edges, holding: Holding) -> Writte
     """
     scope = workspace.scope(holding.scope)
     sync_live(workspace, edges, scope.name, holding.agent)
-    secret = salt(workspace, scope)
-    today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
+    with_what = spade(workspace, scope, edges.now)
     key = holding.claim.key
 
     def plan(tip: Tip) -> Write | None:
@@ -122,9 +120,8 @@ def forget_claim(workspace: Workspace, edges: Edges, holding: Holding) -> Writte
                 shown = index.with_entry(listed, file, index.entry(left.name, file, left.description))
         if shown != listed:
             edits[f"{holding.agent}/{index.INDEX}"] = encode(shown)
-        stones = decode(known.get(tombstone.FILE, b""))
-        buried = tombstone.bury(key, secret, today, "forgot")
-        edits[f"{holding.agent}/{tombstone.FILE}"] = encode(tombstone.with_stones(stones, [buried]))
+        stones = with_what.bury(known.get(tombstone.FILE), [key], "forgot")
+        edits[f"{holding.agent}/{tombstone.FILE}"] = stones
         op = Provenance(op="update" if left else "delete", writer="human", code_commit=code_head(workspace))
         return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gitmem.dream import review as dreams
-from gitmem.dream.landing import BRANCHES as DREAMS
 from gitmem.dream.landing import close_landed
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.guard.text import counted
@@ -18,16 +17,16 @@ from gitmem.integrations.request_links import Host, find_host
 from gitmem.integrations.request_rows import dream_rows, inbox_rows
 from gitmem.memory.account import is_memory
 from gitmem.share.inbox import inbox_id, inboxes, remember
-from gitmem.share.landed import asked_for, closed_at_host, left
+from gitmem.share.landed import closed_at_host, left
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
 from gitmem.share.sync import writer_branch
 from gitmem.share.synced import Synced
 from gitmem.share.turning import agree, agreed
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_get
-from gitmem.store.landing import forget_asked, note_asked
-from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
-from gitmem.store.repository import RefMoved
+from gitmem.store.landing import asked_for, forget_asked, note_asked
+from gitmem.store.remote import DREAMS, MEMORY_BRANCH, Remote, find_remote
+from gitmem.store.repository import RefMoved, short_name
 from gitmem.store.side_branches import with_base
 from gitmem.store.trees import changed_files
 from gitmem.store.workspace import SHARED_REF, Workspace
@@ -79,7 +78,7 @@ def open_request(
     """
     if workspace.sharing == "off":
         raise CheckFailed("Sharing is off here: nothing leaves this machine", "Turn it on: git mem share")
-    top = workspace.layout.worktree or workspace.layout.common_dir
+    top = workspace.top
     remote = find_remote(workspace.git, top)
     found = _which(workspace, id)
     if found == INBOX:
@@ -102,7 +101,7 @@ def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
     for branch, landing in done.landed:
         if branch.startswith(DREAMS):
             continue
-        edges.say(f"{branch.removeprefix('refs/heads/')} was taken in at {done.remote}")
+        edges.say(f"{short_name(branch)} was taken in at {done.remote}")
         for one in landing.left_out:
             claim = one.new or one.old
             words = " ".join(claim.text.split())[:80] if claim else ""
@@ -162,7 +161,7 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
         )
     rows = inbox_rows(repo, left(repo, published, tip), tip, wanted)
     memories = len({one.path for one in wanted})
-    short = branch.removeprefix("refs/heads/")
+    short = short_name(branch)
     what = f"{counted(len(wanted), 'claim')} in {counted(memories, 'memory')}"
     return _request(remote, INBOX, branch, f"{short}: {what}", rows, f"Asks to take in {what}.")
 
@@ -197,7 +196,7 @@ def _of_dream(
             )
         pushed = remote.push(tip, branch)
         if pushed.outcome != "pushed":
-            short = branch.removeprefix("refs/heads/")
+            short = short_name(branch)
             hint = "Ask whoever looks after the remote to allow branches named gitmem/dream/*."
             if pushed.outcome == "race":
                 hint = "Somebody edited it meanwhile. Run it again."
@@ -238,8 +237,8 @@ def _refuse_unpublished(before: str, after: str, dream: dreams.Dream, workspace:
 def _request(
     remote: Remote, id: str, branch: str, title: str, rows: tuple[Row, ...], intro: str
 ) -> Request:
-    base = MEMORY_BRANCH.removeprefix("refs/heads/")
-    short = branch.removeprefix("refs/heads/")
+    base = short_name(MEMORY_BRANCH)
+    short = short_name(branch)
     body = request_body(intro, rows, id if id != INBOX else inbox_id(branch))
     return Request(id, remote.name, short, base, title, body, rows)
 

@@ -22,6 +22,7 @@ from gitmem.share.turning import agree
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved
 from gitmem.store.parked import Suggestion, parked
+from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
 
 Subject = dreams.Dream | Inbox | Held | Suggestion | Dispute | Standing
@@ -192,7 +193,7 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
 
 
 def _accept_inbox(workspace: Workspace, edges: Edges, one: Inbox, numbers: tuple[int, ...]) -> Decided:
-    short = one.branch.removeprefix("refs/heads/")
+    short = short_name(one.branch)
     if one.closed:
         if numbers:
             raise UsageError(f"{short} is asked for whole")
@@ -213,7 +214,7 @@ def _accept_inbox(workspace: Workspace, edges: Edges, one: Inbox, numbers: tuple
 def _reject_inbox(
     workspace: Workspace, edges: Edges, one: Inbox, numbers: tuple[int, ...], why: str
 ) -> Decided:
-    short = one.branch.removeprefix("refs/heads/")
+    short = short_name(one.branch)
     if numbers:
         raise UsageError(f"{short} is turned down whole", f"Take in what is right of it: {one.id} N")
     if not one.closed:
@@ -296,7 +297,7 @@ def _dream(one: dreams.Dream) -> Item:
 
 
 def _inbox(one: Inbox) -> Item:
-    short = one.branch.removeprefix("refs/heads/")
+    short = short_name(one.branch)
     claims = counted(len(one.proposals), "claim")
     title = f"{short}: {claims} in {counted(len(one.memories), 'memory')}"
     if one.closed:

@@ -172,7 +172,7 @@ def _tracking(workspace: Workspace, scope: Scope) -> str:
         return backup_remote(workspace, url).tracking(scope.ref)
     if workspace.sharing == "off":
         return ""
-    top = workspace.layout.worktree or workspace.layout.common_dir
+    top = workspace.top
     try:
         return find_remote(workspace.git, top).tracking(MEMORY_BRANCH)
     except RepositoryError:

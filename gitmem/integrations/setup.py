@@ -258,7 +258,7 @@ def _hook_claude(workspace: Workspace, plan: SettingsPlan) -> None:
             apply_settings(plan)
     except RepositoryError:
         # The worker hooks a new work tree as well, and may have been first.
-        top = workspace.layout.worktree or workspace.layout.common_dir
+        top = workspace.top
         again = plan_claude_hooks(top, workspace.layout.common_dir, default_argv(), workspace.git)
         if again.changes:
             apply_settings(again)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from gitmem.extract.carry import claim_keys
 from gitmem.extract.commit import store_change
 from gitmem.extract.plan import Placed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import sync_live
-from gitmem.memory import tombstone
-from gitmem.memory.encoding import decode, encode
 from gitmem.memory.trailers import Provenance
+from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.parked import Suggestion, unpark
-from gitmem.store.salt import salt
-from gitmem.store.trees import read_file
 from gitmem.store.workspace import Workspace
 
 
@@ -42,15 +37,12 @@ def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Wr
 def reject_suggestion(workspace: Workspace, edges: Edges, one: Suggestion, why: str) -> Written | None:
     """Takes a suggestion off the queue, and buries it so that no extraction proposes it again."""
     scope = workspace.scope(one.scope)
-    today = datetime.fromtimestamp(edges.now, UTC).date().isoformat()
-    secret = salt(workspace, scope)
-    stones = [tombstone.bury(key, secret, today, "rejected") for key in claim_keys(one.change)]
-    at = f"{one.change.agent}/{tombstone.FILE}"
+    with_what = spade(workspace, scope, edges.now)
+    keys = {one.change.agent: claim_keys(one.change)}
 
     def plan(tip: Tip) -> Write:
-        known = decode(read_file(scope.repo, tip.tree, at) or b"")
         provenance = Provenance(op="update", writer="human", reviewed=one.id)
-        edits = {at: encode(tombstone.with_stones(known, stones))}
+        edits = with_what.edits(scope.repo, tip.tree, keys, "rejected")
         return Write(edits, f"Reject the suggestion {one.change.name}", provenance, why)
 
     who = author(workspace, edges)

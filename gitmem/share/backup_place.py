@@ -14,7 +14,7 @@ from gitmem.store.git import config_set, config_unset
 from gitmem.store.projects import PROJECTS_REF
 from gitmem.store.record import write_atomically
 from gitmem.store.remote import Remote
-from gitmem.store.repository import RefMoved, Repository
+from gitmem.store.repository import RefMoved, Repository, short_name
 from gitmem.store.workspace import Workspace
 
 KEY = "gitmem.backup"
@@ -110,7 +110,7 @@ def listed_memory(remote: Remote) -> dict[str, str]:
     listed = remote.listed(timeout=REACH_SECONDS)
     foreign = [ref for ref in listed if ref.startswith("refs/heads/") and not is_private(ref)]
     if foreign:
-        names = ", ".join(ref.removeprefix("refs/heads/") for ref in sorted(foreign)[:3])
+        names = ", ".join(short_name(ref) for ref in sorted(foreign)[:3])
         raise CheckFailed(
             f"{without_credentials(remote.address)} holds branches that are no private memory: {names}",
             HINT,

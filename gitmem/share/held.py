@@ -36,7 +36,7 @@ def held_back(workspace: Workspace) -> Held | None:
         tip = repo.ref(SHARED_REF)
         if tip is None:
             return None
-        remote = find_remote(workspace.git, workspace.layout.worktree or workspace.layout.common_dir)
+        remote = find_remote(workspace.git, workspace.top)
         branches = (MEMORY_BRANCH, writer_branch(workspace))
         known = [oid for branch in branches if (oid := repo.ref(remote.tracking(branch)))]
         consented = agreed(workspace)

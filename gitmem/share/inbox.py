@@ -11,27 +11,26 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.memory import index, tombstone
+from gitmem.memory import index
 from gitmem.memory.account import account, is_memory
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder, kind, merge_trees
 from gitmem.memory.names import is_agent_folder
-from gitmem.memory.proposal import Proposal, missing
+from gitmem.memory.proposal import Proposal
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.share.arrival import check_arrival
-from gitmem.share.landed import asked_for, closed_at_host, left
+from gitmem.share.landed import closed_at_host, left
 from gitmem.share.sync import writer_branch
+from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
 from gitmem.store.epochs import epoch_of
-from gitmem.store.landing import Asked, forget_asked
+from gitmem.store.landing import Asked, asked_for, forget_asked, left_out
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
-from gitmem.store.repository import RefMoved, Repository, Signature
-from gitmem.store.salt import salt
+from gitmem.store.repository import RefMoved, Repository, Signature, short_name
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace
@@ -75,7 +74,7 @@ def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:
     if workspace.sharing == "off":
         return ()
     try:
-        remote = find_remote(workspace.git, workspace.layout.worktree or workspace.layout.common_dir)
+        remote = find_remote(workspace.git, workspace.top)
         mine = writer_branch(workspace)
         tip = read_tip(workspace.code, SHARED_REF)
     except RepositoryError:
@@ -140,7 +139,7 @@ def accept_inbox(
         what = "" if whole else f": {', '.join(sorted(chosen))}"
         return Write(
             edits,
-            f"Accept {_short(inbox.branch)}{what}",
+            f"Accept {short_name(inbox.branch)}{what}",
             Provenance(op="update", writer="human", reviewed=reviewed),
             # Where this is asked for in turn, an undo must not leave a history that has their branch and
             # lacks what it says: to others that would be a request to delete it.
@@ -176,7 +175,7 @@ def withdraw(workspace: Workspace, inbox: Inbox, author: Signature, why: str) ->
         edits |= _indexes(repo, tip.tree, ours, merged)
         if not edits:
             return None
-        subject = f"Withdraw what was asked for in {_short(inbox.branch)}"
+        subject = f"Withdraw what was asked for in {short_name(inbox.branch)}"
         return Write(
             edits, subject, Provenance(op="delete", writer="human", reviewed=inbox.id), why.strip()
         )
@@ -202,16 +201,10 @@ def remember(
             keys.setdefault(agent, {})[one.new.key] = None
     if not keys:
         return None
-    secret = salt(workspace, scope)
-    date = datetime.fromtimestamp(author.time, UTC).date().isoformat()
+    with_what = spade(workspace, scope, author.time)
 
     def plan(tip: Tip) -> Write:
-        at = {agent: f"{agent}/{tombstone.FILE}" for agent in keys}
-        known = read_paths(scope.repo, tip.tree, set(at.values()))
-        edits: dict[str, bytes | None] = {}
-        for agent, path in at.items():
-            stones = [tombstone.bury(key, secret, date, "rejected") for key in keys[agent]]
-            edits[path] = encode(tombstone.with_stones(decode(known.get(path, b"")), stones))
+        edits = with_what.edits(scope.repo, tip.tree, keys, "rejected")
         return Write(edits, f"Remember what {why}", Provenance(op="update", writer="human"))
 
     return commit(scope.repo, scope.ref, plan, author)
@@ -219,12 +212,7 @@ def remember(
 
 def _read(repo: Repository, remote: Remote, branch: str, oid: str, tip: Tip) -> Inbox:
     ground = left(repo, tip.commit, oid)
-    wanted = asked_for(repo, ground, oid)
-    tree = repo.commit(ground).tree
-    paths = {one.path for one in wanted}
-    if wanted:
-        paths |= {path for path in changed_files(repo, tree, tip.tree) if is_memory(path)}
-    lacking = missing(wanted, read_paths(repo, tree, paths), read_paths(repo, tip.tree, paths))
+    lacking = left_out(repo, ground, tip.commit, asked_for(repo, ground, oid))
     return Inbox(inbox_id(branch), remote.name, branch, oid, ground, lacking)
 
 
@@ -249,13 +237,14 @@ def _judge(
     inbox: Inbox, before: Mapping[str, bytes], after: Mapping[str, bytes], allow: frozenset[str]
 ) -> None:
     """Raises where what would be taken in may not be."""
+    branch = short_name(inbox.branch)
     hint = f"Turn it down (git mem review reject {inbox.id}), and tell who sent it."
     for path, data in sorted(after.items()):
         if before.get(path) != data and parse(path, data).type == "user":
-            raise CheckFailed(f"{path} of {_short(inbox.branch)} is about a person, so never shared", hint)
+            raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
     refused = screen(before, after, allow).refusals
     if refused:
-        raise CheckFailed(f"{refused[0].path} of {_short(inbox.branch)} {refused[0].reason}", hint)
+        raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].reason}", hint)
     said = [
         Fate("superseded", one.before, one.after, "the branch changes it")
         if one.new
@@ -266,7 +255,7 @@ def _judge(
     # What a merge with the present makes of it is asked for anew: both may have changed since it was shown.
     lost = account(before, after, said).unaccounted
     if lost:
-        raise CheckFailed(f"{_short(inbox.branch)} would lose {lost[0].source}: {lost[0].problem}", hint)
+        raise CheckFailed(f"{branch} would lose {lost[0].source}: {lost[0].problem}", hint)
 
 
 def _indexes(
@@ -298,7 +287,3 @@ def _flat(files: Mapping[str, bytes], agent: str) -> set[str]:
 
 def inbox_id(branch: str) -> str:
     return f"i-{hashlib.sha256(branch.encode()).hexdigest()[:ID_DIGITS]}"
-
-
-def _short(branch: str) -> str:
-    return branch.removeprefix("refs/heads/")

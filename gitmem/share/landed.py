@@ -7,12 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gitmem.errors import RepositoryError
-from gitmem.memory.account import is_memory
-from gitmem.memory.proposal import Proposal, proposals
-from gitmem.store.landing import Asked, Landing, asked, find_landing, forget_asked, record_landing
+from gitmem.store.landing import (
+    Asked,
+    Landing,
+    asked,
+    asked_for,
+    find_landing,
+    forget_asked,
+    record_landing,
+)
 from gitmem.store.remote import Remote
 from gitmem.store.repository import Repository
-from gitmem.store.trees import changed_files, read_paths
 
 
 @dataclass(frozen=True)
@@ -93,14 +98,3 @@ def left(repo: Repository, memory: str, side: str) -> str:
     if not bases:
         raise RepositoryError(f"{side[:12]} has no history in common with the memory here", "Look at it.")
     return bases[0]
-
-
-def asked_for(repo: Repository, ground: str, side: str) -> tuple[Proposal, ...]:
-    """What a side branch asks for.
-
-    Args:
-        ground, side: names of commits.
-    """
-    before, after = repo.commit(ground).tree, repo.commit(side).tree
-    paths = {path for path in changed_files(repo, before, after) if is_memory(path)}
-    return proposals(read_paths(repo, before, paths), read_paths(repo, after, paths))

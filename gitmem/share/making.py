@@ -128,7 +128,7 @@ def project_tip(workspace: Workspace) -> Tip | None:
 
 def _fetched(workspace: Workspace, fetch: bool) -> str | None:
     """The remote's memory branch as this clone knows it."""
-    git, top = workspace.git, workspace.layout.worktree or workspace.layout.common_dir
+    git, top = workspace.git, workspace.top
     known = git.run(["remote"], cwd=top).text.split()
     if not known:
         return None

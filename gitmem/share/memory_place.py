@@ -9,6 +9,7 @@ from gitmem.errors import RepositoryError, UsageError
 from gitmem.store.address import checked_address, same_place, without_credentials
 from gitmem.store.git import config_get, config_set
 from gitmem.store.remote import BRANCHES, ONLY_MEMORY, SEPARATE, Remote, find_remote
+from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
 
 REACH_SECONDS = 60.0
@@ -64,9 +65,7 @@ def find_place(workspace: Workspace, named: str, cwd: Path) -> Place:
         )
     found = Remote(git, top, SEPARATE, url)
     listed = replace(found, name=url).listed("refs/heads/*", timeout=REACH_SECONDS)
-    foreign = tuple(
-        sorted(ref.removeprefix("refs/heads/") for ref in listed if not ref.startswith(BRANCHES))
-    )
+    foreign = tuple(sorted(short_name(ref) for ref in listed if not ref.startswith(BRANCHES)))
     return Place(Remote(git, top, SEPARATE), url, foreign)
 
 

@@ -143,7 +143,7 @@ class Purging:
         if workspace.sharing == "off" or not self.options.push:
             return None
         try:
-            return find_remote(workspace.git, workspace.layout.worktree or workspace.layout.common_dir)
+            return find_remote(workspace.git, workspace.top)
         except RepositoryError as error:
             self.done = replace(self.done, unreachable=error.message)
             return None

@@ -223,7 +223,7 @@ def _trusted(
     workspace: Workspace, parents: tuple[str, str]
 ) -> tuple[dict[str, Snapshot], str, dict[str, str]]:
     """Snapshots that count unasked: in the remote's default branch, or without any remote in HEAD."""
-    top = workspace.layout.worktree or workspace.layout.common_dir
+    top = workspace.top
     remotes = [
         Remote(workspace.git, top, one) for one in workspace.git.run(["remote"], cwd=top).text.split()
     ]

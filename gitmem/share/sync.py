@@ -24,7 +24,7 @@ from gitmem.store.landing import note_asked
 from gitmem.store.locks import Locked, writer_lock
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import IN_THE_WAY, INBOX, MEMORY_BRANCH, Pushed, Remote, find_remote
-from gitmem.store.repository import Repository
+from gitmem.store.repository import Repository, short_name
 from gitmem.store.side_branches import adds_nothing, with_base
 from gitmem.store.tidying import tidy_ref
 from gitmem.store.trees import changed_files
@@ -43,9 +43,7 @@ def sync(workspace: Workspace, options: Options) -> Synced:
     """
     if workspace.sharing == "off":
         raise CheckFailed("Sharing is off here: nothing leaves this machine", "Turn it on: git mem share")
-    remote = find_remote(
-        workspace.git, workspace.layout.worktree or workspace.layout.common_dir, options.remote
-    )
+    remote = find_remote(workspace.git, workspace.top, options.remote)
     with writer_lock(workspace.state, "sync", timeout=120.0):
         return _Sync(workspace, remote, options).run()
 
@@ -306,7 +304,7 @@ class _Sync:
     def _settled(self, pushed: Pushed, oid: str, branch: str) -> bool:
         """Notes what a push came to; False where a race was lost."""
         if pushed.outcome == "refused":
-            short = branch.removeprefix("refs/heads/")
+            short = short_name(branch)
             if IN_THE_WAY in pushed.words:
                 hint = "A branch named gitmem is in the way there: have it renamed."
             elif "currently checked out" in pushed.words:

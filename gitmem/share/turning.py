@@ -68,7 +68,7 @@ def plan_share(
         UsageError: an address that may not be used.
         CheckFailed: project memory holds memories about a person.
     """
-    place = find_place(workspace, remote, cwd or _top(workspace))
+    place = find_place(workspace, remote, cwd or workspace.top)
     found = place.remote
     repo = workspace.code
     if repo.ref(_IN_THE_WAY) is not None:
@@ -150,7 +150,7 @@ def start_from_remote(workspace: Workspace) -> bool:
     if workspace.sharing != "off" or repo.ref(PRIVATE_REF) is not None or repo.ref(_IN_THE_WAY) is not None:
         return False
     try:
-        remote = find_remote(workspace.git, _top(workspace))
+        remote = find_remote(workspace.git, workspace.top)
     except RepositoryError:
         return False
     theirs = repo.ref(remote.tracking(MEMORY_BRANCH))
@@ -223,7 +223,3 @@ def _configure(workspace: Workspace, mode: str, remote: str | None) -> None:
     else:
         config_set(git, None, "gitmem.share", mode, git_dir=where)
     workspace.settings = read_settings(git, git_dir=where)
-
-
-def _top(workspace: Workspace) -> Path:
-    return workspace.layout.worktree or workspace.layout.common_dir

@@ -16,7 +16,7 @@ from gitmem.memory.proposal import Proposal, missing, proposals
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import epoch_of
-from gitmem.store.repository import MissingObject, RefMoved, Repository
+from gitmem.store.repository import MissingObject, RefMoved, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths
 
 ASKED = "refs/gitmem/requests/"
@@ -111,19 +111,19 @@ def find_landing(
         return None
     tips = tuple(dict.fromkeys((tip, pushed)))
     ground = _ground(repo, memory, pushed, base)
-    wanted = _asked_for(repo, ground, pushed)
+    wanted = asked_for(repo, ground, pushed)
     if repo.is_ancestor(tip, memory):
-        return Landing(tips, _left_out(repo, ground, memory, wanted), ground)
-    last = _asked_for(repo, ground, tip) if tip != pushed else wanted
+        return Landing(tips, left_out(repo, ground, memory, wanted), ground)
+    last = asked_for(repo, ground, tip) if tip != pushed else wanted
     if not last:
         # Emptied on the web: as long as the branch stands, the reviewer may be at it.
         return Landing(tips, wanted, ground) if wanted and there is None else None
     for commit in _line(repo, memory, ground):
-        if not _left_out(repo, ground, commit, last):
+        if not left_out(repo, ground, commit, last):
             # Rebased, all of it stands there for a moment, even what was taken out on the web.
-            return Landing(tips, _left_out(repo, ground, memory, wanted), ground)
+            return Landing(tips, left_out(repo, ground, memory, wanted), ground)
     if there is None:
-        lacking = _left_out(repo, ground, memory, wanted)
+        lacking = left_out(repo, ground, memory, wanted)
         if len(lacking) < len(wanted) or _reworded(repo, ground, memory, lacking):
             return Landing(tips, lacking, ground)
     return None
@@ -147,7 +147,7 @@ def record_landing(repo: Repository, memory: str, landing: Landing, branch: str)
     commit = repo.commit(memory)
     time = max(commit.committer.time, *(repo.commit(tip).committer.time for tip in tips))
     who = replace(ROOT_SIGNATURE, time=time)
-    subject = f"Record that {branch.removeprefix('refs/heads/')} was taken in"
+    subject = f"Record that {short_name(branch)} was taken in"
     message = format_message(subject, Provenance(op="merge", writer="sync"))
     with repo.together():
         return repo.add_commit(commit.tree, (memory, *tips), who, who, message)
@@ -163,16 +163,26 @@ def _ground(repo: Repository, memory: str, tip: str, base: str | None) -> str:
     return bases[0] if bases else base or memory
 
 
-def _asked_for(repo: Repository, ground: str, tip: str) -> tuple[Proposal, ...]:
+def asked_for(repo: Repository, ground: str, tip: str) -> tuple[Proposal, ...]:
+    """What a side branch asks for.
+
+    Args:
+        ground, tip: commits: where it left the memory branch, and where it is.
+    """
     before, after = repo.commit(ground).tree, repo.commit(tip).tree
     paths = set(filter(is_memory, changed_files(repo, before, after)))
     return proposals(read_paths(repo, before, paths), read_paths(repo, after, paths))
 
 
-def _left_out(
+def left_out(
     repo: Repository, ground: str, memory: str, wanted: tuple[Proposal, ...]
 ) -> tuple[Proposal, ...]:
-    """What of this a commit of the memory branch does not have."""
+    """What a commit of the memory branch does not have of what was asked for.
+
+    Args:
+        ground: commit that the side branch had left.
+        wanted: from `asked_for`.
+    """
     if not wanted:
         return ()
     base, tree = repo.commit(ground).tree, repo.commit(memory).tree

@@ -24,6 +24,11 @@ TREE = 0o040000
 SUBMODULE = 0o160000
 
 
+def short_name(ref: str) -> str:
+    """A branch as people say it: without `refs/heads/`."""
+    return ref.removeprefix("refs/heads/")
+
+
 @dataclass(frozen=True)
 class Entry:
     """One line of a tree.

@@ -116,11 +116,6 @@ def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Ref
     return tuple(one for one in secrets if set(one.fingerprints) - allow)
 
 
-def holds_secret(tainted: Tainted, blob: str, allow: frozenset[str]) -> bool:
-    """Whether something of a blob is hidden."""
-    return bool(tainted.blobs) and bool(tainted.hides(blob, allow))
-
-
 def _tree(repo: Repository, commit: str | None) -> str | None:
     try:
         return repo.commit(commit).tree if commit else None

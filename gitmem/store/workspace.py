@@ -117,6 +117,11 @@ class Workspace:
         self._listed: dict[tuple[Path, tuple[str, ...]], frozenset[str]] = {}
 
     @property
+    def top(self) -> Path:
+        """Where git is run for the code: the work tree, or the git directory of a bare repository."""
+        return self.layout.worktree or self.layout.common_dir
+
+    @property
     def state(self) -> Path:
         """Where what is no memory lives: `<common git dir>/gitmem`."""
         return self.layout.common_dir / "gitmem"

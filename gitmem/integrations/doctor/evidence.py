@@ -15,7 +15,7 @@ from gitmem.store.begun_anew import is_usable
 from gitmem.store.catalog.database import FILE as CATALOG
 from gitmem.store.commits import is_memory
 from gitmem.store.record import Record, read_record
-from gitmem.store.repository import MissingObject, Repository
+from gitmem.store.repository import MissingObject, Repository, short_name
 from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
 
 
@@ -105,7 +105,7 @@ def evidence(workspace: Workspace, scope: Scope) -> Iterator[Evidence]:
         with suppress(RepositoryError):
             if oid := scope.repo.ref(other):
                 yield Evidence(oid, other, 2)
-    branch = scope.ref.removeprefix("refs/heads/")
+    branch = short_name(scope.ref)
     for name, oid in scope.repo.refs("refs/remotes/").items() if branch != scope.ref else ():
         if name.split("/", 3)[3:] == [branch]:
             yield Evidence(oid, name, 2)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gitmem.errors import RepositoryError, UsageError
 from gitmem.store.git import GitCommand, Layout, failure
 from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
-from gitmem.store.repository import MissingObject, Repository
+from gitmem.store.repository import MissingObject, Repository, short_name
 from gitmem.store.workspace import PRIVATE_REF, SHARED_REF
 
 DEEPER = (1, 15, 120, 1_000)
@@ -147,7 +147,7 @@ def _fetch(ground: Ground, remote: Remote, options: Sequence[str], wanted: Seque
 def _found(ground: Ground, name: str) -> str:
     """The commit that a name given by a person stands for."""
     remote = ground.remote
-    branch = name.removeprefix("refs/heads/")
+    branch = short_name(name)
     tracked = ground.repo.resolve(f"refs/remotes/{remote.name}/{branch}") if remote else None
     here = ground.repo.resolve(name)
     # In a CI checkout the branch is only at the remote; a person's own branch of that name is meant first.

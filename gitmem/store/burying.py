@@ -1,0 +1,62 @@
+"""Tombstones as they are written: with the clone's salt and the day of the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gitmem.memory import tombstone
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.names import is_agent_folder
+from gitmem.store.repository import Repository
+from gitmem.store.salt import salt
+from gitmem.store.trees import read_paths
+from gitmem.store.workspace import Scope, Workspace
+
+
+@dataclass(frozen=True)
+class Spade:
+    """What a decision buries with.
+
+    Attributes:
+        salt: of the clone.
+        date: of the decision, ISO, UTC.
+    """
+
+    salt: str
+    date: str
+
+    def bury(self, known: bytes | None, keys: Iterable[str], kind: tombstone.Kind) -> bytes:
+        """A tombstone file with more stones in it.
+
+        Args:
+            known: the file as it stands; None where there is none.
+            keys: normal forms of claims, or keys of rejected operations.
+        """
+        stones = [tombstone.bury(key, self.salt, self.date, kind) for key in keys]
+        return encode(tombstone.with_stones(decode(known or b""), stones))
+
+    def edits(
+        self, repo: Repository, tree: str, keys: Mapping[str, Iterable[str]], kind: tombstone.Kind
+    ) -> dict[str, bytes | None]:
+        """The tombstone files of a tree with more stones in them.
+
+        Args:
+            keys: agent's folder to what to bury there; a name that is no agent's folder is passed over.
+        """
+        at = {agent: f"{agent}/{tombstone.FILE}" for agent in keys if is_agent_folder(agent)}
+        known = read_paths(repo, tree, set(at.values()))
+        return {path: self.bury(known.get(path), keys[agent], kind) for agent, path in at.items()}
+
+
+def spade(workspace: Workspace, scope: Scope, now: float) -> Spade:
+    """What a decision of this moment buries with.
+
+    Args:
+        now: epoch seconds.
+
+    Raises:
+        RepositoryError: the salt cannot be kept.
+    """
+    return Spade(salt(workspace, scope), datetime.fromtimestamp(now, UTC).date().isoformat())
