@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 from urllib.parse import quote, unquote
 
+from gitmem.memory.usage import Usage, parse_usage
+
 Op = Literal["add", "update", "delete", "merge", "restore", "sync", "adopt", "page", "dream", "purge"]
 Writer = Literal["agent", "extract", "dream", "human", "sync"]
 FateKind = Literal["kept", "merged", "superseded", "dropped"]
@@ -58,6 +60,7 @@ class Provenance:
         claims: account of a dream, in the order given.
         reviewed: id of the reviewed item (`Gitmem-Reviewed`), for changes a person accepted.
         undoes: commit that this one takes back (`Gitmem-Undoes`).
+        usage: what asking a model for it cost (`Gitmem-Usage`); None where none was asked.
     """
 
     op: str = ""
@@ -69,6 +72,7 @@ class Provenance:
     engine: str = ""
     reviewed: str = ""
     undoes: str = ""
+    usage: Usage | None = None
     claims: tuple[Fate, ...] = field(default=())
 
 
@@ -105,6 +109,7 @@ def format_message(subject: str, provenance: Provenance, body: str = "") -> str:
         ("Job", provenance.job),
         ("Code-Commit", provenance.code_commit),
         ("Engine", provenance.engine),
+        ("Usage", provenance.usage.line() if provenance.usage else ""),
         ("Reviewed", provenance.reviewed),
         ("Undoes", provenance.undoes),
     ):
@@ -143,6 +148,7 @@ def parse(message: str) -> Provenance:
         engine=found.get("engine", ""),
         reviewed=found.get("reviewed", ""),
         undoes=found.get("undoes", ""),
+        usage=parse_usage(found.get("usage", "")),
         claims=tuple(claims),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 from gitmem.errors import UsageError
 from gitmem.store.git import GitCommand, failure
 
-PERSONAL = frozenset({"engine", "model", "baseurl", "backup", "allow"})
-"""Settings that choose an endpoint, send data out or accept a secret: only the person's own configuration
-decides them."""
+PERSONAL = frozenset({"engine", "model", "baseurl", "maxruns", "maxtokens", "backup", "allow"})
+"""Settings that choose an endpoint, send data out, spend money or accept a secret: only the person's own
+configuration decides them."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "share": ("off", "review", "direct"),
@@ -24,7 +25,11 @@ DEFAULTS: Mapping[str, str] = {
     "engine": "offline",
     "claudedir": ".claude",
     "dream": "true",
+    "extractevery": "1",
+    "maxruns": "200",
+    "maxtokens": "5000000",
 }
+_UNITS = {"": 1, "k": 1_024, "m": 1_024**2, "g": 1_024**3}
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,20 @@ class Settings:
     def all(self, key: str) -> tuple[str, ...]:
         """Every value of a setting that can be given more than once."""
         return tuple(filter(None, self.values.get(key.lower(), "").split("\n")))
+
+    def number(self, key: str) -> int:
+        """A whole number as git writes it, `k`, `m` and `g` included.
+
+        Raises:
+            UsageError: the value is none, or is below zero.
+        """
+        value = self.get(key).strip()
+        found = re.fullmatch(r"([0-9]{1,15})([kmg]?)", value.lower())
+        if found is None:
+            raise UsageError(
+                f"gitmem.{key} is {value!r}", f"Set it to a number: git config --global gitmem.{key} 100"
+            )
+        return int(found[1]) * _UNITS[found[2]]
 
     def flag(self, key: str) -> bool:
         """A yes-or-no setting as git reads it."""

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.memory.trailers import Fate, Provenance, format_message, parse, parse_fate
+from gitmem.memory.usage import Usage, parse_usage
 
 FULL = Provenance(
     op="dream",
@@ -17,6 +18,7 @@ FULL = Provenance(
     code_commit="0123456789abcdef0123456789abcdef01234567",
     engine="anthropic:claude-haiku-5-5",
     reviewed="r1",
+    usage=Usage(3, 1200, 8000, 500, 240, 0.0042),
     claims=(
         Fate("kept", "db.md#0123456789ab"),
         Fate("merged", "db.md#112233445566", "ports.md#aabbccddeeff", "says the same"),
@@ -35,6 +37,7 @@ Gitmem-Messages: aaaa..bbbb
 Gitmem-Job: job-1
 Gitmem-Code-Commit: 0123456789abcdef0123456789abcdef01234567
 Gitmem-Engine: anthropic:claude-haiku-5-5
+Gitmem-Usage: requests=3 input=1200 cache_read=8000 cache_write=500 output=240 dollars=0.0042
 Gitmem-Reviewed: r1
 Gitmem-Claim: kept db.md#0123456789ab
 Gitmem-Claim: merged db.md#112233445566 -> ports.md#aabbccddeeff says the same
@@ -124,3 +127,38 @@ def test_no_text_forges_a_trailer(subject: str, body: str, reason: str) -> None:
 def test_a_claim_of_any_file_name_reads_back(kind: str, file: str) -> None:
     fate = Fate(kind, f"{file}#0123456789ab", f"{file}#ab0123456789", "because")  # type: ignore[arg-type]
     assert parse_fate(fate.line()) == fate
+
+
+@pytest.mark.parametrize(
+    ("value", "usage"),
+    [
+        ("requests=1 input=2", Usage(1, 2, dollars=None)),
+        ("output=5 later=7 input=x requests=-1 cache_read=1.5", Usage(output=5, dollars=None)),
+        ("input=1 input=2", Usage(input=1, dollars=None)),
+        ("dollars=0.5", Usage(dollars=0.5)),
+        ("input=99999999999999999999", None),
+        ("dollars=nan", None),
+        ("dollars=1e400", None),
+        ("input=\u0661", None),
+        ("", None),
+        ("all of it", None),
+    ],
+)
+def test_a_usage_that_nobody_vouches_for_is_read_as_far_as_it_makes_sense(
+    value: str, usage: Usage | None
+) -> None:
+    assert parse_usage(value) == usage
+
+
+@given(
+    st.builds(
+        Usage, *[st.integers(0, 10**12)] * 5, st.none() | st.integers(0, 10**9).map(lambda n: n / 10**6)
+    )
+)
+def test_a_usage_is_read_as_it_was_written(usage: Usage) -> None:
+    assert parse_usage(usage.line()) == usage
+
+
+def test_a_price_that_is_unknown_is_not_written() -> None:
+    assert Usage(1, dollars=None).line() == "requests=1 input=0 cache_read=0 cache_write=0 output=0"
+    assert (Usage(1) + Usage(1, dollars=None)).dollars is None

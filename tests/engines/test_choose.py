@@ -1,0 +1,105 @@
+"""Which engine is in force: only the person's own word counts, and nothing is sent in clear."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitmem.engines.choose import Choice, Found, choose, endpoint_problem, on_this_machine, shown_address
+from gitmem.engines.engine import ConsolidateInput, ExtractInput
+from gitmem.engines.unready import UnreadyEngine
+from gitmem.errors import EngineError
+
+KEY = {"ANTHROPIC_API_KEY": "sk-test"}
+
+
+def pick(
+    environ: dict[str, str] | None = None, program: str = "", sdk: bool = True, **values: str
+) -> Choice:
+    return choose(Found(values, KEY if environ is None else environ, sdk, program))
+
+
+def test_unset_is_offline_and_sends_nothing() -> None:
+    one = pick()
+    assert (one.engine, one.sends, one.missing, one.endpoint) == ("offline", (), (), "")
+    assert one.summary == "nothing leaves this machine"
+
+
+def test_anthropic_with_a_key_is_ready_and_never_shows_it() -> None:
+    one = pick(engine="anthropic")
+    assert one.missing == () and one.model == "claude-haiku-5-5"
+    assert one.endpoint == "https://api.anthropic.com" and one.key == "sk-test"
+    assert "sk-test" not in repr(one) + one.summary + str(one.notes)
+
+
+def test_the_environment_names_no_endpoint() -> None:
+    """A repository's env file could set it, and have the key sent there."""
+    one = pick({**KEY, "ANTHROPIC_BASE_URL": "https://evil.example.com/x"}, engine="anthropic")
+    assert one.base_url == "https://api.anthropic.com" and one.missing == ()
+    assert any("https://evil.example.com/x" in note and "not followed" in note for note in one.notes)
+    url = "https://models.example.com"
+    assert pick({**KEY, "ANTHROPIC_BASE_URL": url}, engine="anthropic", baseurl=url).notes == ()
+
+
+def test_what_is_missing_comes_with_a_remedy() -> None:
+    one = pick({}, sdk=False, engine="anthropic", baseurl="http://models.example.com")
+    assert [lack.what.split()[0] for lack in one.missing] == [
+        "models.example.com",
+        "ANTHROPIC_API_KEY",
+        "the",
+    ]
+    assert all(lack.remedy for lack in one.missing)
+    (lack,) = pick(engine="claude-code").missing
+    assert "claude" in lack.what and "Install" in lack.remedy
+    (lack,) = pick(engine="oracle").missing
+    assert "oracle" in lack.what
+
+
+def test_a_server_on_this_machine_needs_no_key() -> None:
+    one = pick({}, engine="anthropic", baseurl="http://127.0.0.1:8080", model="small")
+    assert one.missing == () and one.key == "" and one.model == "small"
+
+
+def test_a_fork_follows_no_endpoint_that_a_repository_may_have_set() -> None:
+    evil = {"ANTHROPIC_BASE_URL": "https://evil.example.com"}
+    (lack,) = pick(evil, program="/usr/bin/claude", engine="claude-code").missing
+    assert "evil.example.com" in lack.what
+    mine = pick(evil, program="/c", engine="claude-code", baseurl="https://evil.example.com/")
+    assert mine.missing == () and mine.endpoint == "https://evil.example.com"
+    local = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:99"}
+    assert pick(local, program="/c", engine="claude-code").missing == ()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://models.example.com", "http://10.0.0.5:8080", "ftp://a.example.com", "a.example.com",
+        "https://", "https://user:pass@models.example.com", "http://127.0.0.1@models.example.com",
+        "http://localhost.example.com", "http://127.1", "http://[::1", "http://127.0.0.1:99999",
+        "https://models.example.com/ x", "https://models.example.com\n", "file:///etc/passwd",
+    ],
+)  # fmt: skip
+def test_an_address_that_would_tell_too_much_is_refused(url: str) -> None:
+    problem = endpoint_problem(url)
+    assert problem is not None and problem.remedy
+    assert "pass@" not in shown_address(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://models.example.com/v", "http://localhost:1", "http://127.8.9.1", "http://[::1]:8080/"]
+)
+def test_an_address_that_is_encrypted_or_on_this_machine_is_taken(url: str) -> None:
+    assert endpoint_problem(url) is None
+    assert on_this_machine(url) == url.startswith("http:")
+
+
+def test_an_engine_that_lacks_something_says_so_whatever_it_is_asked() -> None:
+    engine = UnreadyEngine(pick({}, engine="anthropic"))
+    assert engine.name == "anthropic:claude-haiku-5-5"
+    for work in (
+        lambda: engine.extract(ExtractInput(())),
+        lambda: engine.select("x", (), 1),
+        lambda: engine.consolidate(ConsolidateInput({})),
+    ):
+        with pytest.raises(EngineError, match="ANTHROPIC_API_KEY is not set") as caught:
+            work()
+        assert "git mem engine set offline" in caught.value.hint
