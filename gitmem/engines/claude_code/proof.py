@@ -1,0 +1,159 @@
+"""What a fork did, told by the client's stream, held against what the hook logged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gitmem.engines.usage import Usage
+
+# The client's own refusal of a malformed call, which comes before any hook.
+_NOT_CALLED = "<tool_use_error>"
+_TEXTS = ("event", "tool", "id", "path", "refusal")
+_LOG_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One line of the hook's log."""
+
+    event: str
+    tool: str
+    call: str
+    path: str
+    allowed: bool
+    refusal: str
+
+
+@dataclass
+class Account:
+    """The stream, line by line.
+
+    Attributes:
+        calls: id of each tool call to the tool's name.
+        results: id to whether it is an error, and its text.
+        answers: ids of the model's answers, and what each says it cost.
+        final: the client's last line; empty until it comes.
+    """
+
+    calls: dict[str, str] = field(default_factory=dict)
+    results: dict[str, tuple[bool, str]] = field(default_factory=dict)
+    answers: dict[str, Usage] = field(default_factory=dict)
+    final: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the model has begun to answer."""
+        return bool(self.answers)
+
+    def add(self, line: bytes) -> bool:
+        """Takes in a line.
+
+        Returns:
+            Whether it is one after which the log should be looked at: the model answered, or a tool did.
+        """
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(event, dict):
+            return False
+        kind, message = event.get("type"), event.get("message")
+        if kind == "result":
+            self.final = event
+        blocks = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(blocks, list):
+            return False
+        if kind == "assistant" and message.get("model") != "<synthetic>":
+            self.answers[str(message.get("id"))] = _usage(message.get("usage"), 1, None)
+        for block in blocks:
+            if isinstance(block, dict) and block.get("type") == "tool_use":
+                self.calls[str(block.get("id"))] = str(block.get("name"))
+            elif isinstance(block, dict) and block.get("type") == "tool_result":
+                text = _text(block.get("content"))
+                self.results[str(block.get("tool_use_id"))] = (block.get("is_error") is True, text)
+        return kind in ("assistant", "user")
+
+    def usage(self) -> Usage | None:
+        """What it cost, as the client says at its end; where it was ended before, as the answers say."""
+        if self.final:
+            cost = self.final.get("total_cost_usd")
+            dollars = float(cost) if isinstance(cost, int | float) else None
+            return _usage(self.final.get("usage"), len(self.answers), dollars)
+        return sum(self.answers.values(), Usage()) if self.answers else None
+
+
+def read_log(path: Path, nonce: str) -> tuple[Decision, ...]:
+    """Reads what the hook decided in this run; a damaged line counts for nothing."""
+    with path.open("rb") as file:
+        lines = file.read(_LOG_BYTES).splitlines()
+    found = []
+    for line in lines:
+        try:
+            entry = json.loads(line)
+            if entry["nonce"] == nonce:
+                event, tool, call, place, refusal = (str(entry[name]) for name in _TEXTS)
+                allowed = entry["allowed"] is True
+                found.append(Decision(event, tool, call, place, allowed, refusal))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return tuple(found)
+
+
+def unproved(account: Account, decisions: Iterable[Decision], nonce: str) -> str:
+    """Says what shows that the hook did not hold the fork so far; empty where nothing does.
+
+    Args:
+        account: the stream until now.
+        decisions: the log until now; it is written before the client hears of a decision.
+        nonce: stands in every refusal of the hook's.
+    """
+    known = {decision.call: decision for decision in decisions if decision.event == "PreToolUse"}
+    if account.asked and not any(decision.event == "ready" for decision in decisions):
+        return "the model was asked before the hook had answered"
+    for call, (failed, text) in account.results.items():
+        name, decision = account.calls.get(call, "a tool"), known.get(call)
+        if decision is None:
+            if not (failed and text.startswith(_NOT_CALLED)):
+                return f"a call of {name} passed the hook by"
+        elif not decision.allowed and not (failed and nonce in text):
+            return f"a call of {name} was carried out though the hook refused it"
+        elif decision.allowed and decision.tool != name:
+            return f"a call of {name} was put to the hook as one of {decision.tool}"
+    return ""
+
+
+def refused_any(account: Account, decisions: Iterable[Decision], nonce: str) -> bool:
+    """Whether the hook refused a call and the client kept to that: the canary's call, or any other."""
+    return any(
+        not decision.allowed and nonce in account.results.get(decision.call, (False, ""))[1]
+        for decision in decisions
+        if decision.event == "PreToolUse"
+    )
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
+
+
+def _usage(given: Any, requests: int, dollars: float | None) -> Usage:
+    fields = given if isinstance(given, Mapping) else {}
+    return Usage(
+        requests=requests,
+        input=_count(fields, "input_tokens"),
+        cache_read=_count(fields, "cache_read_input_tokens"),
+        cache_write=_count(fields, "cache_creation_input_tokens"),
+        output=_count(fields, "output_tokens"),
+        dollars=dollars,
+    )
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) and value >= 0 else 0

@@ -1,0 +1,162 @@
+"""The scratch copy that a fork works in: a private folder, laid out as memory is, thrown away at the
+end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from gitmem.errors import EngineError
+from gitmem.memory.limits import MEMORY_BYTES
+
+PREFIX = "gitmem-fork-"
+SCOPES = ("user", "project", "local")
+FORGOTTEN = 86_400
+"""Seconds after which a scratch copy counts as left by a process that was killed."""
+_MOST_FILES = 10_000
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """One run's folder.
+
+    Attributes:
+        folder: its real path, mode 0700.
+        nonce: a word that nobody outside this run can know.
+    """
+
+    folder: Path
+    nonce: str
+
+    @property
+    def memory(self) -> Path:
+        """The copy: `<scope>/<agent>/<file>`."""
+        return self.folder / "memory"
+
+    @property
+    def rules(self) -> Path:
+        """What the hook goes by."""
+        return self.folder / "rules.json"
+
+    @property
+    def log(self) -> Path:
+        """What the hook decided."""
+        return self.folder / "decisions.jsonl"
+
+    def read(self) -> dict[str, bytes]:
+        """What the copy holds now; a file without text counts as deleted.
+
+        Raises:
+            EngineError: it holds what no allowed call could have written.
+        """
+        found: dict[str, bytes] = {}
+        for path in _walk(self.memory):
+            name = path.relative_to(self.memory).as_posix()
+            data = _content(path)
+            if len(data) > MEMORY_BYTES:
+                raise EngineError(f"The fork wrote {len(data):,} bytes to {name}", "Nothing was taken.")
+            if data.strip():
+                found[name] = data
+        return found
+
+
+@contextmanager
+def scratch(
+    temp: Path | None,
+    memory: Mapping[str, bytes],
+    agent: str,
+    reads: Sequence[Path],
+    now: float | None = None,
+) -> Iterator[Scratch]:
+    """Makes a scratch copy, and throws it away whatever happens.
+
+    Args:
+        temp: the folder to make it in; None for the system's.
+        memory: `<scope>/<agent>/<file>` to content.
+        agent: whose folder new memories go to.
+        reads: folders that may be read besides.
+        now: epoch seconds; the present if None.
+
+    Raises:
+        EngineError: it cannot be made.
+    """
+    try:
+        base = (temp or Path(tempfile.gettempdir())).resolve()
+        _sweep(base, time.time() if now is None else now)
+        made = Scratch(Path(tempfile.mkdtemp(prefix=PREFIX, dir=base)), os.urandom(8).hex())
+    except OSError as error:
+        raise EngineError(
+            f"No scratch copy can be made: {error}", "Is the temporary folder full?"
+        ) from error
+    try:
+        _fill(made, memory, agent, reads)
+        yield made
+    except OSError as error:
+        raise EngineError(f"{error.filename or made.folder}: {error.strerror}", "Try again.") from error
+    finally:
+        shutil.rmtree(made.folder, ignore_errors=True)
+
+
+def _fill(made: Scratch, memory: Mapping[str, bytes], agent: str, reads: Sequence[Path]) -> None:
+    for scope in SCOPES:
+        (made.memory / scope / agent).mkdir(parents=True, mode=0o700, exist_ok=True)
+    for name, data in memory.items():
+        path = made.memory / _inside(name)
+        path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+        path.write_bytes(data)
+    rules = {
+        "nonce": made.nonce,
+        "memory": str(made.memory),
+        "agents": list(dict.fromkeys([agent, *(name.split("/")[1] for name in memory)])),
+        "known": sorted(memory),
+        "reads": [str(folder) for folder in reads],
+        "bytes": MEMORY_BYTES,
+        "log": str(made.log),
+    }
+    made.log.touch(mode=0o600)
+    made.rules.write_text(json.dumps(rules), encoding="utf-8")
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or len(path.parts) < 3 or "\0" in name:
+        raise EngineError(f"{name!r} is no place in the memory tree")
+    return path
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    count = 0
+    for top, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path, count = Path(top, name), count + 1
+            mode = path.lstat().st_mode
+            if count > _MOST_FILES or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise EngineError(
+                    f"The fork left what is no memory file: {path.relative_to(folder)}",
+                    "Nothing was taken.",
+                )
+            if stat.S_ISREG(mode):
+                yield path
+
+
+def _content(path: Path) -> bytes:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        return file.read(MEMORY_BYTES + 1)
+
+
+def _sweep(base: Path, now: float) -> None:
+    """Takes away what this person's killed runs left."""
+    for folder in base.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            found = folder.lstat()
+            own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+            if own and now - found.st_mtime > FORGOTTEN:
+                shutil.rmtree(folder, ignore_errors=True)

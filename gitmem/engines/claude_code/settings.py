@@ -1,0 +1,34 @@
+"""What the `claude-code` engine needs to know; all of it comes from the person's own side."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ForkSettings:
+    """Which client to fork with, and how patiently.
+
+    Attributes:
+        program: path of the person's `claude`.
+        environ: environment of the person's command; what the client does not need is left out of the
+            fork's.
+        model: exact id of the model, with `[1m]` where the session has that; empty for the session's own.
+        timeout: seconds until a fork counts as hanging.
+        turns: how often the model may answer: the canary call, reading, writing, the answer, and as much
+            again.
+        temp: folder of the scratch copies; None for the system's. Inside a repository the client would
+            refuse to write where the person's rules protect it.
+        python: the interpreter that runs the hook.
+    """
+
+    program: str
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    model: str = ""
+    timeout: float = 600.0
+    turns: int = 12
+    temp: Path | None = None
+    python: str = sys.executable

@@ -1,0 +1,355 @@
+"""The claude-code engine with a program that plays the client, well and badly."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
+from gitmem.engines.claude_code.parent import Parent, model_of, read_parent
+from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.engines.usage import Usage
+from gitmem.errors import EngineError
+from gitmem.sessions.session import Message
+
+SESSION = "01234567-89ab-4def-8123-456789abcdef"
+NOW = 1_795_000_000.0
+WHEN = datetime(2026, 11, 20, tzinfo=UTC)
+SAID = Message(
+    "u1", "person", "Mocking the database was a mistake, it hid a broken migration.", WHEN, "prompt"
+)
+ASKED = Message("u2", "person", "Please remember: never mock the database.", WHEN, "prompt")
+FACT = """\
+---
+name: real-database
+description: Tests use the real database
+type: feedback
+---
+
+Never mock the database.
+"""
+OLD = FACT.replace("real-database", "old").replace(
+    "Never mock the database", "Deploy from the release branch"
+)
+
+CANARY = {"tool": "Bash", "input": {"command": "true {nonce}"}}
+FILE = "{memory}/local/main/real-database.md"
+ADD = {"tool": "Write", "input": {"file_path": FILE, "content": FACT}}
+ANSWER = f"{FILE}: 1: the person said so"
+
+
+@dataclass
+class Counted:
+    """A meter that keeps what it is told."""
+
+    told: list[tuple[str, str, Usage]] = field(default_factory=list)
+    closed: bool = False
+
+    def allow(self) -> None:
+        if self.closed:
+            raise EngineError("over the day's ceiling")
+
+    def spent(self, job: str, model: str, usage: Usage) -> None:
+        self.told.append((job, model, usage))
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A session on disk, and the program that is forked with."""
+
+    root: Path
+    program: Path
+    transcript: Path
+    meter: Counted
+
+    @property
+    def app(self) -> Path:
+        return self.root / "app"
+
+    @property
+    def temp(self) -> Path:
+        return self.root / "temp"
+
+    def engine(self, timeout: float = 30, **more: Any) -> ClaudeCodeEngine:
+        environ = {"HOME": str(self.root / "home"), "PATH": os.environ["PATH"], "GIT_DIR": "/x"}
+        settings = ForkSettings(str(self.program), environ, timeout=timeout, temp=self.temp, **more)
+        return ClaudeCodeEngine(settings, self.meter)
+
+    def play(
+        self, engine: ClaudeCodeEngine | None = None, said: tuple[Message, ...] = (SAID,), **plan: Any
+    ) -> Extraction:
+        Path(f"{self.program}.json").write_text(json.dumps({"result": ANSWER, **plan}))
+        given = ExtractInput(
+            said,
+            session=SESSION,
+            memory={"local/main/old.md": OLD.encode()},
+            transcript=self.transcript,
+            worktree=self.app,
+            now=NOW,
+        )
+        try:
+            return (engine or self.engine()).extract(given)
+        finally:
+            assert list(self.temp.iterdir()) == []
+
+
+def records(app: Path, *more: Mapping[str, Any]) -> str:
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 90}
+    answer = {
+        "id": "m1",
+        "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "Yes."}],
+        "usage": usage,
+    }
+    said = {"role": "user", "content": SAID.text}
+    rows = [
+        {"type": "user", "uuid": "u1", "cwd": str(app), "message": said},
+        {"type": "assistant", "uuid": "a1", "cwd": str(app), "message": answer},
+        *more,
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    root = tmp_path.resolve()
+    folder = root / "home/.claude/projects/-app"
+    for path in (folder, root / "app", root / "temp", root / "bin"):
+        path.mkdir(parents=True)
+    program, transcript = root / "bin/claude", folder / f"{SESSION}.jsonl"
+    source = Path(__file__).with_name("fake_claude.py").read_text()
+    program.write_text(f"#!{sys.executable} -IS\n{source}")
+    program.chmod(0o755)
+    transcript.write_text(records(root / "app"))
+    os.utime(transcript, (NOW - 1, NOW - 1))
+    return Ground(root, program, transcript, Counted())
+
+
+def test_an_allowed_write_becomes_an_addition_that_names_its_message(ground: Ground) -> None:
+    engine = ground.engine()
+    found = ground.play(engine, calls=[CANARY, ADD])
+    (change,) = found.changes
+    assert (change.op, change.name, change.type) == ("add", "real-database", "feedback")
+    assert (change.origin.first, change.origin.last) == ("u1", "u1")
+    assert not change.asked
+    assert "Never mock the database." in change.body
+    assert engine.name == "claude-code:claude-sonnet-4-5"
+    assert found.usage == Usage(3, 5, 900, 0, 7, 0.5)
+    assert ground.meter.told == [("extract", "claude-sonnet-4-5", found.usage)]
+    assert found.log == ()
+
+
+def test_only_a_persons_own_request_makes_a_change_an_asked_one(ground: Ground) -> None:
+    """The model says which message it goes by; that a person asks for it there is read from the message."""
+    for number, asked in ((1, False), (2, True)):
+        answer = f"{FILE}: {number}: the person asked for it"
+        (change,) = ground.play(said=(SAID, ASKED), calls=[CANARY, ADD], result=answer).changes
+        assert (change.origin.first, change.asked) == (f"u{number}", asked)
+
+
+def test_what_was_refused_is_told_but_for_the_call_that_was_meant_to_be(ground: Ground) -> None:
+    shell = {"tool": "Bash", "input": {"command": "ls"}}
+    (refused,) = ground.play(calls=[CANARY, shell, ADD]).log
+    assert refused.startswith("Bash was refused")
+
+
+def test_the_task_names_what_is_new_and_where_memory_is(ground: Ground) -> None:
+    ground.play(calls=[CANARY])
+    task = Path(f"{ground.program}.task").read_text()
+    assert SAID.text in task
+    assert f"{ground.temp}/gitmem-fork-" in task
+
+
+def test_a_fork_that_calls_nothing_has_found_nothing(ground: Ground) -> None:
+    assert ground.play(result="nothing").changes == ()
+
+
+CALLS_PAST_THE_HOOK: dict[str, list[dict[str, Any]]] = {
+    "a call that no hook saw": [{**ADD, "hook": False}],
+    "a call that no hook saw, after one that it refused": [CANARY, {**ADD, "hook": False}],
+    "a call that no hook saw, and that failed": [
+        {"tool": "Bash", "input": {}, "hook": False, "text": "Exit code 1"}
+    ],
+    "a refusal that was not heeded": [{**CANARY, "obey": False}],
+    "a write outside that was not heeded": [
+        CANARY,
+        {"tool": "Write", "input": {"file_path": "{cwd}/x", "content": "x"}, "obey": False},
+    ],
+    "no refusal ever seen": [ADD],
+}
+
+
+@pytest.mark.parametrize("how", list(CALLS_PAST_THE_HOOK))
+def test_nothing_is_taken_where_the_hook_is_not_proved_to_hold(ground: Ground, how: str) -> None:
+    with pytest.raises(EngineError, match=r"not held by its hook.*nothing was taken"):
+        ground.play(calls=CALLS_PAST_THE_HOOK[how])
+
+
+def test_nothing_is_taken_where_the_hook_was_not_asked_first(ground: Ground) -> None:
+    with pytest.raises(EngineError, match="the model was asked before the hook"):
+        ground.play(ready=False, calls=[CANARY, ADD])
+    with pytest.raises(EngineError, match="the model was asked before the hook"):
+        ground.play(ready=False)
+
+
+def test_the_model_is_not_asked_where_the_hook_is_broken(ground: Ground) -> None:
+    """The first hook ends the run, so that nothing is spent and no call is made."""
+    with pytest.raises(EngineError, match="did not answer before the task"):
+        ground.play(ground.engine(python="/nowhere/python"), calls=[CANARY, ADD])
+    assert [usage.requests for _, _, usage in ground.meter.told] == [0]
+
+
+def test_a_file_that_no_call_wrote_is_detected(ground: Ground) -> None:
+    sly = {"tool": "Read", "input": {"file_path": "{memory}/local/main/old.md"}}
+    code = ground.program.read_text().replace(
+        'return "done"', 'Path(given["file_path"]).with_name("sly.md").write_text("sly")\n    return "done"'
+    )
+    ground.program.write_text(code)
+    with pytest.raises(EngineError, match=r"local/main/sly\.md was changed by no call"):
+        ground.play(calls=[CANARY, sly])
+
+
+def test_a_call_that_the_client_itself_finds_wrong_is_no_call(ground: Ground) -> None:
+    """It never reaches a hook, and nothing is carried out."""
+    wrong = {
+        "tool": "Edit",
+        "input": {},
+        "hook": False,
+        "text": "<tool_use_error>File has not been read yet.",
+    }
+    assert len(ground.play(calls=[CANARY, wrong, ADD]).changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("plan", "message", "hint"),
+    [
+        ({"errors": ["No conversation found with session ID: x"], "exit": 1}, "refused to resume", "moved"),
+        ({"errors": ["Not logged in · Please run /login"], "exit": 1}, "not logged in", "log in"),
+        ({"errors": ["API Error: 529 overloaded"], "exit": 1}, "529 overloaded", "again later"),
+        ({"result": None, "errors": [], "exit": 1, "stderr": "killed"}, "failed", "again later"),
+    ],
+)
+def test_what_the_client_refuses_is_said_with_what_to_do(
+    ground: Ground, plan: dict[str, Any], message: str, hint: str
+) -> None:
+    with pytest.raises(EngineError, match=message) as caught:
+        ground.play(**plan)
+    assert hint in caught.value.hint
+
+
+def test_a_fork_that_hangs_is_ended_with_all_that_it_started(ground: Ground) -> None:
+    with pytest.raises(EngineError, match=r"within 0\.5 seconds"):
+        ground.play(ground.engine(timeout=0.5), sleep=60)
+    names = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    assert not [words for words in names if str(ground.program) in words]
+
+
+def broken_program(ground: Ground) -> None:
+    ground.program.unlink()
+
+
+def ceiling_reached(ground: Ground) -> None:
+    ground.meter.closed = True
+
+
+def hooks_off(ground: Ground) -> None:
+    (ground.app / ".claude").mkdir()
+    (ground.app / ".claude/settings.json").write_text('{"disableAllHooks": true}')
+
+
+def test_a_session_that_ends_with_the_clients_own_commands_is_at_rest(ground: Ground) -> None:
+    more = {"type": "user", "message": {"content": "<command-name>/exit</command-name>"}}
+    ground.transcript.write_text(records(ground.app, more))
+    found = read_parent(ground.transcript)
+    assert found is not None
+    assert not found.open
+
+
+def test_what_an_ended_fork_cost_is_counted_from_its_answers(ground: Ground) -> None:
+    with pytest.raises(EngineError, match="not held"):
+        ground.play(calls=[CANARY, {**ADD, "hook": False}, CANARY])
+    ((_, _, usage),) = ground.meter.told
+    assert usage.requests == 2
+    assert usage.dollars is None
+
+
+def test_an_answer_that_speaks_of_logging_in_is_an_answer(ground: Ground) -> None:
+    assert ground.play(calls=[CANARY], result="noop: 1: API key and login are no memory").usage
+
+
+def in_mid_turn(ground: Ground) -> None:
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    more = {"type": "assistant", "message": {"id": "m2", "model": "m", "content": [call]}}
+    ground.transcript.write_text(records(ground.app, more))
+    os.utime(ground.transcript, (NOW - 1, NOW - 1))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (broken_program, "There is no program"),
+        (ceiling_reached, "ceiling"),
+        (hooks_off, "switches all hooks off"),
+        (in_mid_turn, "in the middle of a turn"),
+    ],
+)
+def test_no_fork_is_begun_that_cannot_end_well(
+    ground: Ground, spoil: Callable[[Ground], None], message: str
+) -> None:
+    spoil(ground)
+    with pytest.raises(EngineError, match=message):
+        ground.play(calls=[CANARY, ADD])
+    assert ground.meter.told == []
+    assert not Path(f"{ground.program}.task").exists()
+
+
+def test_a_turn_that_was_interrupted_long_ago_is_looked_at(ground: Ground) -> None:
+    in_mid_turn(ground)
+    os.utime(ground.transcript, (NOW - 3600, NOW - 3600))
+    assert len(ground.play(calls=[CANARY, ADD]).changes) == 1
+
+
+def test_what_cannot_be_forked_is_looked_at_offline(ground: Ground) -> None:
+    """A subagent's transcript, say: the client resumes whole sessions only."""
+    other = ground.transcript.with_name("agent-7.jsonl")
+    ground.transcript.rename(other)
+    said = Message("u1", "person", "Please remember that we deploy on Fridays only.", WHEN, "prompt")
+    found = ground.engine().extract(ExtractInput((said,), transcript=other, worktree=ground.app, now=NOW))
+    assert [(change.op, change.asked) for change in found.changes] == [("add", True)]
+    assert "offline" in found.log[0]
+
+
+@pytest.mark.parametrize(
+    ("parent", "chosen", "expected"),
+    [
+        (("claude-opus-4-8", 100), "", "claude-opus-4-8"),
+        (("claude-opus-4-8", 200_001), "", "claude-opus-4-8[1m]"),
+        (("claude-opus-4-8", 100), "claude-opus-4-8[1m]", "claude-opus-4-8[1m]"),
+        (("claude-opus-4-8", 100), "opus[1m]", "claude-opus-4-8[1m]"),
+        (("claude-opus-4-8", 100), "sonnet[1m]", "claude-opus-4-8"),
+        (("claude-opus-4-8", 100), "opus", "claude-opus-4-8"),
+        (("", 0), "opus[1m]", ""),
+    ],
+)
+def test_the_model_is_the_sessions_with_the_ending_that_no_record_holds(
+    tmp_path: Path, parent: tuple[str, int], chosen: str, expected: str
+) -> None:
+    found = Parent(SESSION, tmp_path, *parent)
+    assert model_of(found, tmp_path, {"ANTHROPIC_MODEL": chosen}) == expected
+    (tmp_path / "settings.json").write_text(json.dumps({"model": chosen}))
+    assert model_of(found, tmp_path, {}) == expected
+
+
+def test_a_session_is_read_for_what_a_fork_needs(ground: Ground) -> None:
+    assert read_parent(ground.transcript) == Parent(SESSION, ground.app, "claude-sonnet-4-5", 100)
+    ground.transcript.write_text(records(ground.root / "gone"))
+    assert read_parent(ground.transcript) is None
