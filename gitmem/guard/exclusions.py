@@ -33,7 +33,7 @@ _ASKED_NOW = re.compile(
     r"^(?:(?:ok(?:ay)?|great|good|thanks|and|then|so|yes|no)[,.!]?\s+)*"
     rf"(?:(?:now|next|first)[,]?\s+(?:please\s+)?{_VERB}\b"
     rf"|(?:please|can you|could you|would you|go ahead and|let['’]s)\s+(?:now\s+)?(?:just\s+)?"
-    rf"(?!do not\b|don['’]t\b){_VERB}\b"
+    rf"(?!do not\b|don['’]t\b|stop [a-z]+ing\b){_VERB}\b"
     rf"|{_VERB}\s+(?:(?:at|into|on|with|up)\s+)?(?:this|that|these|those|it|them|again)\b"
     rf"|{_VERB}\s+(?:up\s+)?the "
     r"(?:error|bug|typo|warning|failure|failing|above|last|previous|following|rest)\b)",

@@ -51,7 +51,7 @@ def score(*names: str) -> Score:
         for number, line in enumerate((LABELLED / f"{name}.jsonl").read_text("utf-8").splitlines()):
             row = json.loads(line)
             labels = list(row["keep"])
-            message = Message(f"{name}-{number}", "person", row["text"], None, "prompt")
+            message = Message(f"{name}-{number}", "person", row["text"], None, row.get("source", "prompt"))
             for change in OfflineEngine().extract(ExtractInput((message,))).changes:
                 text = f"{change.name} {change.description} {change.body}".lower()
                 label = next((one for one in labels if all(w in text for w in one["words"])), None)
@@ -68,7 +68,10 @@ def score(*names: str) -> Score:
     return total
 
 
-@pytest.mark.parametrize("names", [("tuned",), ("heldout",), ("tuned", "heldout")], ids="+".join)
+SETS = [("tuned",), ("heldout",), ("told",), ("told-heldout",), ("tuned", "heldout")]
+
+
+@pytest.mark.parametrize("names", SETS, ids="+".join)
 def test_few_and_right_on_labelled_statements(names: tuple[str, ...]) -> None:
     """A false memory is worse than a missed one; what is stored unasked must be right."""
     result = score(*names)

@@ -304,7 +304,7 @@ def test_explain_names_near_misses_and_their_reason() -> None:
     assert [(c.message, c.verdict) for c in considered] == [
         ("m0", "refused"),
         ("m1", "refused"),
-        ("m3", "suggested"),
+        ("m3", "asked"),
     ]
     assert considered[0].reason == "a question"
     assert all(c.reason for c in considered)

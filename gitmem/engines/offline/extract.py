@@ -29,13 +29,28 @@ def _judged(given: ExtractInput) -> Iterator[_Said]:
             continue
         for paragraph in prose.paragraphs(message.text):
             for sentence in sentences(paragraph):
-                verdict = judge(sentence)
+                verdict = judge(sentence, message.source)
                 if verdict is not None:
                     yield _Said(message, sentence, verdict)
 
 
 def _dated(text: str, message: Message) -> str:
     return annotate(text, message.time) if text and message.time is not None else text
+
+
+SHORT_ANSWER = 8
+"""Words of an answer that is not understood without its question, at most."""
+
+QUESTION = 160
+"""Characters of a question that are kept beside its answer."""
+
+
+def _with_question(said: str, message: Message) -> str:
+    """A short answer with what it answers."""
+    question = " ".join(message.context.split())
+    if message.source != "answer" or not question or len(said.split()) > SHORT_ANSWER:
+        return said
+    return f"{said.rstrip('.')} (asked: “{question[:QUESTION]}”)"
 
 
 def _change(find: Find, message: Message, session: str, taken: frozenset[str]) -> Change:
@@ -49,7 +64,7 @@ def _change(find: Find, message: Message, session: str, taken: frozenset[str]) -
         name=wording.slug(find.said, taken),
         description=wording.description(said),
         type=find.type,
-        body=wording.body(said, why, how),
+        body=wording.body(_with_question(said, message), why, how),
         reason=reason,
         confidence=find.confidence,
         asked=find.asked and not open_date,

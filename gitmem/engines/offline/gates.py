@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from gitmem.engines.offline.facts import FACTS
+from gitmem.engines.offline.gates_facts import CODE_FACT, PROBLEM, why_not_fact
+from gitmem.engines.offline.gates_weak import why_not_weak
 from gitmem.engines.offline.sentences import QUOTE_MARK
 from gitmem.engines.offline.signals import ALWAYS_LABEL, LASTING_LABEL, RESPONSIBLE_LABEL, Signal
 
@@ -23,19 +26,22 @@ _HYPOTHETICAL = re.compile(
     r"|should we|i'd consider|would be (?:nice|good|better|cool)|hopefully|probably should|in theory)\b"
 )
 _HEARSAY = re.compile(
-    r"\b(?:says?|said|wrote|writes|claims?|claimed|suggests?|suggested|complains?|asked for|according to"
+    r"\b(?:says?|said|wrote|writes|claims?|claimed|suggests?|suggested|complains?|asked for"
+    r"|according to"
     r"|quote|states?)\b"
     r"|\b(?:comments?|reviews?|reviewer|logs?|output|errors?|bot|spec|prompt|message|warning|changelog"
     r"|readme|ticket|issue)"
     r"\b[^:]{0,30}:(?= )"
 )
 _OWN_WORDS = re.compile(
-    r"\b(?:i|we|as i|like i|legal|security|privacy review|the review) (?:said|say)\b|\bi (?:wrote|claim)\b"
+    r"\b(?:i|we|you|as i|like i|legal|security|privacy review|the review) (?:said|say)\b|\bi (?:wrote"
+    r"|claim)\b"
 )
 _AUTHORING = re.compile(
     r"^(?:please |can you |now |then |also )*(?:add|write|put|insert|document|mention|include|implement"
     r"|create|generate|make"
-    r"|tell|explain|note in|extend|update|change|rename|move|fix|refactor|remove|check|verify|test|ensure"
+    r"|tell|explain|note in|extend|update|change|rename|move|fix|refactor|remove|check|verify|test"
+    r"|ensure"
     r"|make sure)\b"
 )
 _SAYS_WITHIN = re.compile(r"\bshould say\b|\bsaying\b|\bsays\b|\bthat\b|\bwhich\b|\bwhere\b")
@@ -46,14 +52,15 @@ _THIS_MOMENT = re.compile(
     r"|(?<!from )(?<!until )now"
     r"(?! on\b)(?! everything)|yet|today|tonight|still|for a (?:moment|second|minute)|in a (?:moment"
     r"|second|minute)|temporarily"
-    r"|in this (?:pr|commit|branch|change|case|session|diff|patch|pull request|step|round|iteration|task"
+    r"|in this (?:pr|commit|branch|change|case|session|diff|patch|pull request|step|round|iteration"
+    r"|task"
     r"|ticket|run)"
     r"|before (?:that|this) is done|until (?:i|it|that|this|the)\b[^.]*)\b"
 )
 _THIS_PLACE = re.compile(
     r"\b(?:in|on|for|at|of|from|inside|above|below|to|with) (?:this|that|these|those)"
     r" (?!repo|repository|project|team|company|codebase|code base|machine|org|organi[sz]ation|product"
-    r"|laptop|workspace|customer"
+    r"|laptop|workspace|customer|tool|cli|library|plugin|site|is\b|are\b|was\b|will\b"
     r"|way|kind|sort|level|house|department|app|application|package|monorepo|client)\w+"
     r"|\bthis (?:function|file|method|class|test|module|column|component|modal|line|branch|pr|commit"
     r"|endpoint|script|variable"
@@ -62,9 +69,11 @@ _THIS_PLACE = re.compile(
     r"|\b(?:first|second|third|fourth|fifth|last|next|left|right|top|bottom) (?:one|column|row|line"
     r"|option|variant|layout|version"
     r"|approach|parameter|argument|button|item|field|panel|paragraph|test|file)\b"
-    r"|\b(?:option|variant|version|approach|item|point|layout|idea|solution|alternative|suggestion) (?:\d"
+    r"|\b(?:option|variant|version|approach|item|point|layout|idea|solution|alternative"
+    r"|suggestion) (?:\d"
     r"|[a-d]\b|one|two|three)"
-    r"|\bthe (?:left|right|second|third|other|red|blue|green|new|old|latter|former) (?:one|variant|layout"
+    r"|\bthe (?:left|right|second|third|other|red|blue|green|new|old|latter|former) (?:one|variant"
+    r"|layout"
     r"|option|version)\b"
 )
 _THIS_VIEW = re.compile(
@@ -72,44 +81,10 @@ _THIS_VIEW = re.compile(
     r"|\bin the (?:[a-z]+ )?(?:list|view|table|page|ui|sidebar|header|chart|dialog|menu|form|mock data"
     r"|test data|response|output)\b"
 )
-# Facts about code, which the code itself tells, and steps of the work, in the dress of a reminder.
-_CODE_FACT = re.compile(
-    r"\b(?:ids?|strings?|lists?|arrays?|null|none|undefined|empty|functions?|params?|parameters?|callers?"
-    r"|signatures?|variables?"
-    r"|methods?|index|indices|loops?|class|struct|objects?|enum|booleans?|integers?|pointer|return(?:s"
-    r"|ed)?|argument|arguments)\b"
-)
+_WE_ALWAYS = re.compile(r"\bwe (?:always|never|only)\b")
 _THEN_DO = re.compile(
     r"[,;] so (?:please )?(?:update|fix|change|add|remove|adjust|rename|check|test"
     r"|handle|make)\b"
-)
-# What went wrong once is a lesson, whatever the reason points at.
-_LESSON = re.compile(
-    r"\b(?:hid|broke|cost|bit us|burned|burnt|deleted|lost|leaked|caused|charged|took down|corrupted"
-    r"|last (?:week|month|quarter|year|time|spring|summer|autumn|fall|winter))\b"
-)
-_POINTING_WORD = re.compile(r"\b(?:this|that|these|those|it|them|here|there)\b")
-_POINTING = re.compile(
-    r"\b(?:this|that|these|those|it|them|here|there|another|again|further|more|either)\b"
-    r"|\bthe (?!same\b)[a-z-]+(?: [a-z-]+)? ?(?:yet|again)?$"
-)
-_NOT_LASTING_REASON = re.compile(
-    r"\b(?:i'm|i am|we're|we are|he is|she is|they are|[a-z]+ is)(?: just| currently| busy)? [a-z]+ing\b"
-    r"|\bin the middle of\b|\balready\b|\bi (?:still|just)\b"
-)
-_REASON = re.compile(r"[,;]? \b(?:because|since|so that|as otherwise|otherwise)\b ?(?P<why>.*)$")
-# "unless I ask": leave is the person's to give and outlives the task; "unless it is empty" is a condition.
-_UNLESS = re.compile(r"[,;]? \bunless\b(?P<condition>.*)$")
-_LEAVE = re.compile(
-    r"^ (?:(?:i|we|somebody|someone|the user|you) (?:explicitly |specifically |really )?(?:ask|say|tell"
-    r"|told|request|want|approve|confirm|agree|need|mention|instruct|check|have asked|get)\w*\b"
-    r"|(?:asked|told|requested|instructed|i've|i have)\b)"
-)
-# A thing of its kind, not the one at hand: "don't use mocks in the database tests".
-_OF_A_KIND = re.compile(
-    r"^(?:please )?(?:don't|do not|never|always) [a-z-]+ "
-    r"(?!the\b|my\b|your\b|our\b|his\b|her\b|its\b|both\b|all the\b|[a-z]+ed\b)"
-    r"(?:any|ever|(?:[a-z-]+ ){0,2}[a-z-]{3,}(?<!s)s\b)"
 )
 _SUBJECT = (
     r"(?:i|i'm|i'll|i've|we|we'll|we're|we've|he|she|they|it|he's|she's|they're|it's|that|that's|this"
@@ -117,7 +92,8 @@ _SUBJECT = (
     r"|their|its|some|having|being|people|everyone|nobody|who|which|what)"
 )
 _DESCRIBES = re.compile(
-    rf"^(?:and |but |so )?(?!we )(?:{_SUBJECT}|you)\b(?!.*\b(?:should|must|told|want|please)\b).*(?:\band"
+    rf"^(?:and |but |so )?(?!we )(?:{_SUBJECT}|you)\b(?!.*\b(?:should|must|told|want"
+    rf"|please)\b).*(?:\band"
     rf"|,) $"
 )
 _NOT_COMMANDING = re.compile(
@@ -144,16 +120,13 @@ _LEADING_TIME = re.compile(
 )
 _EVERY_TIME = re.compile(r"^(?:every (?:single )?time|each time|whenever)\b")
 _THING_SHOULD = re.compile(
-    r"\b(?:it|they|page|user|users|app|worker|server|test|job|button|value|script|process) (?:should|must"
+    r"\b(?:it|they|page|user|users|app|worker|server|test|job|button|value|script|process) (?:should"
+    r"|must"
     r"|has to|needs to)\b"
 )
-_PROBLEM = re.compile(
-    r"\b(?:fail(?:s|ed|ing)?|crash\w*|broken|doesn't work|not working|error|exception|blank|reloads"
-    r"|can't access|still (?:get|show)s?"
-    r"|shows? (?:an? )?\d{3}|gets? (?:an? )?(?:\d{3}|error|null)|40[0-9]|500)\b"
-)
 _DEFINITE = re.compile(
-    r"\b(?:the|this|that|its|their|empty)\b|\b(?:button|column|modal|sidebar|header|footer|dialog|tooltip"
+    r"\b(?:the|this|that|its|their|empty)\b|\b(?:button|column|modal|sidebar|header|footer|dialog"
+    r"|tooltip"
     r"|field|form|page|screen|row"
     r"|menu|icon|layout|spinner|banner|user|customer|on top|badge|chart|list|response|request)s?\b"
 )
@@ -167,7 +140,8 @@ _PRODUCT = re.compile(
     r"|accept|clear|refresh|encode|decode|set|assume|empty|null|zero|present|respond|fall back)s?\b"
     r"|\bwhen(?:ever)? (?:the |a |an )?(?:user|customer|visitor|client|request|page|button|form|server"
     r"|cursor|window|field)\b"
-    r"|\b(?:button|column|modal|sidebar|header|footer|dialog|tooltip|field|form|page|screen|row|menu|icon"
+    r"|\b(?:button|column|modal|sidebar|header|footer|dialog|tooltip|field|form|page|screen|row|menu"
+    r"|icon"
     r"|layout|cursor|scrollbar"
     r"|dropdown|checkbox|banner|spinner|endpoint|handler|function|method|callback|parameter|variable"
     r"|return value)s?\b"
@@ -176,14 +150,9 @@ _PRODUCT = re.compile(
 _ABOUT_WORK = re.compile(
     r"\b(?:you|your|me|commits?|committing|prs?|pull requests?|merge requests?|branch(?:es)?|tests?"
     r"|linter|lint|review(?:s|ers?)?"
-    r"|changelogs?|plan|plans|push|deploys?|docs|migrations?|dependenc(?:y|ies)|snippets?|code|comments?"
+    r"|changelogs?|plan|plans|push|deploys?|docs|migrations?|dependenc(?:y|ies)|snippets?|code"
+    r"|comments?"
     r"|questions?|answers?)\b"
-)
-_GENERAL = re.compile(
-    r"\b(?:any|ever|every|unless|without|because|since|otherwise|instead|nobody|everyone|all|anywhere"
-    r"|anymore|in general)\b"
-    r"|\b(?!this\b|his\b|its\b|as\b|was\b|is\b|has\b|does\b|yes\b|us\b|plus\b|always\b"
-    r"|\w*ss\b)[a-z-]{3,}s\b"
 )
 _TASK_TOO = re.compile(
     r"(?:[,;] (?:please |then |so |and )?(?:can you|could you|fix|rewrite|implement|remove|put it"
@@ -199,7 +168,15 @@ _IDENTIFIER = re.compile(
 _IN_REPOSITORY = re.compile(r"\b(?:in|at|under) (?:\.?/)?[\w.-]+/[\w./-]*[\w-]+(?:\.\w+)?(?=[\s,.]|$)")
 
 
-def why_not(text: str, masked: str, at: int, signal: Signal | None, *, supported: bool = False) -> str:
+def why_not(
+    text: str,
+    masked: str,
+    at: int,
+    signal: Signal | None,
+    *,
+    supported: bool = False,
+    refusing: bool = False,
+) -> str:
     """Says why a sentence must not become a memory although it sounds like one.
 
     Args:
@@ -208,6 +185,7 @@ def why_not(text: str, masked: str, at: int, signal: Signal | None, *, supported
         at: where the signal begins in it.
         signal: what it sounds like; None for a plain request to remember.
         supported: the person gave a reason for it.
+        refusing: it was said in refusal of a tool call.
 
     Returns:
         the reason; empty where nothing speaks against it.
@@ -227,7 +205,8 @@ def why_not(text: str, masked: str, at: int, signal: Signal | None, *, supported
         and not re.match(r"(?:can|could|would|will) you\b", masked)
     ):
         return "a question"
-    if _THIS_PLACE.search(masked) or (signal is not None and _THIS_VIEW.search(masked)):
+    seen_now = signal is not None and _THIS_VIEW.search(masked) and not _WE_ALWAYS.search(masked)
+    if _THIS_PLACE.search(masked) or seen_now:
         return "about a place in the present work"
     if _THIS_MOMENT.search(masked) and not (
         signal is None or signal.type in ("project", "user", "reference")
@@ -235,8 +214,12 @@ def why_not(text: str, masked: str, at: int, signal: Signal | None, *, supported
         return "for this moment only"
     if signal is None:
         return "a step of the task at hand" if _THEN_DO.search(masked) else ""
-    if _PROBLEM.search(masked) and signal.type == "user":
+    if PROBLEM.search(masked) and signal.type == "user":
         return "a report of a problem"
+    if signal in FACTS:
+        refused = why_not_fact(masked, signal, refusing)
+        if refused:
+            return refused
     if signal.type == "reference" and re.search(
         r"\bplease\b|, (?:implement|fix|use|read|follow)\b|\bbut i\b|\bbroken\b", masked
     ):
@@ -248,7 +231,7 @@ def why_not(text: str, masked: str, at: int, signal: Signal | None, *, supported
     ):
         return "for this moment only"
     if signal.type == "feedback":
-        return _why_not_feedback(masked, at, signal, supported)
+        return _why_not_feedback(masked, at, signal, supported, refusing)
     if (
         signal.type == "reference"
         and _IN_REPOSITORY.search(masked)
@@ -263,9 +246,32 @@ def why_not(text: str, masked: str, at: int, signal: Signal | None, *, supported
     return _why_not_person(masked, at)
 
 
+# What a person lays down for every time to come, in so many words.
+_FOR_GOOD = re.compile(
+    r"\b(?:from (?:now|here) on|going forward|in (?:the )?future|for (?:the )?future|next time"
+    r"|as a (?:general )?(?:rule|principle))\b"
+    r"|\byou (?:should|must|need to|have to) (?:always|never)\b|\b(?:want|need) you to (?:always"
+    r"|never)\b"
+    r"|\bin (?:every|all) (?:prs?|commits?|pull requests|sessions?|reviews?)\b"
+    r"|, every (?:single )?time\b"
+)
+_BARE_RULE = re.compile(r"^(?:please )?(?:always|never) [a-z]+\b")
+# In its condition ("before you say it works") a pronoun has its noun at hand.
+_CONDITION = re.compile(r" (?:before|when|whenever|if|after|until|once|unless) ")
+_POINTS = re.compile(r"\b(?:this|that|these|those|it|them|here|there)\b")
+
+
+def for_good(masked: str) -> bool:
+    """Says whether an instruction is laid down for good in so many words, and stands on its own."""
+    if _POINTS.search(_CONDITION.split(masked, maxsplit=1)[0]):
+        return False
+    explicit = _FOR_GOOD.search(masked) is not None and _commands(masked)
+    return explicit or (_BARE_RULE.match(masked) is not None and _ABOUT_WORK.search(masked) is not None)
+
+
 def doubtful(masked: str) -> bool:
     """Says whether something asked to be remembered may be what the code tells: a person decides then."""
-    return _CODE_FACT.search(masked) is not None
+    return CODE_FACT.search(masked) is not None
 
 
 def _commands(masked: str) -> bool:
@@ -281,7 +287,7 @@ def _commands(masked: str) -> bool:
     return _COMMANDS.search(main) is not None or _NOT_COMMANDING.match(main) is None
 
 
-def _why_not_feedback(masked: str, at: int, signal: Signal, supported: bool) -> str:
+def _why_not_feedback(masked: str, at: int, signal: Signal, supported: bool, refusing: bool) -> str:
     before = masked[:at]
     if before and signal.label == ALWAYS_LABEL and _DESCRIBES.match(before):
         return "describes, does not instruct"
@@ -299,35 +305,12 @@ def _why_not_feedback(masked: str, at: int, signal: Signal, supported: bool) -> 
         return "a complaint about this session"
     if signal.weight == "strong":
         return ""
-    return _why_not_weak(masked[at:], supported)
-
-
-def _why_not_weak(rest: str, supported: bool) -> str:
-    """Looks at an instruction that is as often for now, apart from its reason and condition."""
-    reason = _REASON.search(rest)
-    if reason and _NOT_LASTING_REASON.search(reason["why"]):
-        return "for this moment only"
-    main = rest[: reason.start()] if reason else rest
-    unless = _UNLESS.search(main)
-    leave = bool(unless and _LEAVE.match(unless["condition"]))
-    if unless:
-        if not leave and not reason and not _GENERAL.search(main[: unless.start()]):
-            return "one step of the task at hand"
-        main = main[: unless.start()]
-    main = re.sub(r",.*", "", main)
-    of_a_kind = leave or (supported and _OF_A_KIND.match(rest))
-    pointing = _POINTING.search(main)
-    if pointing and of_a_kind and pointing.group().startswith("the "):
-        pointing = None
-    of_a_kind = of_a_kind or bool(reason and _LESSON.search(reason["why"]))
-    if pointing or (reason and not of_a_kind and _POINTING_WORD.search(reason["why"])):
-        return "points at something in the present work"
-    if not supported and not _GENERAL.search(rest):
-        return "one step of the task at hand"
-    return ""
+    return why_not_weak(masked[at:], supported, refusing)
 
 
 def _why_not_project(text: str, masked: str) -> str:
+    if re.search(r"\bwe only \w+ (?:it|this|that|them|these|those)\b", masked):
+        return "points at something in the present work"
     if _IDENTIFIER.search(text) and not re.search(r"\b(?:decided|agreed)\b", masked):
         return "the repository can tell"
     if re.search(
@@ -346,7 +329,8 @@ def _why_not_person(masked: str, at: int) -> str:
     if re.search(r"\bi(?:'m| am) the (?:one|person|guy) (?:who|that)\b", rest):
         return "about a piece of the present work"
     if re.match(
-        r"i(?: really| strongly)? (?:prefer|like|love|hate|dislike) (?:it|this|that|these|those|the|your"
+        r"i(?: really| strongly)? (?:prefer|like|love|hate|dislike) (?:it|this|that|these|those|the"
+        r"|your"
         r"|option|how)\b"
         r"(?! when| if| way you)",
         rest,

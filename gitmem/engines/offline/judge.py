@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 
 from gitmem.engines.offline import gates, wording
 from gitmem.engines.offline.asked import asked, reminder
+from gitmem.engines.offline.contractions import spelled
+from gitmem.engines.offline.facts import FACTS
 from gitmem.engines.offline.sentences import Sentence, masked
 from gitmem.engines.offline.signals import CONFIRMED, IDENTITY, STATED, Signal
 from gitmem.memory.change import MemoryType
+from gitmem.sessions.session import Source
 
 # What was plainly asked is as sure as a rule can be of prose.
 ASKED_CONFIDENCE = 0.95
@@ -25,13 +28,23 @@ _ANAPHORIC = re.compile(
 
 # After who they are: what they want now, and that the code at hand is new to them.
 _THEN_ASKS = re.compile(
-    r"(?:[,;:—–]| -) ?(?:and |but |so )*(?:what|where|which|how|who|why|when|can|could|would|will|please"
+    r"(?:[,;:—–]| -) ?(?:and |but |so )*(?:what|where|which|how|who|why|when|can|could|would|will"
+    r"|please"
     r"|show|is there|are there|do|does|tell|explain|help)\b.*$"
 )
 _NEW_TO_THIS = re.compile(
-    r",? (?:and |but )*(?:also )?(?:(?:completely |quite |fairly |pretty )?new )?to (?:this|that|the|your)"
+    r",? (?:and |but )*(?:also )?(?:(?:completely |quite |fairly |pretty )?new )?to (?:this|that|the"
+    r"|your)"
     r" (?:code|module|file|service|part|area|script|library|package|tool)(?= *[.!,;]*$)"
 )
+
+# A request beside a fact: "…, use that in the footer"; "can you make it darker, I use a light theme".
+_LEANS_ON_IT = re.compile(
+    r"[,;] (?:so |and |then |please |just )*(?:use|follow|change|put|do|adjust|mention|show"
+    r"|update) (?:that|it|this"
+    r"|them)\b.*$"
+)
+_REQUEST_BEFORE = re.compile(r"^(?:can|could|would|will) (?:you|we)\b.*, (?:as |since |because )?$")
 
 _PERSON = Signal("about the person", re.compile(""), "user", ASKED_CONFIDENCE)
 
@@ -63,12 +76,9 @@ class Refusal:
     reason: str
 
 
-def _first_signal(low: str) -> tuple[Signal, int] | None:
-    for signal in STATED:
-        m = signal.pattern.search(low)
-        if m:
-            return signal, m.start()
-    return None
+def _signals(low: str) -> list[tuple[Signal, int]]:
+    found = ((signal, signal.pattern.search(low)) for signal in STATED + FACTS)
+    return [(signal, m.start()) for signal, m in found if m]
 
 
 def _find(said: str, sentence: Sentence, signal: Signal | None, *, is_asked: bool) -> Find:
@@ -86,7 +96,7 @@ def _find(said: str, sentence: Sentence, signal: Signal | None, *, is_asked: boo
     confidence = ASKED_CONFIDENCE if is_asked or signal is None else signal.confidence
     if why and not is_asked:
         confidence = min(0.9, confidence + REASON_BONUS)
-    label = "plainly asked to remember" if is_asked or signal is None else signal.label
+    label = "plainly asked to remember" if signal is None else signal.label
     kind: MemoryType = "project" if signal is None else signal.type
     return Find(said, why, how, kind, label, round(confidence, 2), is_asked)
 
@@ -94,7 +104,7 @@ def _find(said: str, sentence: Sentence, signal: Signal | None, *, is_asked: boo
 def _kind_of_asked(rest: str) -> Signal | None:
     """Finds the signal that a statement opens with: it gives the type, nothing else."""
     low = masked(rest)
-    found = _first_signal(low)
+    found = next(iter(_signals(low)), None)
     if re.search(r"\bi (?:always|usually|prefer|like)\b", low):
         return _PERSON
     if found and (found[1] <= 3 or found[0].type in ("reference", "user")):
@@ -104,16 +114,17 @@ def _kind_of_asked(rest: str) -> Signal | None:
     return None
 
 
-def judge(sentence: Sentence) -> Find | Refusal | None:
+def judge(sentence: Sentence, source: Source = "prompt") -> Find | Refusal | None:
     """Decides about one sentence.
 
     Args:
         sentence: a person's sentence, with its neighbours.
+        source: how it was said. Who refuses a tool call speaks of how to work more often than not.
 
     Returns:
         a find; a refusal where it only sounds like one; None where it does not even sound so.
     """
-    text = wording.without_opening(sentence.text)
+    text = wording.without_opening(spelled(sentence.text))
     low = masked(text)
     request = asked(low)
     if request is not None:
@@ -137,13 +148,25 @@ def judge(sentence: Sentence) -> Find | Refusal | None:
     if reminder(low) and not re.search(r"\b(?:always|never|every|each|from now on|whenever)\b", low):
         return Refusal("a reminder for the task at hand")
 
-    found = _first_signal(low)
-    if found is None:
+    found = _signals(low)
+    if not found:
         return None
-    signal, at = found
+    verdict = _decide(text, low, sentence, source, *found[0])
+    for signal, at in found[1:]:
+        # A weak one that is refused as one step leaves room for a plainer one in the same sentence.
+        if isinstance(verdict, Find) or found[0][0].weight == "strong" or signal not in FACTS:
+            break
+        verdict = _decide(text, low, sentence, source, signal, at)
+    return verdict
+
+
+def _decide(
+    text: str, low: str, sentence: Sentence, source: Source, signal: Signal, at: int
+) -> Find | Refusal:
+    said = text
     if signal in IDENTITY:
         text, low = _who(text, low, signal)
-    said = text
+        said = text
     if _ANAPHORIC.match(low) or (signal in CONFIRMED and len(low.split()) < 6):
         if not sentence.before or sentence.before.endswith("?"):
             return Refusal("says nothing on its own")
@@ -157,14 +180,18 @@ def judge(sentence: Sentence) -> Find | Refusal | None:
     supported = bool(wording.split_why(text)[1]) or (
         bool(sentence.after) and wording.gives_reason(sentence.after)
     )
-    refused = gates.why_not(text, low, at, signal, supported=supported)
+    if signal in FACTS:
+        text, low, at = _told(text, low, at)
+        said = text
+    refused = gates.why_not(text, low, at, signal, supported=supported, refusing=source == "refusal")
     if refused:
         return Refusal(refused)
     if len(said) > LONGEST:
         return Refusal("too long for one statement")
     if len(said.split()) < 3:
         return Refusal("too little said")
-    return _find(said, sentence, signal, is_asked=False)
+    standing = said is text and signal.type == "feedback" and gates.for_good(low)
+    return _find(said, sentence, signal, is_asked=standing)
 
 
 def _who(text: str, low: str, signal: Signal) -> tuple[str, str]:
@@ -174,6 +201,16 @@ def _who(text: str, low: str, signal: Signal) -> tuple[str, str]:
         if m and len(low[: m.start()].split()) >= 3 and signal.pattern.search(low[: m.start()]):
             text, low = text[: m.start()], low[: m.start()]
     return text, low
+
+
+def _told(text: str, low: str, at: int) -> tuple[str, str, int]:
+    """Keeps of a sentence the fact that it tells, without the request before or after that leans on it."""
+    after = _LEANS_ON_IT.search(low, at)
+    if after and len(low[: after.start()].split()) >= 4:
+        text, low = text[: after.start()], low[: after.start()]
+    if at and _REQUEST_BEFORE.match(low[:at]) and len(low[at:].split()) >= 4:
+        text, low, at = text[at:], low[at:], 0
+    return text, low, at
 
 
 def _has_content(low: str) -> bool:

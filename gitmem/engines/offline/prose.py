@@ -11,6 +11,9 @@ OWN_PARAGRAPH = 600
 # A line as long as this was wrapped by a program, or never.
 LONG_LINE = 1_000
 
+DOCUMENT_HEADINGS = 2
+"""Markdown headings from which a message is a document."""
+
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _BLOCK_TAG = re.compile(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?>.*?(?:</\1>|\Z)", re.S)
 _AGENT_PROMPT = re.compile(
@@ -44,6 +47,9 @@ _CODE_LINE = re.compile(
     r"|return)\s"
     r"|^\s*[\w.\"'-]+\s*(?:=|:=|\+=)\s*\S|^\s*</?\w+[^>]*>)"
 )
+_HEADING = re.compile(r"^#{1,4} \S", re.M)
+# What goes on below a line of a copied screen.
+_INDENTED = re.compile(r"^ {3,}\S")
 _SLASH = re.compile(r"^\s*/[\w:-]+(?:\s|$)")
 
 
@@ -90,6 +96,10 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
         return ()
     text = _FENCE.sub("\n\n", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _BLOCK_TAG.sub("\n\n", text)
+    headings = list(_HEADING.finditer(text))
+    if len(headings) >= DOCUMENT_HEADINGS:
+        # A plan or a document: what the person says of it goes before.
+        text = text[: headings[0].start()]
     found: list[tuple[str, ...]] = []
     own: list[str] = []
     pasted = 0
@@ -99,7 +109,7 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
                 found.append(tuple(own))
                 own = []
             continue
-        if _line_is_pasted(line):
+        if _line_is_pasted(line) or (pasted and not own and _INDENTED.match(line)):
             pasted += 1
             continue
         own.append(line.strip())

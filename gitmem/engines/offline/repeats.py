@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from gitmem.engines.offline.likeness import Gist, near, same, words
@@ -89,6 +90,7 @@ def earlier(new: Stated, found: Sequence[Stated], *, corrects: bool) -> Earlier 
     return None
 
 
+@lru_cache(maxsize=4096)
 def _tokens(text: str) -> tuple[str, ...]:
     """All that could tell two statements apart: words and numbers in order, without articles."""
     plain = _AGAIN.sub("", text.replace("’", "'"))

@@ -56,7 +56,8 @@ STANDING: tuple[Signal, ...] = (
         "a correction made before",
         _re(
             r"\bi(?: have|'ve)?(?: already)? (?:told|asked) you\b.*\bnot to\b"
-            r"|\bi(?: have|'ve)?(?: already)? (?:told you|said)[^:,]{0,20}[:,]? (?:that )?(?:don't|do not"
+            r"|\bi(?: have|'ve)?(?: already)? (?:told you|said)[^:,]{0,20}[:,]? (?:that )?(?:don't"
+            r"|do not"
             r"|never|always) [a-z]"
             r"|\bi(?: have|'ve)?(?: already)? told you[^:,]{0,20}[:,] no [a-z]"
         ),
@@ -99,7 +100,8 @@ STANDING: tuple[Signal, ...] = (
         _re(
             r"^(?:please )?(?:use|prefer|stick (?:to|with)) [^.;]*\bfor (?:all|every|everything"
             r"|any)\b(?! (?:the|these|those|this|that|of|three|four)\b)"
-            r"|^(?:please )?keep (?:your |the |all )?(?:responses|answers|replies|explanations|summaries"
+            r"|^(?:please )?keep (?:your |the |all )?(?:responses|answers|replies|explanations"
+            r"|summaries"
             r"|commits|comments|prs|functions)"
             r" (?:short|concise|brief|small|terse|minimal|to a minimum)\b"
             r"|\b[a-z]+s only ?[,—–-] ?no [a-z]+\b"
@@ -119,7 +121,8 @@ STANDING: tuple[Signal, ...] = (
             rf"{START}we (?:always|never) {STATE}[a-z]+"
             r"|\bwe (?:use|write|call|name|keep|put|prefer|stick (?:to|with)) [^.;]*,? (?:not|never"
             r"|instead of|rather than)\b"
-            r"|\bwe (?:don't|do not) (?:use|do|add|allow|accept|want|merge|write|ship|deploy|commit|push"
+            r"|\bwe (?:don't|do not) (?:use|do|add|allow|accept|want|merge|write|ship|deploy|commit"
+            r"|push"
             r"|mock|rebase|squash)\b"
         ),
         "feedback",
@@ -157,15 +160,19 @@ CONFIRMED: tuple[Signal, ...] = (
     Signal(
         "an approach confirmed",
         _re(
-            r"(?<!let's )(?<!we'll )(?<!i'll )\bkeep (?:doing|splitting|writing|using|working|structuring"
+            r"(?<!let's )(?<!we'll )(?<!i'll )\bkeep (?:doing|splitting|writing|using|working"
+            r"|structuring"
             r"|grouping|naming|explaining|asking|showing"
-            r"|bundling|presenting|reporting|formatting)\b.*\b(?:like (?:this|that)|this way|that way|for"
+            r"|bundling|presenting|reporting|formatting)\b.*\b(?:like (?:this|that)|this way|that way"
+            r"|for"
             r"|so that|because)\b"
             r"|\bdo (?:it|this|that)(?: exactly)? (?:like (?:this|that)|this way|that way) (?:for|every"
             r"|each|always|in)\b"
-            r"|\bexactly (?:what|how) i (?:want|like|need)[^.]*\b(?:every|each|always|for all|from now)\b"
+            r"|\bexactly (?:what|how) i (?:want|like|need)[^.]*\b(?:every|each|always|for all"
+            r"|from now)\b"
             r"|\b(?:was|is) (?:exactly )?the right (?:call|approach|choice|way|move)\b"
-            r"|\b(?:is|was|are|were) (?:\w+ )?(?:right|correct|good|perfect|great|fine|ideal|the way to go"
+            r"|\b(?:is|was|are|were) (?:\w+ )?(?:right|correct|good|perfect|great|fine|ideal"
+            r"|the way to go"
             r"|what i (?:want|wanted|like|need))\b[^.;?]*[,;:—–-] ?(?:so |and |please |just )*(?:keep"
             r" (?:on )?(?:doing|it up|that up|this up)\b"
             r"|(?:stick (?:to|with)|continue with) (?:that|this|it)\b"
@@ -180,7 +187,8 @@ IDENTITY: tuple[Signal, ...] = (
     Signal(
         "who the person is",
         _re(
-            rf"{START}(?:i'm|i am|im) (?:an?|the|one of the|your)\b(?! (?:bit|little|few|lot|step|minute"
+            rf"{START}(?:i'm|i am|im) (?:an?|the|one of the|your)\b(?! (?:bit|little|few|lot|step"
+            rf"|minute"
             rf"|one\b|fan))"
             rf"[^.;:]{{0,60}}?\b{ROLE}s?\b"
             rf"|\bi work (?:as an?|in the|on the|for|at)\b[^.;]*\b(?:{ROLE}|team|department|company"
@@ -188,7 +196,8 @@ IDENTITY: tuple[Signal, ...] = (
             r"|\bi work (?:in|from|on) (?:utc|gmt|cet|cest|est|pst|[a-z]+ (?:standard )?time\b)"
             r"|\bi(?:'m| am) (?:usually|normally|mostly|always|generally) (?:offline|online|available"
             r"|away|in meetings)\b"
-            r"|\bmy name is [a-z]+|\bmy (?:background|day job|role|job|degree|time ?zone|pronouns"
+            r"|\bmy name is (?!on\b|in\b|not\b|wrong|missing|still\b)[a-z]+|\bmy (?:background|day job"
+            r"|role|job|degree|time ?zone|pronouns"
             r"|native language)"
             r" (?:is|are|includes)\b"
             rf"|{START}i (?:maintain|lead|manage|own|run|head|look after) (?:the|our|all)\b[^.;]*"
@@ -197,7 +206,8 @@ IDENTITY: tuple[Signal, ...] = (
             r"|library|product|repo(?:sitory)?|docs)\b"
             r"|\bi(?:'m| am) (?:responsible for|in charge of|colou?r[- ]?blind|dyslexic|based in"
             r"|left-handed)\b"
-            r"|\bi(?:'m| am) (?:completely |totally |quite |fairly |pretty )?new to (?!this (?:error|bug"
+            r"|\bi(?:'m| am) (?:completely |totally |quite |fairly |pretty )?new to (?!this (?:error"
+            r"|bug"
             r"|file))\w+"
             r"|\bi(?:'ve| have) been (?:writing|coding|programming|doing|using|working)\b[^.;]*"
             r"\b(?:for (?:\w+ )?(?:\w+ )?(?:years|decades|months)|since (?:19|20)\d\d)"
@@ -225,8 +235,10 @@ PREFERENCE: tuple[Signal, ...] = (
     Signal(
         "a preference",
         _re(
-            rf"{START}i(?: really| strongly| much| generally| usually| always)? prefer\b"
-            rf"|{START}i(?: really| strongly)? (?:hate|dislike|can't stand|cannot stand)\b(?=[^.;]*{WORK})"
+            rf"{START}i(?: really| strongly| much| generally| usually"
+            rf"| always)? prefer\b(?! \(?[a-d0-9]\)?[.!]*$)"
+            rf"|{START}i(?: really| strongly)? (?:hate|dislike|can't stand"
+            rf"|cannot stand)\b(?=[^.;]*{WORK})"
             rf"|{START}i (?:don't|do not|really don't) (?:like|want to see|ever want)\b(?=[^.;]*{WORK})"
             rf"|{START}i(?: really| usually| generally)? (?:like|love) (?:it when you|when you|(?:to|my"
             rf"|[a-z]+ing|[a-z-]+ [a-z]+s|[a-z]+s)"
@@ -255,8 +267,10 @@ DECISION: tuple[Signal, ...] = (
             r"|as (?:the|our) standard|everywhere)\b"
             r"|\bwe(?:'re| are) (?:moving|migrating|switching) (?:everything )?(?:away from|off|over to"
             r"|to|from)\b"
-            r"|\bwe(?:'re| are) (?:dropping|retiring|deprecating|sunsetting|phasing out|getting rid of)\b"
-            r"|\bwe (?:have to|must|need to) (?:support|stay (?:on|with|compatible)|comply|remain)\b[^.]*"
+            r"|\bwe(?:'re| are) (?:dropping|retiring|deprecating|sunsetting|phasing out"
+            r"|getting rid of)\b"
+            r"|\bwe (?:have to|must|need to) (?:support|stay (?:on|with|compatible)|comply"
+            r"|remain)\b[^.]*"
             r"|\bwe(?:'re| are)(?: not|n't) allowed to (?!call|set|use (?:the|a)\b)|\bwe (?:aren't"
             r"|are not|mustn't|must not"
             r"|may not) (?!sure)\w+"
@@ -271,7 +285,8 @@ DECISION: tuple[Signal, ...] = (
     Signal(
         "a date that matters",
         _re(
-            r"\b(?:freez(?:e|ing)|code freeze|feature freeze|deadline|release|launch|demo|audit|go-?live"
+            r"\b(?:freez(?:e|ing)|code freeze|feature freeze|deadline|release|launch|demo|audit"
+            r"|go-?live"
             r"|cut-?over|rollout|beta|ga"
             r"|v?\d+\.\d+|milestone|migration|contract|hand-?over|due date"
             r"|end of life|eol|(?:the|our) plan)\b"
@@ -322,7 +337,8 @@ TRACKED: tuple[Signal, ...] = (
             rf"|\b{THING}: (?:look|see|check|ask)\b[^?]*?{PLACE}"
             rf"|\b(?:look at|check|see|ask in|post in|go to)\b[^?]*?{PLACE}[^?]*\b(?:when(?:ever)?|if"
             rf"|that's where|for (?:all|any|every))\b"
-            rf"|{START}(?:the|our) [^,.;]*\b(?:dashboard|board|wiki|channel|tracker|calendar|status page"
+            rf"|{START}(?:the|our) [^,.;]*\b(?:dashboard|board|wiki|channel|tracker|calendar"
+            rf"|status page"
             rf"|handbook)\b[^,.;]* (?:is|are)\b[^?]*?{PLACE}"
         ),
         "reference",

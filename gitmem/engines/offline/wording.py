@@ -33,13 +33,15 @@ _REASON_SENTENCE = re.compile(
     r"|had been) (?:burned|burnt|bitten|hit)"
     r"|i lost|we lost|last (?:week|month|year|time|spring|summer|autumn|fall|winter|quarter|sprint)\b"
     r"|(?:that|this|it)(?:'s| is| was)? "
-    r"(?:deleted|broke|breaks|cost|costs|caused|causes|makes|made|led|leads|slows|hides|a legal|what|why"
+    r"(?:deleted|broke|breaks|cost|costs|caused|causes|makes|made|led|leads|slows|hides|a legal|what"
+    r"|why"
     r"|confus\w+|because)"
     r"|they (?:get|are|break|will|always|never)|nobody|no one|you have got|you got)\b",
     re.I,
 )
 _HOW_SENTENCE = re.compile(
-    r"^(?:if you|when(?:ever)? you|instead,?|use |unless|before you|after you|how to apply:|for example,?"
+    r"^(?:if you|when(?:ever)? you|instead,?|use |unless|before you|after you|how to apply:"
+    r"|for example,?"
     r"|rather,?)\b",
     re.I,
 )
@@ -64,9 +66,19 @@ _KEEP = frozenset(("not", "no", "never", "only"))
 
 
 def without_opening(text: str) -> str:
-    """Gives the sentence without words that only open it ("ok, and by the way …")."""
+    """Gives the sentence without words that only open it ("ok, and by the way …", "a few rules: …")."""
     rest = _FILLER.sub("", text).lstrip("-–— ")
+    rest = _COUNTED.sub("", _ANNOUNCES.sub("", rest))
     return rest if len(rest.split()) >= 2 else text
+
+
+_ANNOUNCES = re.compile(
+    r"^(?:an?|some|two|three|my|here are|these are)? ?(?:few|couple|some)?(?: of)? ?(?:\w+ )?(?:things"
+    r"|preferences"
+    r"|rules|notes|points|remarks|reminders|corrections|requests)\b[^:.]{0,60}: +(?=\w)",
+    re.I,
+)
+_COUNTED = re.compile(r"^(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|also|finally|lastly)[,:] +", re.I)
 
 
 def statement(text: str) -> str:
