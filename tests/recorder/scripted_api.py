@@ -95,11 +95,16 @@ def _message(step: Step, number: str, model: str) -> dict[str, Any]:
     }
 
 
-def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def stream_events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Splits a whole answer into the events in which the API streams it."""
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":
             empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
+        elif block["type"] == "thinking":
+            # Signed and without text, as models send it by default.
+            empty = {**block, "thinking": "", "signature": ""}
+            delta = {"type": "signature_delta", "signature": block["signature"]}
         else:
             empty = {**block, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
@@ -107,7 +112,8 @@ def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     delta = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 10}}
+    output = message["usage"]["output_tokens"]
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": output}}
     yield {"type": "message_stop"}
 
 
@@ -142,7 +148,7 @@ def _handler(state: _State) -> type[BaseHTTPRequestHandler]:
             self._write("application/json", json.dumps(body).encode(), status)
 
         def _stream(self, message: dict[str, Any]) -> None:
-            lines = (f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in _events(message))
+            lines = (f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in stream_events(message))
             self._write("text/event-stream", "".join(lines).encode(), 200)
 
         def _write(self, kind: str, body: bytes, status: int) -> None:

@@ -1,0 +1,100 @@
+"""The extraction loop: a model reads and edits a copy of the memory, five turns at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitmem.engines.anthropic_api import request
+from gitmem.engines.anthropic_api.client import Client, Reply
+from gitmem.engines.anthropic_api.history import STEP_BYTES
+from gitmem.engines.anthropic_api.settings import ApiSettings
+from gitmem.engines.engine import ExtractInput
+from gitmem.engines.sandbox.sandbox import Result, Sandbox
+from gitmem.engines.sandbox.tools import TOOLS
+from gitmem.memory.change import Header
+
+TURNS = 5
+"""Requests for one portion of messages: read, write, answer, and two to spare."""
+_LAST_TURN = "This is the last turn: make the changes that are still open in one go, or answer."
+
+
+@dataclass(frozen=True)
+class Worked:
+    """How a loop ended.
+
+    Attributes:
+        answer: the model's last words, one line a change.
+        log: what a person who asks why should know.
+    """
+
+    answer: str
+    log: tuple[str, ...] = ()
+
+
+def work(client: Client, settings: ApiSettings, given: ExtractInput, sandbox: Sandbox) -> Worked:
+    """Lets a model work on one portion of messages.
+
+    Args:
+        client: asks the model.
+        given: what it is told; `messages` short enough for one request (see `portions`).
+        sandbox: runs its calls; the changes it makes stay there.
+
+    Raises:
+        EngineError: no whole answer came.
+    """
+    messages: list[dict[str, Any]] = [{"role": "user", "content": request.opening(given, settings.ttl)}]
+    reply: Reply | None = None
+    for turn in range(1, TURNS + 1):
+        reply = client.ask(
+            stream=True,
+            max_tokens=settings.max_tokens,
+            system=request.system(settings.ttl),
+            tools=TOOLS,
+            messages=request.with_moving_breakpoint(messages),
+        )
+        if not reply.calls:
+            return Worked(reply.text)
+        results = [_result(call.id, sandbox.call(call.name, call.input)) for call in reply.calls]
+        if turn == TURNS - 1:
+            results.append({"type": "text", "text": _LAST_TURN})
+        messages += [
+            {"role": "assistant", "content": list(reply.blocks)},
+            {"role": "user", "content": results},
+        ]
+    return Worked(reply.text if reply else "", (f"stopped after {TURNS} turns, without a last answer",))
+
+
+def portions(given: ExtractInput) -> Iterator[ExtractInput]:
+    """Splits what is new where it is too much for one request, as after months without an extraction."""
+    start, size = 0, 0
+    for at, message in enumerate(given.messages):
+        long = min(len(message.text.encode()), STEP_BYTES // 8)
+        if at > start and size + long > STEP_BYTES:
+            yield _portion(given, start, at)
+            start, size = at, 0
+        size += long
+    yield _portion(given, start, len(given.messages))
+
+
+def _portion(given: ExtractInput, start: int, end: int) -> ExtractInput:
+    return replace(
+        given, history=(*given.history, *given.messages[:start]), messages=given.messages[start:end]
+    )
+
+
+def also(given: ExtractInput, files: Mapping[str, bytes]) -> ExtractInput:
+    """Returns the input with files named that an earlier portion added."""
+    known = {f"{header.scope}/{header.agent}/{header.file}" for header in given.manifest}
+    added = []
+    for path in sorted(set(files) - set(given.memory) - known):
+        scope, _, rest = path.partition("/")
+        agent, _, file = rest.partition("/")
+        added.append(Header(scope, agent, file, file.removesuffix(".md"), "added just now", "new"))
+    return replace(given, manifest=(*given.manifest, *added), memory=dict(files))
+
+
+def _result(id: str, result: Result) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": id, "content": result.text}
+    return {**block, "is_error": True} if result.is_error else block

@@ -1,0 +1,64 @@
+"""What is sent, and where the provider may cache it.
+
+The order is that of the provider's cache: tools, system, messages. Tools and system text are constants;
+then come the project's instruction files, which rarely change, then the session, which only grows; then
+what differs each time: the memories that exist and the task. Four breakpoints are allowed, and a lookup
+goes back 20 blocks from each (platform.claude.com/docs/en/build-with-claude/prompt-caching), so they stand
+
+1. behind the system text: shared by all sessions;
+2. behind the last message that is not new: where the extraction before this one wrote the session. A lookup
+   hits it exactly, however many messages are new, and up to 19 messages earlier where some were skipped;
+3. behind the last new message: where the next extraction will look;
+4. behind the last block of all: for the next turn of this extraction, seconds later, hence five minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gitmem.engines import prompts
+from gitmem.engines.anthropic_api.history import render
+from gitmem.engines.anthropic_api.settings import Lifetime
+from gitmem.engines.engine import ExtractInput
+
+Block = dict[str, Any]
+
+SYSTEM = "extract-system.v1"
+
+
+def system(ttl: Lifetime) -> list[Block]:
+    """Gives the system text, a constant, with its breakpoint."""
+    return [_kept({"type": "text", "text": prompts.text(SYSTEM)}, ttl)]
+
+
+def opening(given: ExtractInput, ttl: Lifetime) -> list[Block]:
+    """Gives the content of the first message: rules, session, task.
+
+    Raises:
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
+    shown = render(given.history, given.messages)
+    rules = prompts.rules(given.rules)
+    blocks = [_text(text) for text in ((rules, *shown.blocks) if rules else shown.blocks)]
+    old = shown.old + bool(rules)
+    if old:
+        blocks[old - 1] = _kept(blocks[old - 1], ttl)
+    if len(blocks) > old:
+        blocks[-1] = _kept(blocks[-1], ttl)
+    return [*blocks, _text(prompts.task(given))]
+
+
+def with_moving_breakpoint(messages: Sequence[Block]) -> list[Block]:
+    """Returns the messages with a breakpoint on their last block."""
+    *before, last = messages
+    *content, end = last["content"]
+    return [*before, {**last, "content": [*content, _kept(end, "5m")]}]
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _kept(block: Block, ttl: Lifetime) -> Block:
+    return {**block, "cache_control": {"type": "ephemeral", "ttl": ttl}}

@@ -1,0 +1,55 @@
+"""From the person's settings over the engine to a server and back: what is sent, counted and said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Gitmem
+from messages_api import Answer, Failure, MessagesApi
+
+from gitmem.integrations.edges import real_edges, workspace_at
+from gitmem.integrations.engines import engine_for, ledger_for
+from gitmem.memory.change import Header
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
+    return "sk-hush"
+
+
+def test_one_round_trip_is_made_counted_and_told(gitmem: Gitmem, repo: Path, git: Git, key: str) -> None:
+    with MessagesApi([Answer('{"chosen": [1]}')]) as api:
+        gitmem("engine", "set", "anthropic", "--base-url", api.url, "-y")
+        done = json.loads(gitmem("engine", "test", "--json").out)
+        assert done["engine"] == "anthropic:claude-haiku-5-5" and done["usage"]["requests"] == 1
+        assert len(api.requests) == 1 and "gitmem" not in json.dumps(api.bodies[0]["messages"])
+    (one,) = ledger_for(workspace_at(real_edges(repo))).spendings(0, 2e9)
+    assert (one.job, one.run) == ("test", False)
+    shown = gitmem("engine").out
+    assert "0 of 200 runs" in shown and api.url in shown and "$" in shown
+
+
+def test_the_environments_address_gets_nothing(
+    gitmem: Gitmem, repo: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the request, and above all not the key."""
+    with MessagesApi([Answer('{"chosen": []}')]) as mine, MessagesApi() as theirs:
+        gitmem("engine", "set", "anthropic", "--base-url", mine.url, "-y")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", theirs.url)
+        edges = real_edges(repo)
+        engine = engine_for(workspace_at(edges), edges)
+        engine.select("x", (Header("local", "main", "a.md", "a", "b", "project"),), 1)
+        assert len(mine.requests) == 1 and theirs.requests == []
+
+
+def test_a_refused_key_is_said_with_what_to_do(gitmem: Gitmem, key: str) -> None:
+    with MessagesApi([Failure(401, "authentication_error", f"bad {key}")] * 4) as api:
+        gitmem("engine", "set", "anthropic", "--base-url", api.url, "-y")
+        failed = gitmem("engine", "test", ok=False)
+    assert failed.code == 4 and "ANTHROPIC_API_KEY" in failed.err and key not in failed.err
