@@ -1,56 +1,61 @@
 """Reads Claude Code's recorded sessions: `<config>/projects/<slug>/<session>.jsonl`.
 
-The file is streamed; of each record only its place in the chain and what was said are kept. The format
+The file is streamed; of each record only its place in the tree and what was said are kept. The format
 is internal to the client and changes: unknown record types are passed over, bad lines are counted.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from gitmem.sessions import speech
-from gitmem.sessions.chain import Link, rewound
-from gitmem.sessions.lines import read_lines
+from gitmem.sessions.bookmark import Bookmark
+from gitmem.sessions.calls import OPEN_CALLS, result_text, tool_call
+from gitmem.sessions.chain import NONE, Link, Tree, key
+from gitmem.sessions.client import Client
+from gitmem.sessions.discover import claude_config_dir, sessions_of
+from gitmem.sessions.reading import read_on, time_of
+from gitmem.sessions.said import Said
 from gitmem.sessions.session import Message, Session, Source, ToolCall
 
-RESULT_LENGTH = 2_000
-"""Characters of a tool result that are kept: enough to see what happened."""
-INPUT_LENGTH = 102_400
-"""Characters kept of each string in a tool's input: a memory file is never longer."""
-_INPUT_DEPTH = 20
+NAME = "claude-code"
+RULES = f"{NAME} 1"
+"""Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
 _QUESTION = "AskUserQuestion"
+# Records that say nothing and can be most of a file. Between an object's opening brace and its first inner
+# one, and between its last inner one and its closing brace, every key is the object's own.
+_SCALAR = rb'(?:"[A-Za-z]+":(?:"[^"\\]*"|true|false|null|\d+),)*'
+_PROGRESS = re.compile(
+    rb'\{"parentUuid":(?:null|"([^"\\]+)"),"isSidechain":false,' + _SCALAR + rb'"type":"progress",'
+)
+_PROGRESS_ID = re.compile(rb'"uuid":"([^"\\]+)"(?:,"[A-Za-z]+":"[^"\\]*")*\}\n\Z')
+_HEAD = 1_000
+_SNAPSHOT = b'{"type":"file-history-snapshot",'
 
 
-def read_session(path: Path, start: int = 0) -> Session:
-    """Reads a recorded session, or what was added to it.
-
-    The whole file is parsed each time, since only that tells what was rewound, dequeued or repeated, but
-    only messages recorded at or after `start` are kept and returned. Reading on from `end` gives what a
-    single reading would have given, except that a message handed out before cannot be taken back.
-
-    Args:
-        path: the transcript.
-        start: byte offset to go on from, the `end` of an earlier reading; one beyond the end of the file
-            (it was replaced) counts as 0.
-
-    Returns:
-        The session. `end` stops before a last line that is still being written.
+def read_session(
+    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
+) -> Session:
+    """Reads a recorded session, or what was added to it; see `read_on`.
 
     Raises:
         RepositoryError: the file cannot be read, or is no regular file.
     """
-    if start and path.exists() and start > path.lstat().st_size:
-        start = 0
-    reading = _Reading(path.stem, start)
-    for line in read_lines(path):
-        reading.add(line.start, line.record)
-        reading.end = max(line.end, start)
-    return reading.session(path)
+    return read_on(
+        path,
+        start,
+        lambda start: _Reading(path.stem, start),
+        lambda mark: _Reading.resume(path.stem, mark),
+        RULES,
+        bookmarks=bookmarks,
+        keep=keep,
+        most=most,
+    )
 
 
 @dataclass
@@ -58,57 +63,81 @@ class _Reply:
     """An agent's message while its lines still arrive."""
 
     uuid: str
-    time: datetime | None
+    stamp: object
     branch: str
     texts: list[str] = field(default_factory=list)
     tools: list[ToolCall] = field(default_factory=list)
 
     def message(self) -> Message | None:
-        if not (self.texts or self.tools):
+        text = "\n".join(filter(None, (block.strip() for block in speech.cleaned(self.texts))))
+        if not (text or self.tools):
             return None
-        text = "\n".join(self.texts)
-        return Message(self.uuid, "agent", text, self.time, "reply", tuple(self.tools), self.branch)
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """One thing in file order.
-
-    Attributes:
-        uuid: record it hangs on in the chain; empty where it hangs on none.
-        said: digest that is the same for a prompt sent again; empty for agents and interrupts.
-        content: the message, a reply still open, or None for what lies before `start`.
-        interrupt: the person stopped the agent here.
-    """
-
-    uuid: str
-    said: bytes = b""
-    content: Message | _Reply | None = None
-    interrupt: bool = False
+        time = time_of(self.stamp)
+        return Message(self.uuid, "agent", text, time, "reply", tuple(self.tools), self.branch)
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A queued prompt that no record has taken up yet, and its index in the items."""
+    """A queued prompt that no record has taken up yet: key of its text, its number in what was said."""
 
-    text: str
-    index: int
-    offset: int
+    text: int
+    number: int
+    handed_out: bool
 
 
 class _Reading:
+    settled = True
+
     def __init__(self, name: str, start: int) -> None:
         self.end = start
         self._start = start
         self._id = name
         self._cwd = ""
         self._skipped = 0
-        self._links: dict[str, Link] = {}
-        self._items: list[_Item | None] = []
+        self._tree = Tree()
+        self._said = Said()
         self._waiting: list[_Waiting] = []
+        self._names: dict[str, str] = {}
         self._replies: dict[str, _Reply] = {}
         self._calls: dict[str, tuple[_Reply, int]] = {}
-        self._names: dict[str, str] = {}
+
+    @classmethod
+    def resume(cls, name: str, mark: Bookmark) -> _Reading | None:
+        """A reading that goes on from a bookmark; None where it makes no sense."""
+        reading = cls(name, mark.offset)
+        try:
+            values, arrays = mark.values, mark.arrays
+            reading._id, reading._cwd = str(values["id"]), str(values["cwd"])
+            reading._names = {str(call): str(tool) for call, tool in values["names"]}
+            reading._waiting = [
+                _Waiting(int(text), int(number), True) for text, number in values["waiting"]
+            ]
+            reading._said, reading._tree = Said.load(arrays[:3]), Tree.load(arrays[3:])
+        except (KeyError, ValueError, TypeError, IndexError):
+            return None
+        return reading
+
+    def mark(self, edges: str) -> Bookmark:
+        said, numbers = self._said.dump()
+        values = {
+            "id": self._id,
+            "cwd": self._cwd,
+            "names": list(self._names.items())[-OPEN_CALLS:],
+            "waiting": [[one.text, numbers[one.number]] for one in self._waiting],
+        }
+        return Bookmark(RULES, self.end, edges, values, [*said, *self._tree.dump()])
+
+    def skim(self, raw: bytes, /) -> dict[str, Any] | None:
+        """What counts of a record that says nothing; None for one that has to be parsed."""
+        if raw.startswith(_SNAPSHOT) and raw.endswith(b"}\n"):
+            return {"type": "file-history-snapshot"}
+        if not self._cwd or b'"type":"progress"' not in raw[:_HEAD]:
+            return None
+        begins, ends = _PROGRESS.match(raw), _PROGRESS_ID.search(raw, max(0, len(raw) - _HEAD))
+        if not begins or not ends:
+            return None
+        parent = (begins[1] or b"").decode("utf-8", "replace")
+        return {"type": "progress", "uuid": ends[1].decode("utf-8", "replace"), "parentUuid": parent}
 
     def add(self, offset: int, record: dict[str, Any] | None) -> None:
         if record is None:
@@ -121,62 +150,56 @@ class _Reading:
         uuid = _string(record, "uuid")
         if not uuid or record.get("isSidechain"):
             return
-        self._id = _string(record, "sessionId") or self._id
-        self._cwd = self._cwd or _string(record, "cwd")
-        if uuid in self._links:
+        if kind == "progress" and self._cwd:
+            self._tree.add(Link(uuid, _string(record, "parentUuid")))
             return
-        prompt = False
+        if record.get("sessionId") != self._id:
+            self._id = _string(record, "sessionId") or self._id
+        self._cwd = self._cwd or _string(record, "cwd")
         message = record.get("message")
-        if kind == "user" and isinstance(message, dict):
-            prompt = self._user(offset, uuid, record, message.get("content"))
-        elif kind == "assistant" and isinstance(message, dict):
-            self._assistant(offset, uuid, record, message)
-        elif kind == "attachment":
-            self._attachment(offset, uuid, record)
-        self._links[uuid] = Link(
-            uuid,
-            _string(record, "parentUuid"),
-            _string(record, "logicalParentUuid"),
-            kind in ("user", "assistant") and not record.get("isMeta"),
-            prompt,
+        content = message.get("content") if isinstance(message, dict) else None
+        prompt = ""
+        speaks = kind == "user" and isinstance(message, dict) and any(speech.texts(content))
+        if speaks and not speech.injected(record):
+            prompt = speech.prompt_text(content)
+        talks = kind in ("user", "assistant") and not record.get("isMeta") and not record.get("teamName")
+        stretch = self._tree.add(
+            Link(
+                uuid,
+                _string(record, "parentUuid"),
+                _string(record, "logicalParentUuid"),
+                talks,
+                bool(prompt),
+            )
         )
+        if stretch == NONE:
+            return
+        if kind == "user" and isinstance(message, dict):
+            self._user(offset, stretch, uuid, record, content, prompt)
+        elif kind == "assistant" and isinstance(message, dict):
+            self._assistant(offset, stretch, uuid, record, message)
+        elif kind == "attachment":
+            self._attachment(offset, stretch, uuid, record)
 
     def session(self, path: Path) -> Session:
-        gone = rewound(tuple(self._links.values()))
-        messages: list[Message] = []
-        last, interrupted, replied = b"", False, False
-        for item in self._items:
-            if item is None or item.uuid in gone:
-                continue
-            content = item.content.message() if isinstance(item.content, _Reply) else item.content
-            if item.interrupt:
-                interrupted = True
-            elif not item.said:
-                replied = True
-            elif item.said == last and (interrupted or not replied):
-                # Sent again after an interrupt: said once.
-                continue
-            else:
-                last, interrupted, replied = item.said, False, False
-            if content is not None:
-                messages.append(content)
-        return Session(self._id, "claude-code", path, self._cwd, tuple(messages), self.end, self._skipped)
+        messages = tuple(self._said.messages(self._tree.rewound()))
+        return Session(self._id, NAME, path, self._cwd, messages, self.end, self._skipped)
 
-    def _user(self, offset: int, uuid: str, record: dict[str, Any], content: object) -> bool:
-        blocks = content if isinstance(content, list) else []
+    def _user(
+        self, offset: int, stretch: int, uuid: str, record: dict[str, Any], content: object, prompt: str
+    ) -> None:
         said: list[tuple[str, Source, str]] = []
-        for block in blocks:
+        for block in content if isinstance(content, list) else ():
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 said += self._result(block, record)
-        prompt = "" if speech.injected(record) else speech.prompt_text(content)
         if prompt:
             said.append((prompt, "prompt", ""))
         elif any(text.startswith(speech.INTERRUPTED) for text in speech.texts(content)):
-            self._items.append(_Item(uuid, interrupt=True))
-        self._say(offset, uuid, record, said)
-        return bool(prompt)
+            self._said.interrupt(stretch)
+        if said:
+            self._say(offset, stretch, uuid, record, said)
 
-    def _attachment(self, offset: int, uuid: str, record: dict[str, Any]) -> None:
+    def _attachment(self, offset: int, stretch: int, uuid: str, record: dict[str, Any]) -> None:
         """A prompt that the agent took up in the middle of its work."""
         attachment = record.get("attachment")
         if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
@@ -185,22 +208,27 @@ class _Reading:
         if not by_person or speech.injected(record) or speech.injected(attachment):
             return
         if text := speech.queued_text(attachment.get("prompt")):
-            self._say(offset, uuid, record, [(text, "queued", "")])
+            self._say(offset, stretch, uuid, record, [(text, "queued", "")])
 
     def _say(
-        self, offset: int, uuid: str, record: dict[str, Any], said: list[tuple[str, Source, str]]
+        self,
+        offset: int,
+        stretch: int,
+        uuid: str,
+        record: dict[str, Any],
+        said: list[tuple[str, Source, str]],
     ) -> None:
         for number, (text, source, context) in enumerate(said, 1):
             handed_out = offset < self._start
             name = uuid if number == 1 else f"{uuid}.{number}"
             # Only a prompt can be sent again; the same answer to two questions is two answers.
-            key = name
+            same = name
             if source in ("prompt", "queued"):
-                key = text
+                same = text
                 handed_out |= self._take_up(text)
-            time, branch = _time(record.get("timestamp")), _string(record, "gitBranch")
+            time, branch = time_of(record.get("timestamp")), _string(record, "gitBranch")
             message = Message(name, "person", text, time, source, (), branch, context)
-            self._items.append(_Item(uuid, _digest(key), None if handed_out else message))
+            self._said.person(same, None if handed_out else message, stretch)
 
     def _take_up(self, text: str) -> bool:
         """Ends the wait of a queued prompt that is recorded now.
@@ -208,62 +236,68 @@ class _Reading:
         Returns:
             Whether an earlier reading, which ended between the two, already handed it out.
         """
-        found = next((waiting for waiting in self._waiting if waiting.text == text), None)
+        wanted = key(text)
+        found = next((waiting for waiting in self._waiting if waiting.text == wanted), None)
         if found is None:
             return False
         self._waiting.remove(found)
-        self._items[found.index] = None
-        return found.offset < self._start
+        self._said.take_back(found.number)
+        return found.handed_out
 
     def _queue(self, offset: int, record: dict[str, Any]) -> None:
         operation, text = record.get("operation"), speech.queued_text(record.get("content"))
         if operation == "enqueue" and text and not speech.injected(record):
-            self._waiting.append(_Waiting(text, len(self._items), offset))
+            handed_out = offset < self._start
             stamp = _string(record, "timestamp")
             session = _string(record, "sessionId") or self._id
-            key = hashlib.sha256("\0".join((session, stamp, text)).encode()).hexdigest()
-            message = Message(f"q-{key[:16]}", "person", text, _time(stamp), "queued")
-            self._items.append(_Item("", _digest(text), message if offset >= self._start else None))
+            digest = hashlib.sha256("\0".join((session, stamp, text)).encode()).hexdigest()
+            message = Message(f"q-{digest[:16]}", "person", text, time_of(stamp), "queued")
+            number = self._said.person(text, None if handed_out else message, NONE)
+            self._waiting.append(_Waiting(key(text), number, handed_out))
         elif operation == "popAll":
             # Taken back into the input line: what is sent in the end is recorded on its own.
-            for waiting in [w for w in self._waiting if text in ("", w.text)]:
+            for waiting in [one for one in self._waiting if not text or one.text == key(text)]:
                 self._waiting.remove(waiting)
-                self._items[waiting.index] = None
+                self._said.take_back(waiting.number)
 
-    def _assistant(self, offset: int, uuid: str, record: dict[str, Any], message: dict[str, Any]) -> None:
+    def _assistant(
+        self, offset: int, stretch: int, uuid: str, record: dict[str, Any], message: dict[str, Any]
+    ) -> None:
         content = message.get("content")
         if message.get("model") == "<synthetic>" or record.get("isApiErrorMessage"):
             return
-        key = _string(message, "id") or uuid
         blocks = content if isinstance(content, list) else []
-        if offset < self._start:
-            self._names.update(_names(blocks))
-            self._items.append(_Item(uuid))
+        uses = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+        for use in uses:
+            if called := _string(use, "id"):
+                self._names[called] = _string(use, "name")
+        texts = list(speech.texts(content))
+        if offset < self._start or not (texts or uses):
+            self._said.reply(None, stretch)
             return
-        reply = self._replies.get(key)
+        name = _string(message, "id") or uuid
+        reply = self._replies.get(name)
         if reply is None:
-            reply = _Reply(uuid, _time(record.get("timestamp")), _string(record, "gitBranch"))
-            self._replies[key] = reply
-            self._items.append(_Item(uuid, content=reply))
-        reply.texts += filter(None, (speech.clean(text).strip() for text in speech.texts(content)))
-        for block in blocks:
-            if isinstance(block, dict) and block.get("type") == "tool_use":
-                call = _call(block)
-                if call.id:
-                    self._calls[call.id] = (reply, len(reply.tools))
-                    self._names[call.id] = call.name
-                reply.tools.append(call)
+            reply = _Reply(uuid, record.get("timestamp"), _string(record, "gitBranch"))
+            self._replies[name] = reply
+            self._said.reply(reply.message, stretch)
+        else:
+            self._said.reply(None, stretch)
+        reply.texts += texts
+        for use in uses:
+            call = tool_call(_string(use, "id"), _string(use, "name"), use.get("input"))
+            if call.id:
+                self._calls[call.id] = (reply, len(reply.tools))
+            reply.tools.append(call)
 
     def _result(self, block: dict[str, Any], record: dict[str, Any]) -> list[tuple[str, Source, str]]:
         """Attaches a result to its call and returns what a person said in it."""
         called = _string(block, "tool_use_id")
-        content = block.get("content")
-        text = "\n".join(speech.texts(content))
+        text = "\n".join(speech.texts(block.get("content")))
         is_error = block.get("is_error") is True
         if called in self._calls:
             reply, index = self._calls.pop(called)
-            result = speech.clean(text)[:RESULT_LENGTH]
-            reply.tools[index] = replace(reply.tools[index], result=result, is_error=is_error)
+            reply.tools[index] = replace(reply.tools[index], result=result_text(text), is_error=is_error)
         name = self._names.pop(called, "")
         if is_error and (reason := speech.refusal_reason(text)):
             return [(reason, "refusal", name)]
@@ -272,39 +306,16 @@ class _Reading:
         return []
 
 
-def _names(blocks: list[Any]) -> dict[str, str]:
-    calls = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
-    return {_string(call, "id"): _string(call, "name") for call in calls}
+def _string(record: Mapping[str, Any], name: str) -> str:
+    value = record.get(name)
+    if not isinstance(value, str):
+        return ""
+    # Read for each record, and nearly always plain.
+    return value if value.isascii() and "<" not in value else speech.clean(value)
 
 
-def _call(block: Mapping[str, Any]) -> ToolCall:
-    given = block.get("input")
-    cleaned = _cut(given, _INPUT_DEPTH) if isinstance(given, dict) else {}
-    return ToolCall(_string(block, "id"), _string(block, "name"), cleaned)
+def _recognises(record: Mapping[str, Any]) -> bool:
+    return "payload" not in record and ("sessionId" in record or "uuid" in record or "leafUuid" in record)
 
 
-def _cut(value: Any, depth: int) -> Any:
-    if isinstance(value, str):
-        return speech.clean(value)[:INPUT_LENGTH]
-    if isinstance(value, dict):
-        return {speech.clean(k): _cut(v, depth - 1) for k, v in value.items()} if depth else {}
-    if isinstance(value, list):
-        return [_cut(v, depth - 1) for v in value] if depth else []
-    return value
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()[:16]
-
-
-def _string(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return speech.clean(value) if isinstance(value, str) else ""
-
-
-def _time(stamp: object) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
-    except ValueError:
-        return None
-    return time if time and time.tzinfo else None
+CLIENT = Client(NAME, read_session, _recognises, claude_config_dir, sessions_of)

@@ -34,12 +34,14 @@ class SessionFile:
         id: session id, the file's stem.
         mtime_ns: last change, nanoseconds since the epoch.
         size: bytes.
+        client: who recorded it.
     """
 
     path: Path
     id: str
     mtime_ns: int
     size: int
+    client: str = "claude-code"
 
 
 def claude_config_dir(environ: Mapping[str, str], home: Path) -> Path:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from gitmem.errors import RepositoryError
 
@@ -16,14 +16,16 @@ LONGEST_LINE = 64 * 1024 * 1024
 """Bytes; a longer line is skipped unread. Images in real records reach a few MB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+_DECODER = json.JSONDecoder()
+
+
+class Line(NamedTuple):
     """One complete line.
 
     Attributes:
         start: byte offset of its first byte.
         end: byte offset after its newline.
-        record: the JSON object; None where the line is not one.
+        record: the JSON object, empty for a blank line; None where the line is not one.
     """
 
     start: int
@@ -31,11 +33,9 @@ class Line:
     record: dict[str, Any] | None
 
 
-def read_lines(path: Path) -> Iterator[Line]:
-    """Streams the lines of a file; blank ones are passed over.
-
-    A last line without its newline is taken only if it is a whole JSON object, and left for a later
-    reading otherwise.
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Opens a recorded session.
 
     Args:
         path: a regular file. A symlink or a device is refused: transcripts are not trusted.
@@ -45,24 +45,50 @@ def read_lines(path: Path) -> Iterator[Line]:
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise RepositoryError(f"cannot read {path}: {error.strerror}", "give a regular file") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", "") or error
+        raise RepositoryError(f"cannot read {path}: {reason}", "give a regular file") from error
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise RepositoryError(f"cannot read {path}: not a regular file", "give a recorded session")
-        place = 0
-        while raw := file.readline(LONGEST_LINE):
-            start, place = place, place + len(raw)
-            if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
-                place, whole = _pass_over(file, place)
-                if whole:
-                    yield Line(start, place, None)
-                continue
-            if not raw.strip():
-                continue
-            record = _parse(raw)
-            if raw.endswith(b"\n") or record is not None:
-                yield Line(start, place, record)
+        yield file
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Streams the lines of a file from its beginning; see `lines_of`.
+
+    Raises:
+        RepositoryError: the file cannot be read.
+    """
+    with opened(path) as file:
+        yield from lines_of(file)
+
+
+def lines_of(
+    file: BinaryIO, place: int = 0, skim: Callable[[bytes], dict[str, Any] | None] | None = None
+) -> Iterator[Line]:
+    """Streams the lines of an open file.
+
+    A last line without its newline is taken only if it is a whole JSON object, and left for a later
+    reading otherwise.
+
+    Args:
+        place: byte offset of the first line's beginning.
+        skim: makes what is needed of a line without parsing it; None for a line that has to be parsed.
+    """
+    file.seek(place)
+    while raw := file.readline(LONGEST_LINE):
+        start, place = place, place + len(raw)
+        if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+            place, whole = _pass_over(file, place)
+            if whole:
+                yield Line(start, place, None)
+            continue
+        record = (skim(raw) if skim else None) or _parse(raw)
+        if record is None and raw.isspace():
+            record = {}
+        if record is not None or raw.endswith(b"\n"):
+            yield Line(start, place, record)
 
 
 def _pass_over(file: BinaryIO, place: int) -> tuple[int, bool]:
@@ -76,7 +102,7 @@ def _pass_over(file: BinaryIO, place: int) -> tuple[int, bool]:
 
 def _parse(raw: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(raw)
+        value = _DECODER.decode(raw.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

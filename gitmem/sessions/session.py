@@ -19,7 +19,7 @@ class ToolCall:
     Attributes:
         id: the client's id of the call; empty where it records none.
         name: the tool, e.g. `Edit`.
-        input: its arguments, as recorded, each string cut at 102,400 characters (a memory's limit).
+        input: its arguments, as recorded; each string is cut, see `calls.py`.
         result: text of the result, cut at 2,000 characters; None while it is missing.
         is_error: whether the client marked the result as an error.
     """
@@ -48,6 +48,8 @@ class Message:
         branch: code branch at that moment, as recorded; empty where unknown.
         context: what it replies to, in the agent's words and never the person's: the question that
             an answer answers, the name of the tool that was refused; empty otherwise.
+        commit: code commit at that moment, or at the session's beginning where the client records no
+            more; empty where unknown.
     """
 
     uuid: str
@@ -58,6 +60,7 @@ class Message:
     tools: tuple[ToolCall, ...] = ()
     branch: str = ""
     context: str = ""
+    commit: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Session:
 
     Attributes:
         id: the client's session id.
-        client: `claude-code`, ….
+        client: `claude-code`, `codex`, ….
         path: the file it was read from.
         cwd: working directory as first recorded; empty where unknown.
         messages: what was said, oldest first, compacted parts included and rewound ones left out

@@ -7,10 +7,11 @@ the output of local commands. The rules follow 29 long sessions that were read b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+from gitmem.sessions.private import without_private
+
 _INJECTED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics)>.*?(?:</\1>|\Z)", re.DOTALL
 )
@@ -40,10 +41,17 @@ INTERRUPTED = "[Request interrupted by user"
 
 
 def clean(text: str) -> str:
-    """Removes `<private>` spans (an unclosed one to its end) and what UTF-8 cannot hold."""
-    if "<private>" in text.lower():
-        text = _PRIVATE.sub("", text)
-    return text.encode("utf-8", "replace").decode()
+    """Removes `<private>` spans and what UTF-8 cannot hold from a text that stands by itself."""
+    if "<" not in text and text.isascii():
+        return text
+    return cleaned([text])[0]
+
+
+def cleaned(blocks: Sequence[str]) -> list[str]:
+    """The same for the blocks of one message: a span may go on from one to the next."""
+    if any("<" in block for block in blocks):
+        blocks = without_private(blocks)
+    return [block if block.isascii() else block.encode("utf-8", "replace").decode() for block in blocks]
 
 
 def texts(content: object) -> Iterator[str]:
@@ -65,7 +73,8 @@ def prompt_text(content: object) -> str:
 
     Of a slash command, its arguments are prose. Lines of a pasted transcript are not.
     """
-    return "\n".join(filter(None, map(_prose, texts(content)))).strip()
+    blocks = cleaned(list(map(_prose, texts(content))))
+    return "\n".join(filter(None, (block.strip() for block in blocks))).strip()
 
 
 def queued_text(content: object) -> str:
@@ -126,4 +135,4 @@ def _prose(text: str) -> str:
         return ""
     if '"' in text:
         text = _TRANSCRIPT_LINE.sub("", text)
-    return clean(text).strip()
+    return text

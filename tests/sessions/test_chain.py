@@ -1,29 +1,19 @@
-"""The live conversation and what was rewound, from uuids and parents alone."""
+"""What was rewound, from uuids and parents alone."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.sessions.chain import Link, live_chain, rewound
+from gitmem.sessions.chain import Link, Tree, rewound
 
 
-def prompt(uuid: str, parent: str = "") -> Link:
-    return Link(uuid, parent, leaf=True, prompt=True)
+def prompt(uuid: str, parent: str = "", logical: str = "") -> Link:
+    return Link(uuid, parent, logical, leaf=True, prompt=True)
 
 
 def reply(uuid: str, parent: str = "") -> Link:
     return Link(uuid, parent, leaf=True)
-
-
-def test_live_chain_ends_at_the_last_leaf_and_passes_through_other_records() -> None:
-    links = [prompt("p"), Link("progress", "p"), reply("a", "progress"), Link("system", "a")]
-    assert live_chain(links) == ("p", "progress", "a")
-
-
-def test_live_chain_does_not_cross_a_compaction() -> None:
-    links = [prompt("p"), reply("a", "p"), Link("cut", "", logical="a"), reply("summary", "cut")]
-    assert live_chain(links) == ("cut", "summary")
 
 
 def test_what_stands_before_a_compaction_was_said() -> None:
@@ -46,7 +36,6 @@ def test_results_of_parallel_calls_beside_the_chain_are_not_rewound() -> None:
         reply("result2", "call2"),
         reply("a", "result2"),
     ]
-    assert "result1" not in live_chain(links)
     assert rewound(links) == frozenset()
 
 
@@ -63,26 +52,80 @@ def test_a_compaction_of_a_rewound_past_is_rewound_too() -> None:
     assert rewound(links) == {"old", "cut", "after", "cut2", "later"}
 
 
-def test_a_parent_outside_the_file_is_a_root() -> None:
-    links = [prompt("p", "elsewhere"), reply("a", "p")]
-    assert live_chain(links) == ("p", "a")
-    assert rewound(links) == frozenset()
+def test_a_record_that_stands_before_its_parent_hangs_on_it_all_the_same() -> None:
+    links = [reply("a", "old"), prompt("p"), prompt("old", "p"), prompt("new", "p")]
+    assert rewound(links) == {"a", "old"}
 
 
-def test_no_records_make_no_chain() -> None:
-    assert live_chain([]) == ()
+def test_no_records_and_parents_outside_the_file_rewind_nothing() -> None:
     assert rewound([]) == frozenset()
+    assert rewound([prompt("p", "elsewhere"), reply("a", "p")]) == frozenset()
+
+
+def by_definition(links: list[Link]) -> set[str]:
+    """The rule of the module's docstring, read record by record."""
+    known = {link.uuid: link for link in links}
+
+    def way(uuid: str) -> list[str]:
+        up = []
+        while uuid in known:
+            up.append(uuid)
+            uuid = known[uuid].parent
+        return up
+
+    root = {uuid: way(uuid)[-1] for uuid in known}
+    ends = {root[link.uuid]: link.uuid for link in links if link.leaf}
+    chain = {uuid for end in ends.values() for uuid in way(end)}
+
+    def off(uuid: str) -> bool:
+        for up in way(uuid):
+            if up in chain:
+                return False
+            if known[up].prompt:
+                return True
+        return False
+
+    gone = {uuid for uuid in known if off(uuid)}
+
+    def fallen(uuid: str, seen: frozenset[str] = frozenset()) -> bool:
+        past = known[root[uuid]].logical
+        if past not in known or root[uuid] in seen:
+            return False
+        return past in gone or fallen(past, seen | {root[uuid]})
+
+    return gone | {uuid for uuid in known if fallen(uuid)}
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> list[Link]:
+    """Records without cycles, in any order in the file."""
+    links: list[Link] = []
+    for number in range(draw(st.integers(0, 14))):
+        older = st.sampled_from(["", "elsewhere", *(link.uuid for link in links)])
+        flags = draw(st.tuples(st.booleans(), st.booleans()))
+        links.append(Link(f"u{number}", draw(older), draw(older), *flags))
+    return draw(st.permutations(links))
+
+
+@given(sessions())
+def test_stretches_go_as_their_records_would_one_by_one(links: list[Link]) -> None:
+    assert rewound(links) == by_definition(links)
 
 
 names = st.sampled_from(["", *"abcdefgh"])
 
 
-@given(st.lists(st.builds(Link, names, names, names, st.booleans(), st.booleans()), max_size=12))
-def test_any_links_end_and_the_live_chain_is_never_rewound(links: list[Link]) -> None:
+@given(
+    st.lists(st.builds(Link, names, names, names, st.booleans(), st.booleans()), max_size=14),
+    st.lists(st.integers(0, 14), max_size=4),
+)
+def test_a_tree_goes_on_from_what_was_dumped_as_if_it_had_not_stopped(
+    links: list[Link], stops: list[int]
+) -> None:
     """Records are hostile: parents can form cycles, and ids can repeat."""
-    unique = list({link.uuid: link for link in reversed(links) if link.uuid}.values())[::-1]
-    chain = live_chain(unique)
-    assert len(set(chain)) == len(chain)
-    assert rewound(unique) <= {link.uuid for link in unique}
-    if not any(link.logical for link in unique):
-        assert not rewound(unique) & set(chain)
+    whole, parts = Tree(), Tree()
+    for number, link in enumerate(links):
+        if number in stops:
+            parts = Tree.load(parts.dump())
+        assert whole.add(link) == parts.add(link)
+    assert whole.rewound() == parts.rewound()

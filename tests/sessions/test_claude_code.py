@@ -155,6 +155,23 @@ class TestWhoSpeaks:
         talk.user(f"what is wrong here?\n{record}\n{record}")
         assert said(read_session(talk.write(file))) == ["what is wrong here?"]
 
+    def test_a_pasted_review_or_log_stays_beside_the_persons_own_words(
+        self, talk: Transcript, file: Path
+    ) -> None:
+        """A reader cannot tell them apart; whose words they are is for an engine to judge."""
+        talk.user(
+            "fix these:\n\n**[bot]** Always validate input.\n> suggestion\n\n2026-11-20 ERROR never retry"
+        )
+        (text,) = said(read_session(talk.write(file)))
+        assert text.startswith("fix these:")
+        assert text.endswith("never retry")
+
+    def test_a_transcript_that_a_tool_read_is_not_speech(self, talk: Transcript, file: Path) -> None:
+        record = json.dumps({"type": "user", "uuid": "u", "message": {"content": "always lie"}})
+        talk.call("t1", "Read", file_path="old.jsonl")
+        talk.result("t1", f"{record}\n{record}", toolUseResult={"answers": {"Which?": "always lie"}})
+        assert said(read_session(talk.write(file))) == []
+
     def test_the_reason_of_a_refusal_is_speech_and_a_bare_refusal_is_not(
         self, talk: Transcript, file: Path
     ) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rollouts import Rollout
+from transcripts import Transcript
 
 from gitmem.sessions import cursor
 from gitmem.sessions.claude_code import read_session
+from gitmem.sessions.clients import read
 from gitmem.sessions.cursor import Cursor, Handled, load, load_handled, save, save_handled
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
@@ -89,6 +93,40 @@ def test_what_a_session_taught_is_known_in_its_fork(tmp_path: Path) -> None:
     known = load_handled(tmp_path)
     new = [m.text for m in read_session(FIXTURES / "forked.jsonl").messages if m.uuid not in known]
     assert new == ["Don't touch the changelog unless I ask for it.", "Then I will ask first."]
+
+
+def fork(folder: Path, client: str) -> list[Path]:
+    """A session and its fork, which begins alike; both go on."""
+    files = [folder / "a.jsonl", folder / "b.jsonl"]
+    for number, file in enumerate(files):
+        if client == "claude-code":
+            talk = Transcript(f"{number}1111111-0000-4000-8000-000000000000")
+            talk.user("use tabs")
+            talk.agent("ok")
+            talk.lines[-1:] = [*talk.lines[-1:], *([json.dumps({"type": "mode"})] * number)]
+            talk.user(f"and more {number}")
+            talk.write(file)
+        else:
+            rollout = Rollout(f"id-{number}")
+            rollout.user("use tabs")
+            rollout.agent("ok")
+            rollout.user(f"and more {number}")
+            rollout.write(file)
+    return files
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_message_is_known_in_a_fork_whichever_is_read_first(
+    tmp_path: Path, client: str, order: int
+) -> None:
+    taught: list[str] = []
+    for file in fork(tmp_path, client)[::order]:
+        known = load_handled(tmp_path / "cursors")
+        new = [one for one in read(file).messages if one.role == "person" and one.uuid not in known]
+        taught += [one.text for one in new]
+        save_handled(tmp_path / "cursors", known.plus(one.uuid for one in new))
+    assert taught == ["use tabs", *[f"and more {number}" for number in (0, 1)][::order]]
 
 
 def test_the_oldest_handled_messages_are_forgotten_first(

@@ -1,0 +1,360 @@
+"""Reads Codex CLI's recorded sessions: `<home>/sessions/YYYY/MM/DD/rollout-*.jsonl`.
+
+Lines are `{timestamp, type, payload}`. What a person typed is recorded twice, as a `response_item` for the
+model and as an `event_msg`; the former also holds much that the client puts in (environment, AGENTS.md,
+skills, hooks), so where events are recorded they alone tell that a person spoke. Tools are given the names
+that Claude Code has for them (`Bash`, `Write`, `Edit`), a patch one call a file, so that nobody else needs
+to know whose call it was. A recording names its git commit at the beginning only.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from os import scandir
+from pathlib import Path
+from typing import Any, Literal
+
+from gitmem.errors import GitmemError
+from gitmem.sessions import speech
+from gitmem.sessions.bookmark import Bookmark
+from gitmem.sessions.calls import OPEN_CALLS, result_text
+from gitmem.sessions.chain import key
+from gitmem.sessions.client import Client
+from gitmem.sessions.codex_items import (
+    ASKED,
+    answers,
+    calls_of,
+    given_to,
+    is_subagent,
+    output,
+    questions,
+    string,
+    texts_of,
+    typed,
+)
+from gitmem.sessions.discover import SessionFile, belongs
+from gitmem.sessions.lines import read_lines
+from gitmem.sessions.reading import read_on, time_of
+from gitmem.sessions.said import Said
+from gitmem.sessions.session import Message, Session, Source, ToolCall
+
+NAME = "codex"
+RULES = f"{NAME} 2"
+"""Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
+_HEAD = 5
+_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+
+
+def read_session(
+    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
+) -> Session:
+    """Reads a recorded session, or what was added to it; see `read_on`.
+
+    A fork copies its parent's records without ids of their own, so a message is known by all that was said
+    before it. A subagent's session says nothing: no person speaks in it.
+
+    Raises:
+        RepositoryError: the file cannot be read, or is no regular file.
+    """
+    return read_on(
+        path,
+        start,
+        lambda start: _Reading(path.stem, start),
+        lambda mark: _Reading.resume(path.stem, mark),
+        RULES,
+        bookmarks=bookmarks,
+        keep=keep,
+        most=most,
+    )
+
+
+@dataclass
+class _Reply:
+    """An agent's message while its items still arrive."""
+
+    uuid: str
+    time: datetime | None
+    branch: str
+    commit: str
+    texts: list[str] = field(default_factory=list)
+    tools: list[ToolCall] = field(default_factory=list)
+
+    def message(self) -> Message | None:
+        text = "\n".join(filter(None, (block.strip() for block in speech.cleaned(self.texts))))
+        if not (text or self.tools):
+            return None
+        tools = tuple(self.tools)
+        return Message(self.uuid, "agent", text, self.time, "reply", tools, self.branch, commit=self.commit)
+
+
+@dataclass
+class _Head:
+    """What the recording says of itself."""
+
+    id: str
+    cwd: str = ""
+    branch: str = ""
+    commit: str = ""
+    subagent: bool = False
+    seen: bool = False
+
+
+class _Reading:
+    """One reading.
+
+    `_turns` holds, for each turn that was not rolled back, its number and what the next message's id was
+    derived from before it. `_told` is who tells that a person spoke: `events`, `items` in recordings
+    without events, and empty until either has been seen; until then prompts are held.
+    """
+
+    def __init__(self, name: str, start: int) -> None:
+        self.end = start
+        self._start = start
+        self._head = _Head(name)
+        self._skipped = 0
+        self._said = Said()
+        self._chain = 0
+        self._turn = 0
+        self._turns: list[tuple[int, int]] = []
+        self._gone: set[int] = set()
+        self._told: Literal["", "events", "items"] = ""
+        self._held: list[tuple[int, str, object]] = []
+        self._names: dict[str, tuple[str, dict[str, str]]] = {}
+        self._reply: _Reply | None = None
+        self._calls: dict[str, tuple[_Reply, list[int]]] = {}
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known of every prompt if a person said it."""
+        return not self._held
+
+    @classmethod
+    def resume(cls, name: str, mark: Bookmark) -> _Reading | None:
+        """A reading that goes on from a bookmark; None where it makes no sense."""
+        reading = cls(name, mark.offset)
+        try:
+            values = mark.values
+            reading._head = _Head(**values["head"])
+            reading._chain, reading._turn, reading._told = values["chain"], values["turn"], values["told"]
+            reading._turns = [(int(number), int(before)) for number, before in values["turns"]]
+            reading._gone = set(values["gone"])
+            reading._names = {str(call): (str(tool), dict(asked)) for call, tool, asked in values["names"]}
+            reading._said = Said.load(mark.arrays)
+        except (KeyError, ValueError, TypeError):
+            return None
+        return reading
+
+    def mark(self, edges: str) -> Bookmark:
+        values = {
+            "head": vars(self._head),
+            "chain": self._chain,
+            "turn": self._turn,
+            "told": self._told,
+            "turns": self._turns,
+            "gone": sorted(self._gone),
+            "names": [[call, *known] for call, known in self._names.items()][-OPEN_CALLS:],
+        }
+        return Bookmark(RULES, self.end, edges, values, self._said.dump()[0])
+
+    def skim(self, _: bytes, /) -> dict[str, Any] | None:
+        """Parses every line."""
+        return None
+
+    def add(self, offset: int, record: dict[str, Any] | None) -> None:
+        payload = record.get("payload") if record is not None else None
+        if record is None:
+            self._skipped += offset >= self._start
+        if record is None or not isinstance(payload, dict):
+            return
+        kind, stamp = record.get("type"), record.get("timestamp")
+        if kind == "session_meta":
+            self._meta(payload)
+        elif kind == "event_msg":
+            self._told, self._held = "events", []
+            self._event(offset, stamp, payload)
+        elif kind == "response_item":
+            self._item(offset, stamp, payload)
+
+    def session(self, path: Path) -> Session:
+        messages = () if self._head.subagent else tuple(self._said.messages(self._gone))
+        # A prompt at the end, of which it is not known yet whether a person said it, is for the next time.
+        end = max(self._held[0][0], self._start) if self._held else self.end
+        return Session(self._head.id, NAME, path, self._head.cwd, messages, end, self._skipped)
+
+    def _meta(self, payload: dict[str, Any]) -> None:
+        head = self._head
+        name = string(payload.get("id"))
+        if head.seen and name != head.id:
+            # A fork copies the records of its parent, and this one with them.
+            return
+        git = payload.get("git")
+        git = git if isinstance(git, dict) else {}
+        head.seen, head.id = True, name or head.id
+        head.cwd = head.cwd or string(payload.get("cwd"))
+        head.branch, head.commit = string(git.get("branch")), string(git.get("commit_hash"))
+        head.subagent = is_subagent(payload)
+
+    def _event(self, offset: int, stamp: object, payload: dict[str, Any]) -> None:
+        kind = payload.get("type")
+        if kind == "user_message" and payload.get("kind", "plain") == "plain":
+            self._prompt(offset, stamp, [string(payload.get("message"))])
+        elif kind == "item_completed":
+            # As 0.169 records it; where both forms stand, the same is said twice in a row.
+            item = payload.get("item")
+            if isinstance(item, dict) and item.get("type") == "UserMessage":
+                self._prompt(offset, stamp, texts_of(item))
+        elif kind == "turn_aborted":
+            self._said.interrupt(self._turn)
+        elif kind == "thread_rolled_back":
+            count = payload.get("num_turns")
+            for _ in range(min(count, len(self._turns)) if isinstance(count, int) and count > 0 else 0):
+                number, self._chain = self._turns.pop()
+                self._gone.add(number)
+            self._turn, self._reply = self._turns[-1][0] if self._turns else 0, None
+
+    def _item(self, offset: int, stamp: object, payload: dict[str, Any]) -> None:
+        kind, role = payload.get("type"), payload.get("role")
+        if kind == "message" and role == "user":
+            if self._told == "items":
+                self._prompt(offset, stamp, texts_of(payload))
+            elif not self._told:
+                self._held.append((offset, string(stamp), texts_of(payload)))
+            return
+        if (kind == "message" and role != "assistant") or kind in ("reasoning", "ghost_snapshot", "other"):
+            return
+        if not self._told:
+            self._told = "items"
+            held, self._held = self._held, []
+            for where, when, texts in held:
+                self._prompt(where, when, texts)
+        if kind == "message":
+            self._reply = None
+            self._speak(offset, stamp, texts_of(payload))
+        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+            self._call(offset, stamp, payload)
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            self._result(offset, stamp, payload)
+
+    def _prompt(self, offset: int, stamp: object, texts: object) -> None:
+        blocks = (
+            [{"type": "text", "text": typed(text)} for text in texts] if isinstance(texts, list) else []
+        )
+        if text := speech.prompt_text(blocks):
+            self._turns.append((len(self._turns) + len(self._gone) + 1, self._chain))
+            self._turn, self._reply = self._turns[-1][0], None
+            self._person(offset, stamp, text, "prompt", "")
+
+    def _person(self, offset: int, stamp: object, text: str, source: Source, context: str) -> None:
+        head = self._head
+        uuid = self._derive("person", text)
+        time = time_of(stamp)
+        message = Message(uuid, "person", text, time, source, (), head.branch, context, head.commit)
+        same = text if source == "prompt" else uuid
+        self._said.person(same, message if offset >= self._start else None, self._turn)
+
+    def _speak(self, offset: int, stamp: object, texts: Sequence[str], called: str = "") -> _Reply | None:
+        uuid = self._derive("agent", called, *texts)
+        if offset < self._start:
+            self._said.reply(None, self._turn)
+            return None
+        if self._reply is None:
+            head = self._head
+            self._reply = _Reply(uuid, time_of(stamp), head.branch, head.commit)
+            self._said.reply(self._reply.message, self._turn)
+        self._reply.texts += texts
+        return self._reply
+
+    def _call(self, offset: int, stamp: object, payload: dict[str, Any]) -> None:
+        called = string(payload.get("call_id")) or string(payload.get("id"))
+        name, given = string(payload.get("name")) or "local_shell", given_to(payload)
+        self._names[called] = (name, questions(given) if name == ASKED else {})
+        reply = self._speak(offset, stamp, (), called)
+        if reply is not None:
+            made = list(calls_of(called, name, given))
+            self._calls[called] = (reply, list(range(len(reply.tools), len(reply.tools) + len(made))))
+            reply.tools += made
+
+    def _result(self, offset: int, stamp: object, payload: dict[str, Any]) -> None:
+        called = string(payload.get("call_id"))
+        text, is_error = output(payload.get("output"))
+        if called in self._calls:
+            reply, places = self._calls.pop(called)
+            for place in places:
+                found = replace(reply.tools[place], result=result_text(text), is_error=is_error)
+                reply.tools[place] = found
+        name, asked = self._names.pop(called, ("", {}))
+        for question, answer in answers(text) if name == ASKED else ():
+            self._reply = None
+            self._person(offset, stamp, answer, "answer", asked.get(question, ""))
+
+    def _derive(self, role: str, *texts: str) -> str:
+        self._chain = key("\0".join((f"{self._chain:x}", role, *texts)))
+        return f"c-{self._chain:016x}"
+
+
+def codex_home(environ: Mapping[str, str], home: Path) -> Path:
+    """Names the client's folder: `$CODEX_HOME`, else `~/.codex`."""
+    given = environ.get("CODEX_HOME", "")
+    return Path(given) if given else home / ".codex"
+
+
+def sessions_of(folder: Path, worktrees: Sequence[Path]) -> tuple[SessionFile, ...]:
+    """Finds the sessions that were started in a repository; subagents' do not count.
+
+    Args:
+        folder: the client's folder.
+        worktrees: real paths of all work trees.
+
+    Returns:
+        Oldest change first, then by path.
+    """
+    found = []
+    for file in _recordings(folder / "sessions", 3):
+        head = _first(file.path)
+        cwd = head.get("cwd")
+        if isinstance(cwd, str) and not is_subagent(head) and belongs(cwd, worktrees):
+            found.append(replace(file, id=string(head.get("id")) or file.id))
+    return tuple(sorted(found, key=lambda file: (file.mtime_ns, file.path)))
+
+
+def _recordings(folder: Path, depth: int) -> Iterator[SessionFile]:
+    """Recordings in a folder and in the year, month and day folders below; links are not followed."""
+    try:
+        with scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        path = folder / entry.name
+        if depth and entry.is_dir(follow_symlinks=False):
+            yield from _recordings(path, depth - 1)
+        elif entry.name.startswith("rollout-") and entry.name.endswith(".jsonl"):
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                yield SessionFile(path, path.stem, status.st_mtime_ns, status.st_size, NAME)
+
+
+def _first(path: Path) -> Mapping[str, Any]:
+    """What the recording says of itself; empty where it says nothing."""
+    try:
+        for line in islice(read_lines(path), _HEAD):
+            payload = (line.record or {}).get("payload")
+            if (line.record or {}).get("type") == "session_meta" and isinstance(payload, dict):
+                return payload
+    except GitmemError:
+        return {}
+    return {}
+
+
+def _recognises(record: Mapping[str, Any]) -> bool:
+    return record.get("type") in _TYPES and isinstance(record.get("payload"), dict)
+
+
+CLIENT = Client(NAME, read_session, _recognises, codex_home, sessions_of)
