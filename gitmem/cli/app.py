@@ -17,12 +17,12 @@ FIRST_SCREEN = ("init", "status", "remember", "recall", "log", "review", "sync",
 GROUPS: dict[str, tuple[str, ...]] = {
     "First screen": FIRST_SCREEN,
     "Look": ("list", "show", "diff", "blame"),
-    "Change": ("save", "forget", "restore", "checkout", "move"),
+    "Change": ("save", "forget", "restore", "checkout", "move", "pause", "unpause"),
     "Team": ("share", "check", "backup", "snapshot"),
     "Consolidate": ("dream",),
-    "Care": ("doctor", "purge", "uninstall", "demo"),
+    "Care": ("doctor", "engine", "purge", "uninstall", "demo"),
 }
-HIDDEN = ("extract",)
+HIDDEN = ("extract", "session", "jobs", "stats", "bench")
 SUMMARIES = {
     "init": "Start keeping memory in this repository.",
     "status": "Show where memory stands and what waits.",
@@ -41,16 +41,23 @@ SUMMARIES = {
     "restore": "Bring memories back as they were.",
     "checkout": "Lay a past state out; edits there go to the tip.",
     "move": "Move a memory to another scope.",
+    "pause": "Stop learning from sessions for a while.",
+    "unpause": "Learn from sessions again.",
     "share": "Turn sharing of project memory on or off.",
     "check": "Judge memory before it is merged: for reviewers, hooks and CI.",
     "backup": "Copy private memory to a repository of yours, and keep it there.",
     "snapshot": "Copy project memory into the code tree, or show where that stands.",
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
     "doctor": "Find what is broken and mend it.",
+    "engine": "Show or choose what thinks, and what it would send where.",
     "purge": "Remove a text from all history, here and at the remote.",
     "uninstall": "Take gitmem out of this repository; memory stays.",
     "demo": "See all of it in a throw-away folder.",
     "extract": "Extract memories from a recorded session by hand.",
+    "session": "List, show and search recorded sessions.",
+    "jobs": "Show what ran in the background, what was skipped, and why.",
+    "stats": "Show what extraction stored and what models cost.",
+    "bench": "Measure an engine on labelled sessions.",
 }
 MODULES = {"list": "list_memories"}
 

@@ -12,9 +12,10 @@ from gitmem.engines.engine import Considered
 from gitmem.errors import UsageError
 from gitmem.guard.secrets import find_secrets, redact
 from gitmem.guard.text import counted
+from gitmem.integrations.engines import engine_for
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
-from gitmem.integrations.jobs import engine_of, session_files
-from gitmem.sessions.claude_code import read_session
+from gitmem.integrations.jobs import session_files
+from gitmem.sessions.clients import read as read_session
 
 WHOLE = 160
 """Characters shown of a sentence."""
@@ -50,7 +51,7 @@ def extract(
         paths = [path]
     else:
         paths = session_files(workspace, edges)
-    engine = engine_of(workspace)
+    engine = engine_for(workspace, edges)
     if dry_run:
         outcomes = foresee(workspace, edges, engine, paths)
     else:

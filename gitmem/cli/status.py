@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import Context, Json, context
+from gitmem.cli.words import day
 from gitmem.guard.text import counted
 from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
@@ -38,6 +39,9 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         f"{out.paint(found.project, 'bold')}  engine {found.engine}, extract {found.extract}, "
         f"sharing {found.sharing}"
     )
+    if found.paused:
+        ends = f"until {day(found.paused.end)}" if found.paused.end else "until git mem unpause"
+        out.data(out.paint(f"  paused: nothing is learned from sessions {ends}", "yellow"))
     for scope in found.scopes:
         counts = ", ".join(f"{agent} {number}" for agent, number in scope.memories.items())
         out.data(out.safe(f"  {scope.name:8} {counts or 'nothing yet'}"))

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
+from gitmem.extract import edits as edited
 from gitmem.memory import index
 from gitmem.memory.change import Change
 from gitmem.memory.claim import Claim, parse_body
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.memory import Memory, create, description_claim, parse
+from gitmem.memory.memory import Memory, create, parse
 from gitmem.memory.names import archive_path, file_name
+from gitmem.memory.trailers import Fate
 
 Read = Callable[[str], bytes | None]
 """Content of a file of the agent's folder, None where there is none."""
@@ -27,18 +29,21 @@ class Carried:
         op: what it came to: an update of a memory that is gone is an add.
         file: where the memory stands, relative to the agent's folder.
         edits: path relative to the agent's folder to new content, None to delete.
+        fates: what became of each claim that an edit took out.
     """
 
     op: Literal["add", "update", "delete"]
     file: str
     edits: Mapping[str, bytes | None]
+    fates: tuple[Fate, ...] = ()
 
 
 def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
     """Carries a change out, without writing anything.
 
     Args:
-        change: an update's body holds what is new; it is joined to what is there, description kept.
+        change: an update's body holds what is new; it is joined to what is there, description kept. An
+            edit of the whole file is merged into what is there.
         names: files of the agent's folder, archive included.
         read: reads one of them.
 
@@ -56,6 +61,18 @@ def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
         return Carried("delete", stands, edits | _index(read, shown))
     if change.op == "update" and stands is not None:
         memory = parse(stands, read(stands) or b"")
+        changed = edited.merged(change, memory)
+        if changed is not None:
+            if changed.render() == memory.render():
+                return None
+            if (changed.name, changed.description) != (memory.name, memory.description):
+                # Its line says what it was about before.
+                listed = index.without_entries(listed, frozenset({PurePosixPath(stands).name}))
+            done = _updated(changed, names, read, listed)
+            fates = edited.fates(
+                memory, replace(changed, path=done.file), agent=change.agent, reason=change.reason
+            )
+            return replace(done, fates=fates)
         missing = _missing(change, memory)
         if not missing:
             return None
@@ -63,13 +80,6 @@ def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
         if joined is not None:
             return _updated(joined, names, read, listed)
     return _added(change, names, read, listed)
-
-
-def claim_keys(change: Change) -> tuple[str, ...]:
-    """Normal forms of the claims of a change's body, then of its description."""
-    described = description_claim(change.description)
-    claims = parse_body(change.body).claims
-    return (*(claim.key for claim in claims), *([described.key] if described else []))
 
 
 def _added(change: Change, names: Collection[str], read: Read, listed: str) -> Carried:

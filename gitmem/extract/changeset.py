@@ -37,6 +37,7 @@ class ChangeSet:
         bases: scope to the tip it was planned on; empty for a ref that did not exist.
         handled: uuids of the messages that were looked at.
         cursor: name and byte offset of the cursor to be saved; an empty name saves none.
+        usage: what asking a model for it cost, as the `Gitmem-Usage` trailer says it; empty for none.
     """
 
     job: str
@@ -48,6 +49,7 @@ class ChangeSet:
     suggested: tuple[Suggestion, ...] = ()
     handled: tuple[str, ...] = ()
     cursor: tuple[str, int] = ("", 0)
+    usage: str = ""
 
 
 def job_id(session: str, start: int, end: int, now: float) -> str:
@@ -74,6 +76,7 @@ def to_json(changes: ChangeSet) -> bytes:
         "suggested": [json.loads(to_bytes(one)) for one in changes.suggested],
         "handled": list(changes.handled),
         "cursor": list(changes.cursor),
+        "usage": changes.usage,
     }
     return (json.dumps(data, indent=1) + "\n").encode("ascii")
 
@@ -95,6 +98,7 @@ def from_json(data: bytes) -> ChangeSet | None:
             suggested=tuple(_suggestion(entry) for entry in value["suggested"]),
             handled=tuple(map(_text, value["handled"])),
             cursor=(_text(name), int(offset)),
+            usage=_text(value.get("usage", "")),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gitmem.errors import RepositoryError
-from gitmem.extract.carry import carry, claim_keys
+from gitmem.extract.carry import carry
+from gitmem.extract.edits import claim_keys
 from gitmem.extract.plan import Placed
 from gitmem.memory import tombstone
 from gitmem.memory.encoding import decode, encode
@@ -70,7 +71,7 @@ def store_change(
             known = {path: read(path.partition("/")[2]) for path in edits}
             refuse_secrets({path: data for path, data in known.items() if data is not None}, edits, allow)
         subject = f"Forget {change.name}" if carried.op == "delete" else change.description or change.name
-        return Write(edits, subject, replace(provenance, op=carried.op))
+        return Write(edits, subject, replace(provenance, op=carried.op, claims=carried.fates))
 
     return commit(scope.repo, scope.ref, plan, author)
 

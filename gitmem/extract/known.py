@@ -51,6 +51,19 @@ class Known:
             )
         return tuple(found)
 
+    def memory(self, agent: str) -> dict[str, bytes]:
+        """An agent's memories of all scopes: `<scope>/<agent>/<file>` to content."""
+        found = self._memories()
+        return {f"{at.scope}/{at.agent}/{at.file}": data for at, data in found if at.agent == agent}
+
+    def of(self, agent: str) -> Known:
+        """The same, as far as it is one agent's."""
+        mine = {
+            scope: {path: data for path, data in files.items() if path.startswith(f"{agent}/")}
+            for scope, files in self.files.items()
+        }
+        return Known(mine, tuple(one for one in self.suggestions if one.change.agent == agent))
+
     def names(self, scope: str, agent: str) -> frozenset[str]:
         """Files of an agent in a scope, relative to its folder."""
         prefix = f"{agent}/"

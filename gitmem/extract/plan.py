@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from gitmem.engines.engine import Engine, ExtractInput
-from gitmem.engines.usage import Usage
-from gitmem.extract.carry import claim_keys
+from gitmem.extract.edits import claim_keys, dated, is_text, said_anew, sides, taken_out, texts
 from gitmem.extract.known import Known
-from gitmem.extract.turns import to_look_at
+from gitmem.extract.near import nearest
+from gitmem.extract.turns import Looked, to_look_at
 from gitmem.guard.check import refused_claims
 from gitmem.guard.exclusions import excluded
-from gitmem.memory.change import Change
+from gitmem.memory.change import Change, Header
 from gitmem.memory.claim import parse_body
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.names import file_name
-from gitmem.sessions.session import Session
-from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json
-from gitmem.store.workspace import ScopeName
+from gitmem.memory.usage import Usage
+from gitmem.sessions.session import Message, Session
+from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
+from gitmem.store.workspace import MAIN, ScopeName
 
 Mode = Literal["auto", "suggest", "off"]
 Sharing = Literal["off", "review", "direct"]
@@ -36,6 +38,9 @@ class Rules:
         texts: whole texts of CLAUDE.md, AGENTS.md and their like.
         folders: live directories, absolute.
         allow: fingerprints of secrets that the person accepted.
+        agent: whose session it is.
+        scope: the scope of a subagent's memory, as its definition says; None for `main`.
+        left_out: uuids of messages that no engine may see.
     """
 
     mode: Mode = "suggest"
@@ -43,6 +48,9 @@ class Rules:
     texts: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
     allow: frozenset[str] = frozenset()
+    agent: str = MAIN
+    scope: ScopeName | None = None
+    left_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,15 @@ def home(type: str, sharing: Sharing) -> ScopeName:
 
 
 def plan_extraction(
-    session: Session, handled: Container[str], known: Known, engine: Engine, rules: Rules
+    session: Session,
+    handled: Container[str],
+    known: Known,
+    engine: Engine,
+    rules: Rules,
+    *,
+    before: Sequence[Message] = (),
+    worktree: Path | None = None,
+    now: float = 0.0,
 ) -> ExtractionPlan:
     """Plans the extraction from a session, or from the part of it after a cursor.
 
@@ -124,17 +140,34 @@ def plan_extraction(
         session: what was said.
         handled: uuids of messages that were extracted from before.
         known: memories, tombstones and suggestions that are there.
+        before: what was said in the session before that part, for an engine that reads it.
+        worktree: top of the code's work tree.
+        now: epoch seconds.
 
     Raises:
         EngineError: the engine failed.
         DetectorUnavailable: secrets cannot be looked for, so nothing may be stored.
     """
-    looked = to_look_at(session.messages, handled, rules.folders, session.cwd)
-    given = ExtractInput(looked.messages, known.manifest, rules.texts, session.id)
+    looked = _looked(session, handled, engine, rules)
+    new, history = looked.messages, tuple[Message, ...]()
+    if engine.reads_history:
+        new, history = _divided(session, before, looked, rules)
+    given = ExtractInput(
+        new,
+        known.manifest,
+        rules.texts,
+        session.id,
+        agent=rules.agent,
+        memory=known.memory(rules.agent),
+        history=history,
+        transcript=session.path,
+        worktree=worktree,
+        now=now,
+    )
     plan = ExtractionPlan(given, handled=looked.handled, covered=looked.covered, offset=session.end)
     if rules.mode == "off" or not looked.messages:
         return plan
-    sorter = _Sorter(known, rules)
+    sorter = _Sorter(known, rules, {m.uuid: m.time for m in (*before, *session.messages)})
     found = engine.extract(given)
     for change in found.changes:
         sorter.sort(change)
@@ -149,21 +182,51 @@ def plan_extraction(
     )
 
 
+def _looked(session: Session, handled: Container[str], engine: Engine, rules: Rules) -> Looked:
+    looked = to_look_at(session.messages, handled, rules.folders, session.cwd, rules.left_out)
+    if looked.messages or rules.agent == MAIN or not engine.reads_history:
+        return looked
+    # To a subagent no person speaks: a model may learn from its work, nobody else from its talk.
+    work = tuple(m for m in session.messages if m.role == "agent" and m.uuid not in rules.left_out)
+    return replace(looked, messages=work if any(m.text.strip() for m in work) else ())
+
+
+def _divided(
+    session: Session, before: Sequence[Message], looked: Looked, rules: Rules
+) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """What is new, and all that was said before its first message by a person.
+
+    A model's cache holds as long as the two together go on as the session did.
+    """
+    speaks = [m.uuid for m in looked.messages if m.role == "person" or rules.agent != MAIN]
+    if not speaks:
+        return looked.messages, ()
+    every = (*before, *session.messages)
+    at = next((number for number, message in enumerate(every) if message.uuid == speaks[0]), 0)
+    earlier = tuple(message for message in every[:at] if message.uuid not in rules.left_out)
+    gone = {message.uuid for message in earlier}
+    return tuple(message for message in looked.messages if message.uuid not in gone), earlier
+
+
 @dataclass
 class _Sorter:
     """Passes an engine's proposals one by one, since a later one may repeat an earlier."""
 
     known: Known
     rules: Rules
+    times: Mapping[str, datetime | None]
     stored: list[Placed] = field(default_factory=list)
     suggested: list[Placed] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     seen: list[Change] = field(default_factory=list)
 
     def sort(self, change: Change) -> None:
+        if self.rules.agent != MAIN:
+            change = replace(change, agent=self.rules.agent)
         if change.op == "noop":
             self.seen.append(change)
             return
+        change, is_open = self._dated(change)
         refusal = self._refusal(change)
         if refusal is not None:
             self.refused.append(refusal)
@@ -171,31 +234,49 @@ class _Sorter:
         placed = self._placed(change)
         if placed is None:
             self.seen.append(replace(change, op="noop", reason=f"known already: {change.description}"))
-        elif change.asked or (self.rules.mode == "auto" and change.op != "delete"):
+        elif placed.change.asked or self._may_store(placed.change, is_open):
             self.stored.append(placed)
-        elif self.known.waits(_body_keys(change)) and change.op != "delete":
+        elif self._waits(placed.change):
             self.seen.append(
                 replace(change, op="noop", reason=f"waits in review already: {change.description}")
             )
         else:
             self.suggested.append(placed)
 
+    def _may_store(self, change: Change, is_open: bool) -> bool:
+        """Whether it is stored unasked: what takes something away or needs a date is a person's."""
+        takes = change.op == "delete" or bool(taken_out(change))
+        return self.rules.mode == "auto" and not is_open and not takes
+
+    def _dated(self, change: Change) -> tuple[Change, bool]:
+        """The change with its relative dates made clear, and whether one is left for a person."""
+        if change.op == "delete":
+            return change, False
+        said = change.origin.time or self.times.get(change.origin.last)
+        change, is_open = dated(change, said)
+        if is_open and change.asked:
+            change = replace(
+                change, asked=False, reason=f"{change.reason} (the date it speaks of is unclear)"
+            )
+        return change, is_open
+
     def _refusal(self, change: Change) -> Refused | None:
         message = change.origin.first
-        texts = [change.description, change.name, change.reason]
-        texts += [claim.text for claim in parse_body(change.body).claims]
-        secrets = refused_claims(texts, self.rules.allow)
+        secrets = refused_claims(texts(change), self.rules.allow)
         if secrets:
             first = secrets[min(secrets)]
             return Refused(first.claim_text_redacted, first.reason, "secret", message)
         text = " ".join(change.description.split())[:TEXT_CHARS]
-        if change_from_json(change_to_json(change)) is None:
-            return Refused(text, "it is too long, or no memory could be called so", "form", message)
+        if not is_text(change) or change_from_json(change_to_json(change)) is None:
+            return Refused(text, "it is too long, or no memory could be written so", "form", message)
         if change.op == "delete":
             return None
         if len(change.body.encode()) > MEMORY_BYTES // 2:
             return Refused(text, f"is longer than {MEMORY_BYTES // 2:,} bytes", "form", message)
-        reason = excluded(change.body, kind=change.type, rules=self.rules.texts)
+        if sides(change) is not None and not any(self._edited_there(change)):
+            return Refused(text, "it edits what does not stand there", "form", message)
+        said = "\n\n".join(claim.text for claim in said_anew(change)) if change.edited else change.body
+        reason = excluded(said, kind=change.type, rules=self.rules.texts)
         if reason:
             return Refused(text, reason, "excluded", message)
         if any(self.known.buried(change.agent, key) for key in claim_keys(change)):
@@ -204,13 +285,16 @@ class _Sorter:
 
     def _placed(self, change: Change) -> Placed | None:
         """Where a change goes; None where all that it says is there already."""
-        scope = home(change.type, self.rules.sharing)
+        scope = self._home(change.type)
         if change.op != "add":
             target = self._target(change, scope)
             if change.op == "delete":
                 return target
-            change = target.change if target else replace(change, op="add", file="")
+            change = target.change if target else replace(change, op="add", file="", edited=None)
             scope = target.scope if target else scope
+        if sides(change) is not None:
+            # What it says may stand in another memory, too: it may be on its way from there.
+            return Placed(scope, change) if said_anew(change) or taken_out(change) else None
         said = parse_body(change.body).claims
         fresh = [
             claim
@@ -222,18 +306,53 @@ class _Sorter:
         if change.op == "add" and said and fresh[0] is not said[0]:
             # The statement stands somewhere: its new reason belongs beside it.
             place = self.known.find(change.agent, said[0].key)
-            if place is not None and _may_hold(place.scope, change.type):
-                change = replace(change, op="update", file=place.file)
+            if place is not None and self._may_join(place.scope, change.type):
+                change = replace(change, op="update", file=place.file, edited=None)
                 return Placed(place.scope, change)  # type: ignore[arg-type]
+        if change.op == "add":
+            joins = nearest(change, self._open_to(change))
+            if joins is not None:
+                why = f"says more or otherwise than {joins.name}: {change.reason}"
+                change = replace(change, op="update", file=joins.file, reason=why, edited=None)
+                return Placed(joins.scope, change)  # type: ignore[arg-type]
         return Placed(scope, change)
+
+    def _home(self, type: str) -> ScopeName:
+        """Scope of a new memory; a subagent's own, unless the team would see what is about a person."""
+        scope = self.rules.scope
+        if scope is None:
+            return home(type, self.rules.sharing)
+        return scope if _may_hold(scope, type) else "local"
+
+    def _may_join(self, scope: str, type: str) -> bool:
+        return _may_hold(scope, type) and self.rules.scope in (None, scope)
+
+    def _open_to(self, change: Change) -> Iterator[Header]:
+        """Memories that a change may join, those of the scope it belongs to first."""
+        found = [
+            header
+            for header in self.known.manifest
+            if header.agent == change.agent and self._may_join(header.scope, change.type)
+        ]
+        home = self._home(change.type)
+        yield from sorted(found, key=lambda header: header.scope != home)
+
+    def _edited_there(self, change: Change) -> Iterator[str]:
+        """Scopes in which the file stands as the engine found it."""
+        path = f"{change.agent}/{change.file}"
+        for scope, files in self.known.files.items():
+            if change.edited is not None and files.get(path) == change.edited.before:
+                yield scope
 
     def _target(self, change: Change, preferred: ScopeName) -> Placed | None:
         """The memory that an update or delete is about, of several the one in the scope it belongs to."""
+        alike = set(self._edited_there(change)) if sides(change) is not None else None
         found = [
             header.scope
             for header in self.known.manifest
             if (header.agent, header.file) == (change.agent, change.file)
-            and _may_hold(header.scope, change.type)
+            and self._may_join(header.scope, change.type)
+            and (alike is None or header.scope in alike)
         ]
         if not found:
             return None
@@ -245,6 +364,11 @@ class _Sorter:
         ]
         scope = preferred if preferred in (named or found) else (named or found)[0]
         return Placed(scope, change)  # type: ignore[arg-type]
+
+    def _waits(self, change: Change) -> bool:
+        if change.op == "delete" or sides(change) is not None:
+            return any(digest(one.change) == digest(change) for one in self.known.suggestions)
+        return self.known.waits(_body_keys(change)) is not None
 
     def _planned(self, agent: str, key: str) -> bool:
         return any(

@@ -17,9 +17,26 @@ _EDITORS = {
     "NotebookEdit": "notebook_path",
 }
 # Where clients keep memory, whatever machine a transcript comes from.
-_MEMORY = r"/(?:agent-memory(?:-local)?/[^/\s'\"]+|projects/[^/\s'\"]+/memory)(?:/[^/\s'\"]+)+"
-_MEMORY_PATH = re.compile(rf"{_MEMORY}\.md")
-_WRITES = re.compile(r">|\btee\b|\bsed\s+(?:-\S+\s+)*-\w*i|\b(?:cp|mv|rm)\b")
+_FOLDER = r"/(?:agent-memory(?:-local)?/[^/\s'\"]+|projects/[^/\s'\"]+/memory)(?:/[^/\s'\"]+)*"
+_MEMORY_FOLDER = re.compile(rf"{_FOLDER}(?=[/\s'\";&|)]|$)")
+_MEMORY_PATH = re.compile(rf"{_FOLDER}/[^/\s'\"]+\.md")
+# Best effort: a shell can be told to write in more ways than anyone can list.
+_VERBS = re.compile(
+    r"\b(?:tee|cp|mv|rm|dd|install|truncate|touch|ln|rsync|patch|shred|unlink)\b"
+    r"|\b(?:sed|perl|ruby)\s+(?:-\S+\s+)*-\w*i|\bgit\s+(?:mv|rm|checkout|restore|apply)\b"
+    r"|\.write(?:_text|_bytes|lines|FileSync|File)?\(|,\s*['\"][wax]b?\+?['\"]"
+)
+_REDIRECT = re.compile(r"(?<![-=<])>{1,2}\|?[ \t]*(?!&)(?P<quote>['\"]?)(?P<to>[^\s'\"|;&<>()]+)(?P=quote)")
+_CD = re.compile(r"\b(?:cd|pushd)[ \t]+(?:--[ \t]+)?['\"]?([^\s'\"|;&<>()]+)")
+_GITMEM = re.compile(
+    r"\b(?:git[ \t]+mem|gitmem)[ \t]+(?:-\S+[ \t]+)*(?:remember|forget|move|restore|save)\b"
+)
+# The `memory` tool of the Messages API, and gitmem's own tools behind the model context protocol.
+_TOOL_COMMANDS = frozenset({"create", "str_replace", "insert", "delete", "rename"})
+_TOOLS = re.compile(
+    r"mcp__\w*gitmem\w*__(?:\w+_)?"
+    r"(?:remember|forget|write|create|update|edit|delete|store|save|add|move|str_replace|insert|rename)(?:_\w+)?"
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +55,11 @@ class Looked:
 
 
 def to_look_at(
-    messages: Sequence[Message], handled: Container[str], folders: Collection[Path], cwd: str = ""
+    messages: Sequence[Message],
+    handled: Container[str],
+    folders: Collection[Path],
+    cwd: str = "",
+    left_out: Container[str] = frozenset(),
 ) -> Looked:
     """Leaves out what was handled, what is no prose, and turns in which the agent wrote memory.
 
@@ -50,6 +71,7 @@ def to_look_at(
         handled: uuids of messages that were extracted from before, by this or a forked session.
         folders: live directories, absolute.
         cwd: working directory of the session, for relative paths.
+        left_out: uuids of messages that nobody may see, and that count as handled.
     """
     covered: set[str] = set()
     turn: list[str] = []
@@ -62,8 +84,9 @@ def to_look_at(
             covered.update(turn)
             turn = []
     said = [message for message in messages if message.role == "person" and message.uuid not in handled]
-    left_out = {m.uuid for m in messages if m.role == "person" and (m.uuid in handled or m.uuid in covered)}
-    kept = tuple(m for m in messages if m.uuid not in left_out and (m.role == "agent" or m.text.strip()))
+    out = {m.uuid for m in messages if m.role == "person" and (m.uuid in handled or m.uuid in covered)}
+    out |= {m.uuid for m in messages if m.uuid in left_out}
+    kept = tuple(m for m in messages if m.uuid not in out and (m.role == "agent" or m.text.strip()))
     return Looked(
         kept if any(m.role == "person" for m in kept) else (),
         tuple(m.uuid for m in said),
@@ -82,10 +105,55 @@ def writes_memory(call: ToolCall, folders: Collection[Path], cwd: str = "") -> b
     if call.name in _EDITORS:
         path = call.input.get(_EDITORS[call.name])
         return isinstance(path, str) and bool(path) and _is_memory(path, folders, cwd)
-    command = call.input.get("command") if call.name == "Bash" else None
-    if not isinstance(command, str) or not _WRITES.search(command):
+    if _TOOLS.fullmatch(call.name):
+        return True
+    command = call.input.get("command")
+    if call.name == "memory" or call.name.endswith("__memory"):
+        return command in _TOOL_COMMANDS
+    return call.name == "Bash" and isinstance(command, str) and _shell_writes(command, folders, cwd)
+
+
+def wrote(call: ToolCall, path: Path, cwd: str = "") -> bool:
+    """Whether a tool call wrote this file of a live directory, or took it away; best effort.
+
+    Args:
+        path: absolute.
+        cwd: working directory of the session.
+    """
+    if call.is_error:
         return False
-    return bool(_MEMORY_PATH.search(command)) or any(f"{folder}{os.sep}" in command for folder in folders)
+    if call.name in _EDITORS:
+        target = call.input.get(_EDITORS[call.name])
+        return isinstance(target, str) and os.path.normpath(os.path.join(cwd, target)) == str(path)  # noqa: PTH118
+    command = call.input.get("command")
+    if call.name == "memory":
+        named = [call.input.get(key) for key in ("path", "old_path", "new_path")]
+        return command in _TOOL_COMMANDS and any(str(one or "").endswith(f"/{path.name}") for one in named)
+    if call.name != "Bash" or not isinstance(command, str) or path.name not in command:
+        return False
+    return _shell_writes(command, [path.parent], cwd)
+
+
+def _shell_writes(command: str, folders: Collection[Path], cwd: str) -> bool:
+    if _GITMEM.search(command):
+        return True
+    inside = any(_is_in(place, folders, cwd) for place in _CD.findall(command))
+    for match in _REDIRECT.finditer(command):
+        target = match["to"]
+        if target.startswith("/dev/"):
+            continue
+        if _is_memory(target, folders, cwd) or (inside and not target.startswith(("/", "~"))):
+            return True
+    if not _VERBS.search(command):
+        return False
+    named = any(f"{folder}{os.sep}" in command for folder in folders)
+    return inside or named or bool(_MEMORY_PATH.search(command))
+
+
+def _is_in(path: str, folders: Collection[Path], cwd: str) -> bool:
+    """Whether a folder is one of memory."""
+    place = os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118
+    return _is_memory(path, folders, cwd) or bool(_MEMORY_FOLDER.search(place))
 
 
 def _is_memory(path: str, folders: Collection[Path], cwd: str) -> bool:

@@ -13,7 +13,7 @@ from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.place import log
-from gitmem.sessions.discover import sessions_of
+from gitmem.integrations.recordings import sessions_here
 from gitmem.store.locks import Locked
 from gitmem.store.workspace import Scope, ScopeName, Workspace
 
@@ -121,7 +121,7 @@ def dream_status(workspace: Workspace, edges: Edges) -> tuple[DreamStatus, ...]:
 
 def _asked(workspace: Workspace, edges: Edges, place: Scope, force: bool, present: str) -> Asked:
     def count(since: float) -> int:
-        files = sessions_of(edges.config, [tree.path for tree in workspace.worktrees])
+        files = sessions_here(workspace, edges)
         return sum(file.mtime_ns > since * 1e9 and file.id != present for file in files)
 
     return Asked(

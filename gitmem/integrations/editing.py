@@ -126,8 +126,12 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     return Edited(scope, agent, made[0], written, tuple(seen) if written else ())
 
 
-def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
-    """Deletes a memory and buries its claims, so that no merge or extraction brings them back."""
+def forget(workspace: Workspace, edges: Edges, found: Found, *, code_commit: str = "") -> Edited:
+    """Deletes a memory and buries its claims, so that no merge or extraction brings them back.
+
+    Args:
+        code_commit: commit of the code that asks for it; HEAD unless given.
+    """
     scope = workspace.scope(found.scope)
     sync_live(workspace, edges, scope.name, found.agent)
     with_what = spade(workspace, scope, edges.now)
@@ -143,7 +147,9 @@ def forget(workspace: Workspace, edges: Edges, found: Found) -> Edited:
         edits = _with_index(found.agent, known, file, None)
         stones = with_what.bury(known.get(tombstone.FILE), buried_keys(current), "forgot")
         edits[f"{found.agent}/{tombstone.FILE}"] = stones
-        return Write(edits, f"Forget {current.name}", _human(workspace, "delete"))
+        told = _human(workspace, "delete")
+        told = replace(told, code_commit=code_commit or told.code_commit)
+        return Write(edits, f"Forget {current.name}", told)
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
     sync_live(workspace, edges, scope.name, found.agent, lay_out=True)

@@ -90,8 +90,13 @@ def find_claim(
     return tuple({one.address: one for one in found}.values())
 
 
-def forget_claim(workspace: Workspace, edges: Edges, holding: Holding) -> Written | None:
+def forget_claim(
+    workspace: Workspace, edges: Edges, holding: Holding, *, code_commit: str = ""
+) -> Written | None:
     """Takes a claim out of a memory, and buries it; a memory with nothing left goes whole.
+
+    Args:
+        code_commit: commit of the code that asks for it; HEAD unless given.
 
     Returns:
         The commit; None where the memory does not say it any more.
@@ -122,7 +127,11 @@ def forget_claim(workspace: Workspace, edges: Edges, holding: Holding) -> Writte
             edits[f"{holding.agent}/{index.INDEX}"] = encode(shown)
         stones = with_what.bury(known.get(tombstone.FILE), [key], "forgot")
         edits[f"{holding.agent}/{tombstone.FILE}"] = stones
-        op = Provenance(op="update" if left else "delete", writer="human", code_commit=code_head(workspace))
+        op = Provenance(
+            op="update" if left else "delete",
+            writer="human",
+            code_commit=code_commit or code_head(workspace),
+        )
         return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))

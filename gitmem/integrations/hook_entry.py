@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from gitmem.integrations.place import find_initialised, is_on, log, start_worker
+from gitmem.integrations.saying import take
 from gitmem.integrations.spool import Job, put
+from gitmem.integrations.switches import DISABLE, note, switched_off
 
 # Claude Code's events that mean new conversation to extract from.
 CLAUDE_JOBS = {
@@ -26,6 +28,10 @@ CLAUDE_JOBS = {
     "PreCompact": "pre-compact",
 }
 CONTEXTS = {"SessionStart": "session_start", "UserPromptSubmit": "user_prompt"}
+# Events at which the client shows the person a `systemMessage` (seen in 2.1.197, in a terminal).
+SAYS = frozenset({"SessionStart", "UserPromptSubmit", "Stop"})
+# `claude -p`, which shows it to nobody.
+UNSEEN = "sdk-cli"
 GIT_JOBS = {
     "post-commit": "commit",
     "post-merge": "merge",
@@ -58,10 +64,13 @@ def main(
     Returns:
         0, whatever happens: a broken gitmem blocks nothing.
     """
-    if is_on(environ.get("GITMEM_DISABLE")) or len(argv) < 2:
+    if len(argv) < 2:
         return 0
     try:
-        if argv[0] == "claude":
+        if is_on(environ.get(DISABLE)):
+            if argv[0] == "claude" and argv[1] in SAYS:
+                _note(argv[1], environ, _payload(stdin))
+        elif argv[0] == "claude":
             _claude(argv[1], environ, stdin, stdout, start)
         elif argv[0] == "git" and argv[1] in GIT_JOBS:
             _git(argv[1], argv[2:], environ, stdin, start)
@@ -78,7 +87,8 @@ def _claude(
     if place is None:
         return
     worktree, common = place
-    if event in CLAUDE_JOBS and not is_on(environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY")):
+    off = _note(event, environ, payload)
+    if event in CLAUDE_JOBS and not off:
         subagent = _text(payload, "agent_transcript_path")
         job = Job(
             event=CLAUDE_JOBS[event],
@@ -89,25 +99,53 @@ def _claude(
             time=time.time(),
         )
         _spool(common, job, environ, start)
-    if event in CONTEXTS:
-        text = _context(CONTEXTS[event], payload, common)
-        if text:
-            answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-            stdout.write(json.dumps(answer) + "\n")
-            stdout.flush()
+    answer: dict[str, Any] = {}
+    if event in SAYS and not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN:
+        every = event == "SessionStart"
+        if said := take(common / "gitmem", _text(payload, "session_id"), all_sessions=every):
+            answer["systemMessage"] = said
+    if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common)):
+        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
+    if answer:
+        stdout.write(json.dumps(answer) + "\n")
+        stdout.flush()
+
+
+def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) -> str:
+    """Notes whether extraction is off in a session, for jobs that know nothing of its environment.
+
+    Returns:
+        What switches it off; empty where nothing does.
+    """
+    place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
+    config = Path(
+        environ.get("CLAUDE_CONFIG_DIR") or Path(environ.get("HOME") or "~").expanduser() / ".claude"
+    )
+    off = switched_off(environ, config, place[0] if place else None)
+    # A fork that keeps no recording is nothing to extract from.
+    recorded = Path(_text(payload, "transcript_path") or "/").is_file()
+    if place is not None and event in SAYS and recorded:
+        session = _text(payload, "session_id")
+        note(place[1] / "gitmem", session, off=bool(off), now=time.time(), whole=event == "Stop")
+    return off
 
 
 def _git(
     hook: str, args: Sequence[str], environ: Mapping[str, str], stdin: IO[bytes], start: Starter
 ) -> None:
     place = find_initialised(Path.cwd())
-    if place is None:
+    if place is None or (hook == "post-commit" and _in_rebase(Path(environ.get("GIT_DIR") or ".git"))):
         return
     job = Job(GIT_JOBS[hook], str(place[0]), time=time.time(), args=tuple(args))
     if hook == "post-rewrite":
         lines = [line.split() for line in stdin.read(LARGEST).decode("ascii", "replace").splitlines()]
         job = replace(job, rewritten=tuple((words[0], words[1]) for words in lines if len(words) >= 2))
     _spool(place[1], job, environ, start)
+
+
+def _in_rebase(git_dir: Path) -> bool:
+    """Whether a rebase is under way: it commits many times, and post-rewrite follows at its end."""
+    return (git_dir / "rebase-merge").is_dir() or (git_dir / "rebase-apply" / "rebasing").is_file()
 
 
 def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -> None:

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gitmem.engines.engine import Engine
-from gitmem.errors import GitmemError
+from gitmem.errors import EngineError, GitmemError
+from gitmem.extract.changeset import ChangeSet
+from gitmem.guard.text import one_line
+from gitmem.integrations.carrying_out import Step, Watch, quietly
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, Step, extract_sessions, quietly
+from gitmem.integrations.extraction import Outcome, extract_sessions
+from gitmem.integrations.job_record import Tally, recorded
+from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_repository, is_on, log
+from gitmem.integrations.recordings import Source, sessions_here
+from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
-from gitmem.sessions.discover import sessions_of
+from gitmem.integrations.subagents import folder, is_transcript, memory_scope
+from gitmem.integrations.switches import DISABLE, switched_off
 from gitmem.sessions.session import Session
+from gitmem.store.commits import Written
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import Workspace
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
 
+PRESSING = frozenset({"session-end", "pre-compact"})
+"""Events after which a session is looked at however little was said in it."""
+
 
 def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = quietly) -> None:
-    """Carries a united job out.
+    """Carries a united job out, and leaves a line on what was done.
 
     Args:
         common_dir: the common git directory.
@@ -34,15 +46,24 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = qui
     Raises:
         GitmemError: something could not be done; the job can be run again at no loss.
     """
-    if is_on(environ.get("GITMEM_DISABLE")):
-        return
     common = common_dir.resolve()
+    tally = Tally(job.events, len(job.all))
+    with recorded(common / "gitmem", tally, real_edges(common).now, time.monotonic):
+        _run(common, job, environ, Watch(step, tally=tally))
+
+
+def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> None:
+    if is_on(environ.get(DISABLE)):
+        watch.tally.skip("all of it", f"{DISABLE} is set")
+        return
     edges = edges_of(common, job, environ)
     if edges is None:
         log(common, f"{job.event}: no work tree of this repository is there")
+        watch.tally.skip("all of it", "no work tree of this repository is there")
         return
     workspace = workspace_at(edges)
     if not workspace.initialised:
+        watch.tally.skip("all of it", "gitmem is not set up here")
         return
     if job.rewritten or any(part.rewritten for part in job.all):
         keep_rewrites(workspace.state, [pair for part in job.all for pair in part.rewritten])
@@ -61,8 +82,12 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = qui
         except GitmemError as error:
             # A sync says the same to a person; trying again would not help.
             log(common, f"what was fetched of shared memory is left alone: {error}")
-    if events - FOLLOWS_CODE - {"rewrite"}:
-        learn(workspace, edges, environ, step)
+    failed: EngineError | None = None
+    if events - FOLLOWS_CODE:
+        try:
+            learn(workspace, edges, environ, job=job, watch=watch)
+        except EngineError as error:
+            failed = error
     from gitmem.integrations.dreaming import maybe_dream
 
     try:
@@ -74,6 +99,8 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = qui
 
     for trouble in keep_house(workspace, edges):
         log(common, f"upkeep: {trouble}")
+    if failed is not None:
+        raise failed
 
 
 def _checked_out(common: Path, job: Job, edges: Edges) -> list[tuple[Edges, bool]]:
@@ -89,37 +116,91 @@ def _checked_out(common: Path, job: Job, edges: Edges) -> list[tuple[Edges, bool
 
 
 def learn(
-    workspace: Workspace, edges: Edges, environ: Mapping[str, str], step: Step = quietly
+    workspace: Workspace,
+    edges: Edges,
+    environ: Mapping[str, str],
+    *,
+    job: Job | None = None,
+    watch: Watch | None = None,
 ) -> tuple[Outcome, ...]:
-    """Saves what agents and people wrote, then extracts from the repository's sessions."""
-    paths = session_files(workspace, edges)
+    """Saves what agents and people wrote, then extracts from the repository's sessions.
+
+    Raises:
+        EngineError: the engine failed; what it was to look at waits for the next job.
+    """
+    on = watch or Watch()
 
     from gitmem.integrations.saving import save_all
 
     def save(sessions: Sequence[Session]) -> object:
         return save_all(workspace, edges, sessions, everywhere=True)
 
-    off = is_on(environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY"))
-    if off or workspace.settings.get("extract") == "off":
+    from gitmem.integrations.commit_trailers import learn_from_commits
+
+    asked = learn_from_commits(workspace, edges)
+    on.tally.stored += len(asked.stored) + len(asked.forgotten)
+    on.tally.suggested += len(asked.suggested)
+    on.tally.refused += len(asked.refused)
+    why = _off(workspace, edges, environ)
+    if why:
+        on.tally.skip("extraction", why)
         save(())
         return ()
-    return extract_sessions(workspace, edges, engine_of(workspace), paths, step=step, before=save)
+
+    def told(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
+        made = [placed for placed, one in zip(changes.stored, commits, strict=True) if one is not None]
+        names = [
+            f"{one_line(one.change.name, NAME_CHARS)}{' (forgotten)' if one.change.op == 'delete' else ''}"
+            for one in made or changes.stored
+        ]
+        leave(workspace.state, changes.session, changes.job, names, len(changes.suggested))
+
+    from gitmem.integrations.engines import engine_for
+
+    sources = [*_sources(workspace, edges, job), *_subagents(workspace, edges, job, on.tally)]
+    engine = engine_for(workspace, edges)
+    return extract_sessions(workspace, edges, engine, sources, before=save, watch=replace(on, told=told))
+
+
+def _off(workspace: Workspace, edges: Edges, environ: Mapping[str, str]) -> str:
+    """Why nothing is extracted here now; empty where it is."""
+    if workspace.settings.get("extract") == "off":
+        return "gitmem.extract is off"
+    if paused(workspace.state, edges.now):
+        return "paused: git mem unpause"
+    why = switched_off(environ, edges.config, workspace.layout.worktree)
+    return f"switched off by {why}" if why else ""
+
+
+def _sources(workspace: Workspace, edges: Edges, job: Job | None) -> Iterator[Source]:
+    """Sessions of `main`: those that ended are looked at now, and at a start all that others left."""
+    parts = job.all if job else ()
+    ended = {part.session_id for part in parts if part.event in PRESSING}
+    begun = [part.session_id for part in parts if part.event == "session-start"]
+    for file in sessions_here(workspace, edges):
+        pressing = file.id in ended or "" in ended or any(file.id != id for id in begun)
+        yield Source(file.path, pressing=pressing)
+
+
+def _subagents(workspace: Workspace, edges: Edges, job: Job | None, tally: Tally) -> Iterator[Source]:
+    """Sessions of subagents that ended and have a memory."""
+    tops = [tree.path.resolve() for tree in workspace.worktrees]
+    parts = job.all if job else ()
+    for part in dict.fromkeys(part for part in parts if part.event == "subagent-stop"):
+        where = edges_of(workspace.layout.common_dir.resolve(), part, edges.environ) or edges
+        agent, label = folder(part.agent), f"agent {part.agent}"
+        scope = memory_scope(part.agent, where.cwd, workspace.claude_folder, edges.config)
+        if agent is None or scope is None:
+            tally.skip(label, "its definition names no memory")
+        elif not is_transcript(Path(part.session_path), edges.config, tops):
+            tally.skip(label, "its transcript does not lie where the client keeps them")
+        else:
+            yield Source(Path(part.session_path), agent, scope)
 
 
 def session_files(workspace: Workspace, edges: Edges) -> list[Path]:
-    """Transcripts of this repository, of all its work trees, oldest change first."""
-    tops = [tree.path.resolve() for tree in workspace.worktrees]
-    return [file.path for file in sessions_of(edges.config, tops)]
-
-
-def engine_of(workspace: Workspace) -> Engine:
-    """The engine that extracts here."""
-    from gitmem.engines.offline import OfflineEngine
-
-    chosen = workspace.settings.get("engine")
-    if chosen != "offline":
-        log(workspace.layout.common_dir, f"extraction: by the offline engine, since {chosen} has none yet")
-    return OfflineEngine()
+    """The same, as paths."""
+    return [file.path for file in sessions_here(workspace, edges)]
 
 
 def edges_of(common: Path, job: Job, environ: Mapping[str, str]) -> Edges | None:

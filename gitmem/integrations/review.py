@@ -248,12 +248,16 @@ def _no_numbers(item: Item, numbers: tuple[int, ...]) -> None:
 
 
 def _suggestion(one: Suggestion) -> Item:
+    from gitmem.extract.edits import taken_out  # the start of a session waits for a look at refs alone
+
     change = one.change
+    gone = taken_out(change)
     lines = [
         f"{change.type} memory {change.name} for {one.scope}/{change.agent}",
         f"description: {change.description}",
         "",
         *change.body.splitlines(),
+        *[f"takes out: {' '.join(claim.text.split())}" for claim in gone],
         "",
         f"why: {change.reason} (confidence {change.confidence:.2f})",
         f"said in session {change.origin.session or 'unknown'}, message {change.origin.first or 'unknown'}",
@@ -269,6 +273,7 @@ def _suggestion(one: Suggestion) -> Item:
         "reason": change.reason,
         "confidence": change.confidence,
         "session": change.origin.session,
+        "takes_out": [claim.text for claim in gone],
     }
     return Item(one.id, "suggestion", f"{change.type}: {change.description}", tuple(lines), value, one)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RepositoryError
+from gitmem.extract.turns import wrote
 from gitmem.integrations.checked_out import is_memory_tree, keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.memory.merge import kind
 from gitmem.memory.names import is_agent_folder
 from gitmem.memory.trailers import Provenance
-from gitmem.sessions.discover import sessions_of
 from gitmem.store.begun_anew import rescue_name
 from gitmem.store.commits import Tip, Written, memory_commit
 from gitmem.store.live import Saved, look, save
@@ -32,8 +32,6 @@ from gitmem.store.workspace import MAIN, LiveDirectory, Scope, ScopeName, Worksp
 
 if TYPE_CHECKING:
     from gitmem.sessions.session import Session
-
-WRITING_TOOLS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 
 MOST_DAYS = 60
 """Days that are told apart when a folder is adopted; where files are of more, months are."""
@@ -356,9 +354,9 @@ def _provenance(workspace: Workspace, edges: Edges, peek: Saved, sessions: Seque
         written: dict[str, str] = {}
         for message in session.messages:
             for call in message.tools:
-                target = call.input.get("file_path")
-                if call.name in WRITING_TOOLS and isinstance(target, str) and not call.is_error:
-                    written[str(Path(target))] = message.uuid
+                for path in changed:
+                    if wrote(call, Path(path), session.cwd):
+                        written[path] = message.uuid
         if changed and changed <= written.keys():
             uuids = [message.uuid for message in session.messages if message.uuid in written.values()]
             return Provenance(
@@ -374,10 +372,9 @@ def code_head(workspace: Workspace) -> str:
 
 
 def _recent(workspace: Workspace, edges: Edges) -> list[Session]:
-    trees = [tree.path for tree in workspace.worktrees]
-    files = sessions_of(edges.config, trees)[-RECENT_SESSIONS:]
-    if not files:
-        return []
-    from gitmem.sessions.claude_code import read_session
+    from gitmem.integrations.recordings import sessions_here
+    from gitmem.sessions import clients
 
-    return [read_session(file.path) for file in reversed(files)]
+    return [
+        clients.read(file.path) for file in reversed(sessions_here(workspace, edges)[-RECENT_SESSIONS:])
+    ]

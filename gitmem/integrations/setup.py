@@ -15,6 +15,7 @@ from gitmem.integrations.claude_hooks import (
     apply_settings,
     plan_claude_hooks,
 )
+from gitmem.integrations.commit_trailers import begin_with_commits
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_setup
@@ -236,6 +237,7 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
     for folder in (workspace.state / "spool", workspace.private_state):
         folder.mkdir(parents=True, exist_ok=True)
     note_project(workspace, who)
+    begin_with_commits(workspace)
     started = _start_from_remote(workspace)
     settle_old_places(workspace, edges)
     adopted = tuple(adopt_folder(workspace, edges, live) for live, _ in plan.adopt)

@@ -8,6 +8,7 @@ from typing import Any
 from gitmem.integrations.checked_out import stale_trees
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.git_hooks import inspect_git_hooks, read_setup
+from gitmem.integrations.pausing import Pause, current
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import look_all
 from gitmem.integrations.scope_standing import ScopeStanding, scope_standing
@@ -36,6 +37,7 @@ class Standing:
     waiting: int
     stale_trees: tuple[str, ...] = ()
     taken_by: str = ""
+    paused: Pause | None = None
 
     def as_value(self) -> dict[str, Any]:
         """The JSON form."""
@@ -64,6 +66,7 @@ class Standing:
             "review": self.waiting,
             "stale_work_trees": list(self.stale_trees),
             "folder_taken_by": self.taken_by or None,
+            "paused": self.paused.as_value() if self.paused else None,
         }
 
 
@@ -98,4 +101,5 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         waiting=waiting(workspace, edges, live, {scope.name: scope.disputed for scope in scopes}),
         taken_by=str(workspace.taken_by or ""),
         stale_trees=tuple(map(str, stale_trees(workspace))),
+        paused=current(workspace.state, edges.now),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitmem.extract.carry import claim_keys
 from gitmem.extract.commit import store_change
+from gitmem.extract.edits import claim_keys
 from gitmem.extract.plan import Placed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import sync_live
@@ -22,7 +22,7 @@ def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Wr
         writer="extract",
         session=origin.session,
         messages=(origin.first, origin.last) if origin.first else None,
-        engine="offline",
+        engine=one.engine,
         reviewed=one.id,
     )
     who = author(workspace, edges)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.errors import EngineError, RepositoryError, UsageError
 from gitmem.integrations import spool
 from gitmem.integrations.place import clean_environment, log, replace_file
 from gitmem.integrations.spool import Job
@@ -26,6 +26,8 @@ from gitmem.store.locks import ProcessIdentity
 # After the first try, a job that fails (or kills its worker) gets this many more.
 RETRIES = 3
 FAILED_KEPT = 50
+# Jobs that wait for an engine to answer again. What the oldest beyond were about is in the recordings.
+WAITING_KEPT = 100
 NICENESS = 10
 
 Runner = Callable[[Path, Job, Mapping[str, str]], object]
@@ -112,6 +114,67 @@ def read_state(common_dir: Path) -> WorkerState | None:
         return None
 
 
+@dataclass(frozen=True)
+class Failed:
+    """A job that was given up after its retries.
+
+    Attributes:
+        name: of its file.
+        time: when it was given up, epoch seconds.
+        reason: the last line of what went wrong.
+    """
+
+    name: str
+    events: tuple[str, ...]
+    time: float
+    reason: str
+
+
+def failed_jobs(common_dir: Path) -> tuple[Failed, ...]:
+    """Jobs that were given up, oldest first."""
+    found = []
+    for path in _given_up(common_dir):
+        job = spool.read(path)
+        if job is None:
+            continue
+        report = path.with_name(f"{path.name}.error")
+        reason = ""
+        with suppress(OSError):
+            lines = report.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else ""
+        found.append(Failed(path.name, job.events, path.lstat().st_mtime, reason))
+    return tuple(sorted(found, key=lambda one: (one.time, one.name)))
+
+
+def retry_failed(common_dir: Path) -> int:
+    """Puts jobs that were given up back into the spool, as if never tried; returns how many."""
+    number = 0
+    for path in _given_up(common_dir):
+        stem = path.name.rpartition(".try")[0] if _tries(path) else path.name
+        path.with_name(f"{path.name}.error").unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            path.rename(path.parent.parent / f"{stem}-again")
+            number += 1
+    return number
+
+
+def clear_failed(common_dir: Path) -> int:
+    """Deletes jobs that were given up; returns how many. What was said is still in the recordings."""
+    paths = _given_up(common_dir)
+    for path in paths:
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.error").unlink(missing_ok=True)
+    return len(paths)
+
+
+def _given_up(common_dir: Path) -> list[Path]:
+    try:
+        found = sorted((common_dir / "gitmem" / "spool" / "failed").iterdir())
+    except OSError:
+        return []
+    return [path for path in found if not path.name.endswith(".error") and not path.name.startswith(".")]
+
+
 def _drain(common_dir: Path, environ: Mapping[str, str], run: Runner, tried: set[Path]) -> None:
     directory = common_dir / "gitmem" / "spool"
     try:
@@ -141,6 +204,10 @@ def _attempt(
     _say(common_dir, job)
     try:
         run(common_dir, job, environ)
+    except EngineError as error:
+        log(common_dir, f"worker: {', '.join(job.events)}: {error}")
+        _wait(common_dir, counted, tried)
+        return
     except Exception as error:
         report = "".join(traceback.format_exception(error))
         log(common_dir, f"worker: {', '.join(job.events)}: {type(error).__name__}: {error}")
@@ -153,6 +220,18 @@ def _attempt(
         late = spool.read(path) if known.event == spool.UNKNOWN else None
         if late is None or late.event == spool.UNKNOWN:
             path.unlink(missing_ok=True)
+
+
+def _wait(common_dir: Path, counted: Sequence[Path], tried: set[Path]) -> None:
+    """Keeps jobs until an engine answers again, as on the next day; other than that they are done."""
+    for path in counted:
+        with suppress(FileNotFoundError):
+            path.rename(path.with_name(f"{path.name.rpartition('.try')[0]}.try1"))
+    # Nor would the engine answer for those that wait from an earlier time.
+    waiting = [path for path, _ in spool.take(common_dir / "gitmem" / "spool") if _tries(path)]
+    for path in waiting[: max(0, len(waiting) - WAITING_KEPT)]:
+        path.unlink(missing_ok=True)
+    tried.update(waiting)
 
 
 def _tries(path: Path) -> int:

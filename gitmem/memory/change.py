@@ -53,7 +53,8 @@ class Change:
             only what is new: it is joined to what stands there.
         reason: why this is worth keeping (or why not), for the person who reviews it.
         confidence: 0 to 1.
-        asked: a person plainly asked to remember it: it may be stored without review.
+        asked: a person plainly asked to remember it, or laid it down for good ("from now on …"): it may be
+            stored without review.
         origin: the messages it stems from.
         agent: name space it belongs to.
         file: the existing file an update or delete is about; empty for an add.

@@ -3,8 +3,12 @@
 The tree holds one file a suggestion, `suggestions/<id>.json`:
 
     {"version": 1, "id": "s-1a2b3c", "created": "2026-11-20T10:00:00Z", "scope": "local",
+     "engine": "anthropic:…",
      "change": {"op", "name", "description", "type", "body", "reason", "confidence", "asked", "agent",
-                "file", "origin": {"session", "first", "last", "time"}}}
+                "file", "origin": {"session", "first", "last", "time"},
+                "edited": {"before": null | "…", "after": "…"}}}
+
+`engine` is left out for the offline engine; `edited` is there only for an engine that edits whole files.
 
 A file that is not of this form is passed over and reported, and never deleted.
 """
@@ -16,13 +20,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
 
 from gitmem.guard.paths import check_path
-from gitmem.memory.change import TYPES, Change, Op, Origin
+from gitmem.memory.change import TYPES, Change, Edited, Op, Origin
 from gitmem.memory.claim import normal_form, parse_body
+from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.names import is_agent_folder, is_memory_file
 from gitmem.memory.trailers import Provenance
@@ -33,6 +38,7 @@ from gitmem.store.workspace import SCOPES, Workspace
 
 FOLDER = "suggestions"
 VERSION = 1
+OFFLINE = "offline"
 ID_DIGITS = 6
 TEXT_CHARS = 4_096
 """Characters of every field but the body: far above what an engine writes."""
@@ -48,12 +54,14 @@ class Suggestion:
         id: `s-` and at least 6 hex digits of a SHA-256 over type and claims, so that a find is parked once.
         scope: `project`, `local` or `user`: where it goes when it is accepted.
         created: when it was parked, ISO 8601, UTC.
+        engine: which engine found it.
     """
 
     id: str
     change: Change
     scope: str
     created: str
+    engine: str = OFFLINE
 
 
 def quiet(_: str) -> None:
@@ -72,17 +80,20 @@ def digest(change: Change) -> str:
     """
     keys = [claim.key for claim in parse_body(change.body).claims]
     about = [change.op, change.file] if change.op != "add" else []
+    if change.edited is not None and change.op != "add":
+        # Two edits that bring the same and take out something else are two.
+        about.append(hashlib.sha256(change.edited.after).hexdigest())
     text = "\0".join([*about, change.type, *(keys or [normal_form(change.description, item=False)])])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def suggest(change: Change, scope: str, created: str) -> Suggestion:
+def suggest(change: Change, scope: str, created: str, engine: str = OFFLINE) -> Suggestion:
     """Makes a suggestion with the id that its content gives.
 
     Args:
         created: ISO 8601, UTC.
     """
-    return Suggestion(f"s-{digest(change)[:ID_DIGITS]}", change, scope, created)
+    return Suggestion(f"s-{digest(change)[:ID_DIGITS]}", change, scope, created, engine)
 
 
 def park(
@@ -160,11 +171,13 @@ def unpark(
 
 def to_bytes(one: Suggestion) -> bytes:
     """The suggestion's file: JSON with keys in a fixed order."""
+    found_by = {} if one.engine == OFFLINE else {"engine": one.engine}
     data = {
         "version": VERSION,
         "id": one.id,
         "created": one.created,
         "scope": one.scope,
+        **found_by,
         "change": change_to_json(one.change),
     }
     return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
@@ -187,13 +200,14 @@ def suggestion_from_json(value: object) -> Suggestion | None:
     id, scope, created = (_text(value, key) for key in ("id", "scope", "created"))
     if change is None or not id or not _ID.fullmatch(id) or scope not in SCOPES or not _time(created):
         return None
-    return Suggestion(id, change, str(scope), str(created))
+    engine = _text(value, "engine") if "engine" in value else OFFLINE
+    return Suggestion(id, change, str(scope), str(created), engine) if engine else None
 
 
 def change_to_json(change: Change) -> dict[str, Any]:
     """A change as JSON values, keys in a fixed order."""
-    origin = change.origin
-    return {
+    origin, edited = change.origin, change.edited
+    made: dict[str, Any] = {
         "op": change.op,
         "name": change.name,
         "description": change.description,
@@ -211,6 +225,10 @@ def change_to_json(change: Change) -> dict[str, Any]:
             "time": origin.time.isoformat() if origin.time else "",
         },
     }
+    if edited is not None:
+        before = None if edited.before is None else decode(edited.before)
+        made["edited"] = {"before": before, "after": decode(edited.after)}
+    return made
 
 
 def change_from_json(value: object) -> Change | None:
@@ -235,6 +253,9 @@ def change_from_json(value: object) -> Change | None:
     time = _time(source["time"]) if source["time"] else None
     if source["time"] and time is None:
         return None
+    edited = _edited(value["edited"]) if "edited" in value else None
+    if "edited" in value and edited is None:
+        return None
     return Change(
         op=value["op"],
         name=str(words["name"]),
@@ -247,7 +268,21 @@ def change_from_json(value: object) -> Change | None:
         origin=Origin(str(source["session"]), str(source["first"]), str(source["last"]), time),
         agent=agent,
         file=file,
+        edited=edited,
     )
+
+
+def _edited(value: object) -> Edited | None:
+    if not isinstance(value, dict):
+        return None
+    before = value.get("before")
+    texts = [
+        None if before is None else _text(value, "before", MEMORY_BYTES),
+        _text(value, "after", MEMORY_BYTES),
+    ]
+    if texts[1] is None or (before is not None and texts[0] is None):
+        return None
+    return Edited(None if texts[0] is None else encode(texts[0]), encode(texts[1]))
 
 
 def _is_memory_path(file: str) -> bool:
@@ -289,7 +324,7 @@ def _free(one: Suggestion, waiting: Mapping[str, Suggestion], taken: set[str]) -
         return None
     for length in range(ID_DIGITS, len(whole) + 1, 2):
         if f"s-{whole[:length]}" not in taken:
-            return Suggestion(f"s-{whole[:length]}", one.change, one.scope, one.created)
+            return replace(one, id=f"s-{whole[:length]}")
     return None
 
 

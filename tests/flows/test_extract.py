@@ -15,12 +15,13 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.extract.carry import carry
 from gitmem.extract.changeset import from_json
+from gitmem.extract.commit import store_change
 from gitmem.extract.known import Known
 from gitmem.extract.plan import Rules, plan_extraction
 from gitmem.extract.plan import home as home_scope
 from gitmem.extract.turns import to_look_at, writes_memory
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, extract_sessions, foresee, store_change
+from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.memory import tombstone
 from gitmem.memory.change import Change, Origin
 from gitmem.memory.trailers import parse as parse_trailers
@@ -38,7 +39,7 @@ from gitmem.store.workspace import Workspace, store_project_id
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
-RULE = "From now on never mock the database in tests, because mocks hid a broken migration."
+RULE = "We never mock the database in tests, because mocks hid a broken migration."
 KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 Git = Callable[..., str]
@@ -287,6 +288,24 @@ def test_a_prompt_after_the_agents_own_write_is_looked_at(tmp_path: Path) -> Non
         ("Bash", {"command": "echo hi >> /elsewhere/kept/x.md"}, True),
         ("Bash", {"command": "cat /elsewhere/kept/x.md"}, False),
         ("Bash", {"command": "echo hi > notes.md"}, False),
+        # Looking is no writing, whatever becomes of the errors.
+        ("Bash", {"command": "cat /elsewhere/kept/x.md 2>/dev/null"}, False),
+        ("Bash", {"command": "grep -r ports /elsewhere/kept/ > /tmp/found 2>&1"}, False),
+        ("Bash", {"command": "cd /elsewhere/kept && echo hi > x.md"}, True),
+        ("Bash", {"command": "cd ~/.claude/projects/-w/memory; rm x.md"}, True),
+        ("Bash", {"command": "cd ~/.claude/projects/-w/memory && ls"}, False),
+        ("Bash", {"command": "sed -i s/a/b/ ~/.claude/agent-memory/reviewer/x.md"}, True),
+        ("Bash", {"command": "tee '/elsewhere/kept/x.md' <<<hi"}, True),
+        ("Bash", {"command": "python3 -c \"open('/elsewhere/kept/x.md','w').write('x')\""}, True),
+        ("Bash", {"command": "git mem remember 'We ship on Fridays'"}, True),
+        ("Bash", {"command": "git mem recall shipping"}, False),
+        ("memory", {"command": "create", "path": "/memories/x.md", "file_text": "x"}, True),
+        ("memory", {"command": "rename", "old_path": "/memories/x.md", "new_path": "/memories/y.md"}, True),
+        ("memory", {"command": "view", "path": "/memories"}, False),
+        ("mcp__gitmem__memory", {"command": "str_replace", "path": "/memories/x.md"}, True),
+        ("mcp__gitmem__remember", {"text": "We ship on Fridays"}, True),
+        ("mcp__gitmem__recall", {"query": "shipping"}, False),
+        ("mcp__other__remember", {"text": "x"}, False),
     ],
 )
 def test_which_tool_calls_write_memory(name: str, input: dict[str, object], written: bool) -> None:
@@ -306,7 +325,7 @@ def test_a_secret_is_stored_nowhere(
     for name in names.split():
         assert KEY not in git(f"--git-dir={private}", "cat-file", "-p", name)
     for file in (file for file in workspace.state.rglob("*") if file.is_file()):
-        assert KEY not in file.read_text()
+        assert KEY.encode() not in file.read_bytes()
 
 
 def test_a_proposal_with_a_secret_is_refused_and_told_without_it(tmp_path: Path) -> None:

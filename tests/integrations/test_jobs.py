@@ -22,7 +22,7 @@ from gitmem.store.parked import parked
 from gitmem.store.workspace import Workspace, store_project_id
 
 ASKED = "Remember that we deploy from the release branch only."
-RULE = "From now on never mock the database in tests, because mocks hid a broken migration."
+RULE = "We never mock the database in tests, because mocks hid a broken migration."
 ID = "00000001-0000-4000-8000-000000000000"
 
 Git = Callable[..., str]

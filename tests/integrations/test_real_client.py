@@ -30,7 +30,7 @@ PATIENCE = 60
 
 GIT_CONFIG = "[user]\n\tname = Ann\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n"
 TAUGHT = (
-    "From now on never mock the database in tests, because a mock hid a broken migration. "
+    "We never mock the database in tests, because a mock hid a broken migration. "
     "Please remember that we deploy from the release branch only."
 )
 NOTE = """\

@@ -1,0 +1,230 @@
+"""`git mem engine`: what thinks, what it would send where, and what it has cost today."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.output import Output
+from gitmem.cli.words import sound
+from gitmem.engines.choose import Choice
+from gitmem.engines.ledger import Today, ends
+from gitmem.errors import UsageError
+from gitmem.integrations import engine_settings
+from gitmem.integrations.engine_settings import SetPlan, Standing, engine_standing, plan_set
+from gitmem.integrations.engines import Origin
+from gitmem.memory.usage import Usage
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(engine)
+
+
+def engine(
+    ctx: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[show|set|test]", show_default=False)] = "show",
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="With set: the engine.", show_default=False)
+    ] = "",
+    model: Annotated[
+        str, typer.Option("--model", help="With set anthropic: the model.", show_default=False)
+    ] = "",
+    base_url: Annotated[
+        str,
+        typer.Option(
+            "--base-url", metavar="URL", help="With set anthropic: another server.", show_default=False
+        ),
+    ] = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Shows what thinks here, why, what it would send where, and what it has cost today.
+
+    `engine set NAME` chooses one for all your repositories, in your own git configuration: offline (nothing
+    leaves this machine), anthropic (the Messages API, with ANTHROPIC_API_KEY), claude-code (a fork of the
+    session by your own claude), or default. It asks before anything is sent out; `default` takes a value of
+    --model or --base-url out again. A repository's own configuration and ANTHROPIC_BASE_URL choose nothing.
+    `engine test` makes one small round trip.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+    if action != "set" and (name or model or base_url):
+        raise UsageError(f"engine {action} takes nothing else", "To choose one: git mem engine set NAME")
+    if action == "show":
+        _show(run)
+    elif action == "set":
+        _set(run, name, model, base_url, dry_run)
+    elif action == "test":
+        _test(run)
+    else:
+        raise UsageError(f"engine cannot {action!r}", "Say `engine`, `engine set NAME` or `engine test`.")
+
+
+def _show(run: Context) -> None:
+    found = engine_standing(run.any_workspace, run.edges)
+    if run.out.as_json:
+        run.out.json(standing_value(found))
+        return
+    chosen, out = found.choice, run.out
+    origin = next((one for one in reversed(found.origins) if one.key == "engine" and one.counts), None)
+    where = f" ({_where(origin)})" if origin else ""
+    out.data(out.safe(f"{out.paint(chosen.engine, 'bold')}: {chosen.why}{where}"))
+    if chosen.model:
+        out.data(out.safe(f"  model     {chosen.model}"))
+    if chosen.endpoint:
+        out.data(out.safe(f"  endpoint  {chosen.endpoint}"))
+    if chosen.engine == "anthropic":
+        out.data(f"  key       {'set, in ANTHROPIC_API_KEY' if chosen.key else 'not set'}")
+    if chosen.program:
+        out.data(out.safe(f"  program   {chosen.program}"))
+    _show_sent(out, chosen)
+    for note in (*chosen.notes, *_ignored(found.origins)):
+        out.data(out.safe(f"  note: {note}"))
+    for one in chosen.missing:
+        out.data(out.safe(out.paint(f"  cannot run: {one.what}. {one.remedy}", "yellow")))
+    if found.ceilings is None:
+        out.data(out.safe(f"  today     {found.trouble}"))
+    elif chosen.sends or found.today.usage.requests:
+        out.data(
+            f"  today     {found.today.runs:,} of {found.ceilings.runs:,} runs, "
+            f"{found.today.tokens:,} of {found.ceilings.tokens:,} tokens{_cost(found.today.usage)}, "
+            f"until {ends(run.edges.now)}"
+        )
+
+
+def _show_sent(out: Output, chosen: Choice) -> None:
+    if not chosen.sends:
+        out.data("  sends     nothing leaves this machine")
+        return
+    for number, line in enumerate(chosen.sends):
+        out.data(f"  {'sends     ' if number == 0 else '          '}{line}")
+    if chosen.withheld:
+        out.data(f"  not       {chosen.withheld}")
+
+
+def _set(run: Context, name: str, model: str, base_url: str, dry_run: bool) -> None:
+    out, workspace = run.out, run.any_workspace
+    plan = plan_set(workspace, run.edges, name, model, base_url)
+    if not dry_run and plan.sends_more:
+        out.ask(out.safe(f"{plan.after.engine} will send {plan.after.summary}. Do it?"))
+    others = () if dry_run else engine_settings.carry_out_set(workspace, run.edges, plan)
+    if out.as_json:
+        out.json(_set_value(plan, dry_run))
+        return
+    for key, _, after in plan.changes:
+        words = f"{key} = {after}" if after else f"{key} taken out"
+        out.data(out.safe(f"{'would set' if dry_run else 'set'} gitmem.{words}"))
+    if not plan.changes:
+        out.data(out.safe(f"{plan.after.engine} is in force already"))
+    for one in others:
+        out.warn(
+            out.safe(f"gitmem.{one.key} is {one.value} in {one.file}, which counts more: change it there")
+        )
+    for lack in plan.after.missing:
+        out.warn(out.safe(f"it cannot run yet: {lack.what}. {lack.remedy}"))
+    if plan.changes and not dry_run:
+        out.say(out.safe(f"undo: {plan.undo}"))
+
+
+def _test(run: Context) -> None:
+    done = engine_settings.try_engine(run.any_workspace, run.edges)
+    out = run.out
+    if out.as_json:
+        value = {
+            "engine": sound(done.name),
+            "tested": done.asked,
+            "milliseconds": round(done.seconds * 1000),
+            "usage": usage_value(done.usage),
+        }
+        out.json(value)
+    elif not done.asked:
+        out.data(out.safe(f"{done.name}: nothing to test: {done.why}"))
+    else:
+        tokens = f"{done.usage.tokens:,} tokens" if done.usage.requests else "nothing counted"
+        out.data(out.safe(f"{done.name} answered in {done.seconds:.1f} s, {tokens}{_cost(done.usage)}"))
+
+
+def standing_value(found: Standing) -> dict[str, Any]:
+    """The JSON form of what `engine` shows."""
+    chosen = found.choice
+    return {
+        "engine": sound(chosen.engine),
+        "why": sound(chosen.why),
+        "ready": not chosen.missing,
+        "model": sound(chosen.model) or None,
+        "endpoint": sound(chosen.endpoint) or None,
+        "program": sound(chosen.program) or None,
+        "key": bool(chosen.key),
+        "sends": list(chosen.sends),
+        "withheld": chosen.withheld or None,
+        "missing": [{"what": sound(one.what), "remedy": sound(one.remedy)} for one in chosen.missing],
+        "notes": [sound(note) for note in chosen.notes],
+        "settings": [
+            {
+                "key": one.key,
+                "value": sound(one.value),
+                "scope": one.where,
+                "file": sound(one.file) or None,
+                "counts": one.counts,
+            }
+            for one in found.origins
+            if one.key != "baseurl"
+        ],
+        "today": _today_value(found.today),
+        "ceilings": {"runs": found.ceilings.runs, "tokens": found.ceilings.tokens}
+        if found.ceilings
+        else None,
+        "until": found.until,
+    }
+
+
+def usage_value(usage: Usage) -> dict[str, Any]:
+    """The JSON form of what was spent."""
+    return {
+        "requests": usage.requests,
+        "input": usage.input,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "output": usage.output,
+        "dollars": usage.dollars,
+    }
+
+
+def _today_value(today: Today) -> dict[str, Any]:
+    return {"runs": today.runs, "tokens": today.tokens, "usage": usage_value(today.usage)}
+
+
+def _set_value(plan: SetPlan, dry_run: bool) -> dict[str, Any]:
+    return {
+        "before": sound(plan.before.engine),
+        "engine": sound(plan.after.engine),
+        "changes": [
+            {"key": key, "before": sound(before) or None, "after": sound(after) or None}
+            for key, before, after in plan.changes
+        ],
+        "missing": [{"what": sound(one.what), "remedy": sound(one.remedy)} for one in plan.after.missing],
+        "undo": sound(plan.undo) if plan.changes else None,
+        "dry_run": dry_run,
+    }
+
+
+def _ignored(origins: tuple[Origin, ...]) -> list[str]:
+    return [
+        f"gitmem.{one.key} in {_where(one)} does not count: only your own configuration does"
+        for one in origins
+        if not one.counts
+    ]
+
+
+def _where(origin: Origin) -> str:
+    return origin.file or f"the {origin.where} configuration"
+
+
+def _cost(usage: Usage) -> str:
+    if usage.dollars is None:
+        return ", price unknown"
+    return f", ${usage.dollars:.4f}" if usage.requests else ""

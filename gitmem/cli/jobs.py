@@ -1,0 +1,124 @@
+"""`git mem jobs`: what ran in the background, what waits, what was skipped or failed, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gitmem.cli.context import Context, Json, Quiet, context
+from gitmem.cli.words import day, iso
+from gitmem.errors import UsageError
+from gitmem.guard.text import counted
+from gitmem.integrations import spool, worker
+from gitmem.integrations.job_record import read_runs
+from gitmem.integrations.place import start_worker
+from gitmem.store.locks import is_alive
+
+SHOWN = 20
+"""Runs that are shown unless another number is asked for."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(jobs)
+
+
+def jobs(
+    ctx: typer.Context,
+    number: Annotated[
+        int, typer.Option("--number", "-n", min=1, help="How many runs to show, newest last.")
+    ] = SHOWN,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed for good.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the jobs that failed for good.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Shows what ran in the background: what it stored and skipped, what it cost, what failed and why."""
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    if retry and clear:
+        raise UsageError("--retry and --clear do not go together", "Choose one of them.")
+    common = run.workspace.layout.common_dir
+    if retry or clear:
+        _settle(run, retry=retry)
+        return
+    runs = read_runs(run.workspace.state)[-number:]
+    waiting = [job for _, job in spool.take(run.workspace.state / "spool")]
+    failed = worker.failed_jobs(common)
+    running = worker.read_state(common)
+    alive = running if running is not None and is_alive(running.process) else None
+    if run.out.as_json:
+        run.out.json(
+            {
+                "runs": runs,
+                "running": {"since": alive.since, "events": list(alive.events)} if alive else None,
+                "waiting": [{"event": job.event, "time": iso(job.time)} for job in waiting],
+                "failed": [
+                    {
+                        "name": one.name,
+                        "events": list(one.events),
+                        "time": iso(one.time),
+                        "reason": one.reason,
+                    }
+                    for one in failed
+                ],
+            }
+        )
+        return
+    out = run.out
+    for entry in runs:
+        for line in _lines(entry):
+            out.data(out.safe(line))
+    if alive is not None:
+        out.data(out.safe(f"running since {alive.since}: {', '.join(alive.events)}"))
+    if waiting:
+        events = ", ".join(dict.fromkeys(job.event for job in waiting))
+        out.data(out.safe(f"waiting: {counted(len(waiting), 'job')} ({events})"))
+    for one in failed:
+        out.data(out.safe(f"failed {day(one.time)} {', '.join(one.events)}: {one.reason}"))
+    if failed:
+        out.say("run them again: git mem jobs --retry; forget them: git mem jobs --clear")
+    if not (runs or alive or waiting or failed):
+        out.say("nothing ran in the background yet")
+
+
+def _settle(run: Context, *, retry: bool) -> None:
+    common = run.workspace.layout.common_dir
+    number = worker.retry_failed(common) if retry else worker.clear_failed(common)
+    if retry and number:
+        start_worker(common, run.edges.environ)
+    if run.out.as_json:
+        run.out.json({"retried" if retry else "cleared": number})
+    elif retry:
+        run.out.data(f"{counted(number, 'failed job')} put back into the spool")
+    else:
+        run.out.data(f"{counted(number, 'failed job')} deleted; what was said is still in the recordings")
+
+
+def _lines(entry: dict[str, Any]) -> list[str]:
+    """A run as lines; the record is a file, so nothing in it is taken as given."""
+    did = [f"{entry.get(word, 0)} {word}" for word in ("stored", "suggested", "refused") if entry.get(word)]
+    what = ", ".join(did) or "nothing new"
+    head = f"{entry.get('time', '?')} {' '.join(map(str, entry.get('events', [])))}: {what}"
+    engine, usage = entry.get("engine"), entry.get("usage")
+    if engine:
+        head += f" by {engine}"
+    if isinstance(usage, dict):
+        tokens = sum(
+            value
+            for key in ("input", "cache_read", "cache_write", "output")
+            if isinstance(value := usage.get(key), int)
+        )
+        cost = usage.get("dollars")
+        head += f", {tokens} tokens" + (f", ${cost:.4f}" if isinstance(cost, int | float) else "")
+    lines = [f"{head} ({entry.get('seconds', '?')} s)"]
+    for skipped in entry.get("skipped") or []:
+        if isinstance(skipped, dict):
+            lines.append(f"  skipped {skipped.get('what')}: {skipped.get('why')}")
+    lines += [f"  {text}" for text in entry.get("log") or []]
+    error = entry.get("error")
+    if isinstance(error, dict):
+        lines.append(f"  failed: {error.get('message')}")
+        if error.get("hint"):
+            lines.append(f"  {error['hint']}")
+    return lines

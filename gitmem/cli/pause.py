@@ -1,0 +1,94 @@
+"""`git mem pause`: nothing is learned from sessions for a while."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.context import DryRun, Json, Quiet, context
+from gitmem.cli.words import day, iso
+from gitmem.errors import RepositoryError, UsageError
+from gitmem.integrations import pausing
+
+UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+LONGEST = 3_650 * 86_400
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(pause)
+
+
+def pause(
+    ctx: typer.Context,
+    length: Annotated[
+        str,
+        typer.Option("--for", metavar="TIME", help="End it then, e.g. 2h, 1h30m, 3d.", show_default=False),
+    ] = "",
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Stops learning from sessions of this repository, until `git mem unpause` or for the time given.
+
+    What is said meanwhile is never extracted, not later either. All else goes on: recall answers, what
+    agents and people write into memory files is saved, sync runs, `git mem remember` and `Remember:` in a
+    commit of yours store what they say.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    state, now, out = run.workspace.state, run.edges.now, run.out
+    until = now + seconds(length) if length else None
+    before = pausing.current(state, now)
+    same = before is not None and before.end == until
+    if not (dry_run or same):
+        try:
+            pausing.pause(state, now, until)
+        except OSError as error:
+            raise RepositoryError(f"{state / pausing.FILE} cannot be written: {error.strerror}") from error
+    since = before.start if before else now
+    if out.as_json:
+        out.json(
+            {
+                "paused": True,
+                "since": iso(since),
+                "until": iso(until) if until else None,
+                "changed": not same,
+                "dry_run": dry_run,
+            }
+        )
+        return
+    ends = f"until {day(until)}" if until else "until git mem unpause"
+    if same:
+        out.data(f"paused already, since {day(since)}, {ends}")
+    elif dry_run:
+        out.data(f"would learn nothing from sessions here {ends}")
+    else:
+        out.data(f"nothing is learned from sessions here {ends}")
+        out.say(f"undo: {_undo(before, now)}")
+
+
+def seconds(length: str) -> int:
+    """Reads a length of time such as `1h30m`.
+
+    Raises:
+        UsageError: it is none, or longer than ten years.
+    """
+    text = length.strip().lower()
+    parts = re.findall(r"([0-9]{1,9})([dhms])", text)
+    total = sum(int(number) * UNITS[unit] for number, unit in parts)
+    if "".join(number + unit for number, unit in parts) != text or not 0 < total <= LONGEST:
+        raise UsageError(f"{length!r} is no length of time", "Give e.g. 45m, 2h, 1h30m or 3d.")
+    return total
+
+
+def for_words(remaining: float) -> str:
+    """The words that pause for the rest of a time."""
+    return f"git mem pause --for {max(1, int(remaining))}s"
+
+
+def _undo(before: pausing.Pause | None, now: float) -> str:
+    if before is None:
+        return "git mem unpause"
+    return "git mem pause" if before.end is None else for_words(before.end - now)

@@ -1,0 +1,202 @@
+"""`git mem session`: list, show and search this repository's recorded sessions, of every client."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gitmem.cli.context import Context, Json, context
+from gitmem.cli.words import day, iso, sound
+from gitmem.errors import UsageError
+from gitmem.guard.text import counted, one_line
+from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import Told, is_live, listed, search, session_file, told, without_secrets
+from gitmem.sessions.session import Message, ToolCall
+
+SHOWN = 20
+"""Sessions that are listed, and hits that are shown, unless another number is asked for."""
+RESULT_LINES = 3
+WIDTH = 160
+"""Terminal cells of one line of a call or its result."""
+
+Number = Annotated[int, typer.Option("--number", "-n", min=1, help="At most so many.")]
+Id = Annotated[str, typer.Argument(help="Id of the session, or its beginning.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb and its words."""
+    app.callback()(session)
+    app.command(name="list")(list_)
+    app.command()(show)
+    app.command()(grep)
+
+
+def session() -> None:
+    """Lists, shows and searches the sessions that agents recorded in this repository."""
+
+
+def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> None:
+    """Lists sessions, newest first: id, client, when, how often a person spoke, and how it began."""
+    run = context(ctx, as_json=as_json)
+    found, total = listed(run.workspace, run.edges, number)
+    if run.out.as_json:
+        run.out.json([_value(one) for one in found])
+        return
+    for one in found:
+        first = "(cannot be read)" if one.session is None else one.first.text if one.first else ""
+        when, said = day(_began(one)), counted(one.prompts, "message")
+        run.out.data(
+            run.out.safe(f"{one.short}  {one.file.client:11}  {when}  {said:>12}  {one_line(first, 80)}")
+        )
+    if not found:
+        run.out.say("no agent recorded a session here")
+    elif total > len(found):
+        run.out.say(f"{total - len(found)} older ones: git mem session list -n {total}")
+
+
+def show(
+    ctx: typer.Context,
+    id: Id,
+    person: Annotated[bool, typer.Option("--person", help="Only what a person said.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Only what the agent still sees: not what was compacted.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Prints what was said in a session; what tools gave is cut, secrets are left out."""
+    run = context(ctx, as_json=as_json)
+    file = session_file(run.workspace, run.edges, id)
+    said = told(run.workspace, file)
+    shown = is_live(file) if live else lambda _: True
+    messages = [
+        (n, m) for n, m in enumerate(said.messages, 1) if (m.role == "person" or not person) and shown(m)
+    ]
+    if run.out.as_json:
+        head = {"id": said.id, "client": said.client, "path": sound(str(file.path)), "cwd": sound(said.cwd)}
+        run.out.json({**head, "messages": [_said(run, n, m) for n, m in messages], "skipped": said.skipped})
+        return
+    for n, message in messages:
+        run.out.data(run.out.paint(run.out.safe(_title(n, message)), "bold"))
+        for line in message.text.splitlines():
+            run.out.data(run.out.safe(line))
+        for call in message.tools:
+            for line in _call(run, call):
+                run.out.data(line)
+        run.out.data()
+    if said.skipped:
+        run.out.say(f"{counted(said.skipped, 'line')} of the recording cannot be read")
+
+
+def grep(
+    ctx: typer.Context,
+    terms: Annotated[
+        list[str], typer.Argument(metavar="TERM...", help="All on one line; case is ignored.")
+    ],
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="Only this one.", show_default=False)
+    ] = None,
+    number: Number = SHOWN,
+    as_json: Json = False,
+) -> None:
+    """Finds lines that hold every term, with two lines around each; what tools gave is not searched."""
+    run = context(ctx, as_json=as_json)
+    if not any(term.strip() for term in terms):
+        raise UsageError("There is no term to look for", "Give a word or more.")
+    workspace = run.workspace
+    one = session is not None
+    files = (
+        (session_file(workspace, run.edges, session or ""),) if one else sessions_here(workspace, run.edges)
+    )
+    hits = list(search(workspace, files, terms, number + 1))
+    if run.out.as_json:
+        run.out.json(
+            [
+                {
+                    "session": file.id,
+                    "message": hit.number,
+                    "uuid": hit.message.uuid,
+                    "role": hit.message.role,
+                    "time": _iso(hit.message),
+                    "lines": [sound(line) for line in hit.lines],
+                    "at": hit.at,
+                }
+                for file, hit in hits[:number]
+            ]
+        )
+        return
+    for file, hit in hits[:number]:
+        run.out.data(run.out.paint(run.out.safe(f"{file.id} {_title(hit.number, hit.message)}"), "bold"))
+        for at, line in enumerate(hit.lines):
+            run.out.data(run.out.safe(f"{'>' if at == hit.at else ' '} {line}"))
+    if not hits:
+        run.out.say("nothing was said with these words")
+    elif len(hits) > number:
+        run.out.say(f"more than {counted(number, 'hit')}; give more words, or -n")
+
+
+def _title(number: int, message: Message) -> str:
+    how = f" ({message.source})" if message.source in ("queued", "refusal", "answer") else ""
+    about = f", to: {one_line(message.context, 80)}" if message.context else ""
+    when = f", {day(message.time.timestamp())}" if message.time else ""
+    return f"[{number}] {message.role}{how}{when}{about}"
+
+
+def _call(run: Context, call: ToolCall) -> list[str]:
+    """A tool call in a few lines, redacted before it is cut: half a secret looks like none."""
+    lines = [f"  {one_line(f'{call.name} {_given(run, call)}', WIDTH)}"]
+    result = (call.result or "").splitlines()
+    lines += [f"  | {one_line(line, WIDTH)}" for line in result[:RESULT_LINES]]
+    if len(result) > RESULT_LINES:
+        lines.append(f"  | … {counted(len(result) - RESULT_LINES, 'line')} more")
+    return lines
+
+
+def _given(run: Context, call: ToolCall) -> str:
+    text = ", ".join(f"{name}={value}" for name, value in call.input.items() if isinstance(value, str))
+    return without_secrets(run.workspace, [Message("", "agent", text[:4_000], None, "reply")])[0].text
+
+
+def _said(run: Context, number: int, message: Message) -> dict[str, Any]:
+    return {
+        "number": number,
+        "uuid": sound(message.uuid),
+        "role": message.role,
+        "source": message.source,
+        "time": _iso(message),
+        "branch": sound(message.branch) or None,
+        "commit": sound(message.commit) or None,
+        "context": sound(message.context) or None,
+        "text": sound(message.text),
+        "tools": [
+            {
+                "name": sound(call.name),
+                "input": sound(_given(run, call)),
+                "result": sound(call.result) if call.result is not None else None,
+                "is_error": call.is_error,
+            }
+            for call in message.tools
+        ],
+    }
+
+
+def _value(one: Told) -> dict[str, Any]:
+    return {
+        "id": sound(one.file.id),
+        "client": one.file.client,
+        "path": sound(str(one.file.path)),
+        "size": one.file.size,
+        "began": iso(_began(one)),
+        "changed": iso(one.file.mtime_ns / 1e9),
+        "prompts": one.prompts,
+        "first": sound(one.first.text) if one.first else None,
+        "readable": one.session is not None,
+    }
+
+
+def _began(one: Told) -> float:
+    return one.first.time.timestamp() if one.first and one.first.time else one.file.mtime_ns / 1e9
+
+
+def _iso(message: Message) -> str | None:
+    return iso(message.time.timestamp()) if message.time else None

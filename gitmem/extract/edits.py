@@ -1,0 +1,162 @@
+"""An edit of a whole memory file: what it says anew and takes out, and how it meets what stands by then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from gitmem.memory.account import reference, reject_keys
+from gitmem.memory.change import Change, Edited
+from gitmem.memory.claim import Claim, parse_body
+from gitmem.memory.dates import annotate, relative_dates, unclear
+from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.memory import Memory, description_claim, parse
+from gitmem.memory.merge_memory import merge_memory
+from gitmem.memory.sequence import pair_edits
+from gitmem.memory.trailers import Fate
+
+_REASONED = ("**why", "**how to apply", "why:", "how to apply:")
+_UNEXPLAINED = "taken out by an edit"
+
+
+def sides(change: Change) -> tuple[Memory, Memory] | None:
+    """The memory before and after; None where the change is no edit of a whole file."""
+    edited = change.edited
+    if change.op != "update" or edited is None or edited.before is None:
+        return None
+    return parse(change.file, edited.before), parse(change.file, edited.after)
+
+
+def said_anew(change: Change) -> tuple[Claim, ...]:
+    """The claims that a change brings, its description too; of an edit only those that it did not find."""
+    both = sides(change)
+    if both is None:
+        described = description_claim(change.description)
+        return (*parse_body(change.body).claims, *([described] if described else []))
+    before, after = both
+    there = {claim.key for claim in before.claims}
+    return tuple({claim.key: claim for claim in after.claims if claim.key not in there}.values())
+
+
+def claim_keys(change: Change) -> tuple[str, ...]:
+    """What a tombstone of a change would name: normal forms of its claims, and what an edit takes out."""
+    both = sides(change)
+    gone = reject_keys(fates(*both, agent=change.agent)) if both else ()
+    return (*(claim.key for claim in said_anew(change)), *gone)
+
+
+def taken_out(change: Change) -> tuple[Claim, ...]:
+    """Claims of the body that an edit takes out or rewords; a new description takes out none."""
+    both = sides(change)
+    if both is None:
+        return ()
+    before, after = both
+    kept = {claim.id for claim in after.parsed.claims}
+    return tuple(claim for claim in before.parsed.claims if claim.id not in kept)
+
+
+def texts(change: Change) -> tuple[str, ...]:
+    """All that a change would bring into the repository, piece by piece, for a guard to look at."""
+    pieces = [change.description, change.name, change.reason]
+    pieces += [claim.text for claim in parse_body(change.body).claims]
+    both = sides(change)
+    if both is not None:
+        before, after = both
+        pieces += [claim.text for claim in said_anew(change)]
+        known = before.front.render().splitlines() if before.front else []
+        fresh = after.front.render().splitlines() if after.front else []
+        pieces += [line for line in fresh if line not in known]
+    return tuple(dict.fromkeys(piece for piece in pieces if piece))
+
+
+def merged(change: Change, current: Memory) -> Memory | None:
+    """What stands by now with the edit in it.
+
+    Nothing that was written meanwhile is lost: what both changed differently stays twice, as disputed.
+
+    Returns:
+        The memory; None where the change is no edit, or the two cannot be put into one file.
+    """
+    both = sides(change)
+    if both is None:
+        return None
+    memory = merge_memory(both[0], current, both[1], current.path).memory
+    return memory if memory is not None and len(memory.render()) <= MEMORY_BYTES else None
+
+
+def fates(before: Memory, after: Memory, *, agent: str, reason: str = "") -> tuple[Fate, ...]:
+    """What became of the claims that an edit took out: superseded by what stands there now, or dropped.
+
+    Args:
+        before, after: one memory; their paths are relative to the agent's folder.
+        reason: the edit's.
+    """
+    old = {claim.id: claim for claim in before.claims}
+    new = {claim.id: claim for claim in after.claims}
+    words = {id: frozenset(claim.key.split()) for id, claim in (old | new).items()}
+    bodies = [[claim.id for claim in memory.parsed.claims] for memory in (before, after)]
+    heir = pair_edits(bodies[0], bodies[1], lambda id: words[id])
+    described = [description_claim(memory.description) for memory in (before, after)]
+    if described[0] and described[1]:
+        heir.setdefault(described[0].id, described[1].id)
+    found = []
+    for id, claim in old.items():
+        if id in new:
+            continue
+        source = reference(f"{agent}/{before.path}", claim)
+        target = heir.get(id)
+        if target is None:
+            found.append(Fate("dropped", source, "", reason or _UNEXPLAINED))
+        else:
+            where = reference(f"{agent}/{after.path}", new[target])
+            found.append(Fate("superseded", source, where, reason))
+    return tuple(found)
+
+
+def dated(change: Change, said: datetime | None) -> tuple[Change, bool]:
+    """Annotates relative dates of what a change says anew.
+
+    Args:
+        said: when it was said; None where unknown.
+
+    Returns:
+        The change, and whether a date in it is left for a person to make clear.
+    """
+    both = sides(change)
+    fresh = [claim.text for claim in said_anew(change) if not claim.text.lower().startswith(_REASONED)]
+    if said is None:
+        return change, any(relative_dates(text) for text in fresh)
+    is_open = any(unclear(text, said) for text in fresh)
+    made = replace(change, description=annotate(change.description, said), body=annotate(change.body, said))
+    if both is not None and change.edited is not None:
+        after = _annotated(both[1], {claim.key for claim in said_anew(change)}, said)
+        made = replace(made, edited=Edited(change.edited.before, after.render()))
+    return made, is_open
+
+
+def _annotated(memory: Memory, fresh: Iterable[str], said: datetime) -> Memory:
+    keys = frozenset(fresh)
+    parts = []
+    for claim in memory.parsed.claims:
+        parts.append(claim.lead + (annotate(claim.text, said) if claim.key in keys else claim.text))
+    body = "".join(parts) + memory.parsed.tail
+    front = memory.front
+    described = description_claim(memory.description)
+    if front is not None and described is not None and described.key in keys:
+        wanted = annotate(memory.description, said)
+        if wanted != memory.description:
+            front = front.with_value("description", wanted)
+    return Memory(memory.path, front, body)
+
+
+def is_text(change: Change) -> bool:
+    """Whether an edit's new content is UTF-8 and no longer than a memory may be."""
+    if change.edited is None:
+        return True
+    after = change.edited.after
+    try:
+        after.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return len(after) <= MEMORY_BYTES

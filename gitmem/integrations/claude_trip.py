@@ -1,0 +1,85 @@
+"""One round trip with the person's own `claude`: whether it answers, as whom, and what that costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from gitmem.engines.usage import Meter, Usage
+from gitmem.errors import EngineError
+from gitmem.guard.text import one_line
+from gitmem.integrations.edges import Edges
+
+QUESTION = "Answer with one word: ready."
+PATIENCE = 120.0
+"""Seconds."""
+
+_WORDS = ("-p", QUESTION, "--output-format", "json", "--no-session-persistence", "--max-turns", "1")
+_HINT = "Try it yourself: claude -p hello"
+
+
+def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIENCE) -> str:
+    """Asks one small question in an empty folder, with gitmem's hooks off.
+
+    Args:
+        patience: seconds until it counts as hanging.
+
+    Returns:
+        the model that answered; empty where it does not say.
+
+    Raises:
+        EngineError: it does not answer; the hint says what to do.
+    """
+    meter.allow()
+    environ = {**edges.environ, "GITMEM_DISABLE": "1"}
+    with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
+        try:
+            done = subprocess.run(
+                [program, *_WORDS],
+                cwd=folder,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=patience,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise EngineError(f"{program} did not answer within {patience:g} s", _HINT) from None
+        except OSError as error:
+            raise EngineError(f"{program} cannot be run: {error.strerror}", _HINT) from error
+    answer = _answer(done.stdout)
+    models = answer.get("modelUsage")
+    model = str(next(iter(models), "")) if isinstance(models, Mapping) else ""
+    if usage := _usage(answer):
+        meter.spent("test", model, usage)
+    if done.returncode or answer.get("is_error") or "result" not in answer:
+        said = answer.get("result") or done.stderr.decode("utf-8", "replace") or f"exit {done.returncode}"
+        raise EngineError(f"{program} does not answer: {one_line(str(said), 300)}", _HINT)
+    return model
+
+
+def _answer(printed: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(printed)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage | None:
+    told = answer.get("usage")
+    if not isinstance(told, Mapping):
+        return None
+    counts = [
+        number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0
+        for number in (
+            told.get(f"{kind}_tokens")
+            for kind in ("input", "cache_read_input", "cache_creation_input", "output")
+        )
+    ]
+    cost = answer.get("total_cost_usd")
+    dollars = float(cost) if isinstance(cost, int | float) and 0 <= cost < 1e6 else None
+    return Usage(1, counts[0], counts[1], counts[2], counts[3], dollars)

@@ -1,0 +1,82 @@
+"""What an extraction follows: settings, instruction files, live directories, throttle and pauses."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from gitmem.extract.plan import Rules, folders_of
+from gitmem.guard.paths import linked
+from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.integrations.pausing import intervals, said_in_pause
+from gitmem.integrations.place import read_regular
+from gitmem.integrations.recordings import Source, handled
+from gitmem.integrations.switches import unheard
+from gitmem.sessions.session import Session
+from gitmem.store.workspace import LIVE_FOLDERS, MAIN, Workspace
+
+RULE_FILES = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
+RULE_BYTES = 262_144
+
+
+def rules_of(workspace: Workspace, edges: Edges, by_hand: bool) -> Rules:
+    """The rules for all sessions of a repository; by hand, `off` counts as `suggest`."""
+    mode = workspace.settings.get("extract")
+    return Rules(
+        mode="suggest" if by_hand and mode == "off" else mode,  # type: ignore[arg-type]
+        sharing=workspace.sharing,  # type: ignore[arg-type]
+        texts=rule_texts(workspace, edges),
+        folders=folders_of(_live_folders(workspace)),
+        allow=allowed_fingerprints(workspace),
+    )
+
+
+def rule_texts(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
+    """Instruction files of the repository and of the person; links are not followed."""
+    top = workspace.layout.worktree
+    places = [(edges.config, edges.config / "CLAUDE.md")]
+    if top is not None:
+        names = (*RULE_FILES, f"{workspace.claude_folder}/CLAUDE.md")
+        places += [(top, top / name) for name in names]
+    texts = []
+    for anchor, path in places:
+        if linked(anchor, path):
+            continue
+        with suppress(OSError):
+            if found := read_regular(path, RULE_BYTES):
+                texts.append(found[0][:RULE_BYTES].decode("utf-8", "replace"))
+    return tuple(texts)
+
+
+def _live_folders(workspace: Workspace) -> list[Path]:
+    """Folders in which a file is a memory, whether or not they exist."""
+    tops = [tree.path / workspace.claude_folder for tree in workspace.worktrees]
+    folders = [top / folder for top in tops for folder in LIVE_FOLDERS.values()]
+    auto = [workspace.auto_memory] if workspace.auto_memory is not None else []
+    return [*folders, *auto, workspace.around.config / "agent-memory"]
+
+
+def rules_for(workspace: Workspace, base: Rules, source: Source, session: Session, now: float) -> Rules:
+    """The rules for one session: whose it is, and what in it was said while nothing was to be learned."""
+    pauses = (*intervals(workspace.state), *unheard(workspace.state, session.id))
+    out = frozenset(
+        message.uuid
+        for message in (session.messages if pauses else ())
+        if said_in_pause(pauses, message.time.timestamp() if message.time else None, now)
+    )
+    return replace(base, agent=source.agent, scope=source.scope, left_out=out)
+
+
+def throttled(workspace: Workspace, source: Source, session: Session, rules: Rules) -> str:
+    """Why a session is left for later; empty where it is its turn."""
+    every = workspace.settings.number("extractEvery")
+    if source.pressing or source.agent != MAIN or every <= 1:
+        return ""
+    known = handled(workspace)
+    turns = sum(
+        message.role == "person" and message.source == "prompt" and message.uuid not in known
+        for message in session.messages
+        if message.uuid not in rules.left_out
+    )
+    return f"{turns} of {every} turns since the last time (gitmem.extractEvery)" if turns < every else ""

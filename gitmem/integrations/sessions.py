@@ -1,0 +1,161 @@
+"""This repository's recorded sessions for a person to look at: found by id, and without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gitmem.errors import GitmemError, UsageError
+from gitmem.guard.secrets import redact, scan
+from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.integrations.recordings import sessions_here, whole
+from gitmem.sessions.discover import SessionFile
+from gitmem.sessions.live import live_uuids
+from gitmem.sessions.search import Hit, find
+from gitmem.sessions.session import Message, Session
+from gitmem.store.workspace import Workspace
+
+SHORT = 8
+"""Characters of an id that are shown at least."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """One session as a list shows it.
+
+    Attributes:
+        short: beginning of its id that no other session's has.
+        session: None where the file cannot be read.
+        prompts: messages of a person.
+        first: their first prompt.
+    """
+
+    file: SessionFile
+    short: str
+    session: Session | None
+    prompts: int = 0
+    first: Message | None = None
+
+
+def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[Told, ...], int]:
+    """The sessions written to last, newest first, and how many there are in all."""
+    files = sessions_here(workspace, edges)
+    short = _short_ids(files)
+    found = []
+    for file in reversed(files[-most:]):
+        try:
+            session = whole(workspace, file.path)
+        except GitmemError:
+            found.append(Told(file, short[file.id], None))
+            continue
+        said = [one for one in session.messages if one.role == "person"]
+        first = next((one for one in said if one.source == "prompt"), said[0] if said else None)
+        shown = without_secrets(workspace, [first])[0] if first else None
+        found.append(Told(file, short[file.id], replace(session, messages=()), len(said), shown))
+    return tuple(found), len(files)
+
+
+def session_file(workspace: Workspace, edges: Edges, id: str) -> SessionFile:
+    """The session whose id begins so.
+
+    Raises:
+        UsageError: there is none, or several.
+    """
+    files = sessions_here(workspace, edges)
+    found = [file for file in files if file.id == id] or [
+        file for file in files if id and file.id.startswith(id)
+    ]
+    if len({file.id for file in found}) == 1:
+        return found[-1]
+    if not found:
+        raise UsageError(
+            f"No session of this repository has an id that begins with {id!r}", "See: git mem session list"
+        )
+    names = ", ".join(sorted({file.id for file in found})[:10])
+    raise UsageError(f"{id!r} could be {names}", "Give more of the id.")
+
+
+def told(workspace: Workspace, file: SessionFile) -> Session:
+    """What was said in a session, secrets redacted.
+
+    Raises:
+        RepositoryError: the file cannot be read, or secrets cannot be looked for.
+    """
+    session = whole(workspace, file.path)
+    return replace(session, messages=without_secrets(workspace, session.messages))
+
+
+def is_live(file: SessionFile) -> Callable[[Message], bool]:
+    """Tells of a message whether the agent still sees it: whether it is not compacted or rewound.
+
+    Raises:
+        UsageError: the client does not record that.
+        RepositoryError: the file cannot be read.
+    """
+    if file.client != "claude-code":
+        raise UsageError(f"{file.client} does not record what its agent still sees", "Leave --live out.")
+    live = frozenset(live_uuids(file.path))
+    # Where one record holds several utterances, the later ones have a number behind its id.
+    return lambda message: message.uuid in live or message.uuid.partition(".")[0] in live
+
+
+def search(
+    workspace: Workspace, files: Sequence[SessionFile], terms: Sequence[str], most: int
+) -> Iterator[tuple[SessionFile, Hit]]:
+    """Finds terms in sessions, those written to last first; secrets are redacted before.
+
+    Args:
+        most: hits after which the search ends.
+    """
+    left = most
+    for file in reversed(files):
+        try:
+            messages = whole(workspace, file.path).messages
+        except GitmemError:
+            continue
+        hits = {hit.number for hit in find(messages, terms)}
+        clean = iter(without_secrets(workspace, [messages[number - 1] for number in sorted(hits)]))
+        redacted = [
+            next(clean) if number in hits else replace(one, text="")
+            for number, one in enumerate(messages, 1)
+        ]
+        for hit in find(redacted, terms):
+            if not left:
+                return
+            left -= 1
+            yield file, hit
+
+
+def without_secrets(workspace: Workspace, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Messages with every secret replaced by the name of its kind, in tools' results too.
+
+    Raises:
+        DetectorUnavailable: they cannot be looked for.
+    """
+    texts = [
+        text for one in messages for text in (one.text, one.context, *(c.result or "" for c in one.tools))
+    ]
+    found = scan(texts, allowed_fingerprints(workspace))
+    clean = iter([redact(text, findings) for text, findings in zip(texts, found, strict=True)])
+    made = []
+    for one in messages:
+        text, context = next(clean), next(clean)
+        tools = tuple(
+            replace(c, result=result if c.result is not None else None)
+            for c in one.tools
+            for result in [next(clean)]
+        )
+        made.append(replace(one, text=text, context=context, tools=tools))
+    return tuple(made)
+
+
+def _short_ids(files: Sequence[SessionFile]) -> dict[str, str]:
+    """The least of each id that tells it from its neighbours in order."""
+    ids = sorted({file.id for file in files})
+    short = {}
+    for before, id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
+        length = SHORT
+        while length < len(id) and any(other.startswith(id[:length]) for other in (before, after) if other):
+            length += 1
+        short[id] = id[:length]
+    return short

@@ -1,0 +1,241 @@
+"""Whatever ends an extraction, and wherever: nothing is lost, and nothing is done twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from transcripts import Transcript
+
+from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.errors import EngineError
+from gitmem.integrations.carrying_out import Watch
+from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
+from gitmem.integrations.extraction import extract_sessions
+from gitmem.integrations.recordings import Source
+from gitmem.memory.change import Change, Edited, Origin
+from gitmem.memory.trailers import Provenance
+from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.memory.usage import Usage
+from gitmem.sessions.discover import slug
+from gitmem.store.commits import Write, commit
+from gitmem.store.parked import parked
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Workspace, store_project_id
+
+ROOT = Path(__file__).parents[2]
+ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
+BEFORE = b"---\nname: ports\ndescription: Which ports\ntype: project\n---\n\nAPI is 80.\n\nAsk Ann.\n"
+AFTER = BEFORE.replace(b"Ask Ann.", b"Queues are 70.")
+STEPS = (
+    "write the changeset",
+    "store 1",
+    "store 2",
+    "park",
+    "save what was handled",
+    "save the cursor",
+    "lay out",
+    "remove the changeset",
+)
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+@pytest.fixture
+def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
+    monkeypatch.setenv("GITMEM_NOW", "1795200000")
+    return real_edges(repo)
+
+
+@pytest.fixture
+def workspace(edges: Edges, home: Path) -> Workspace:
+    made = store_project_id(workspace_at(edges))
+    made.state.mkdir()
+    assert made.private.git_dir.is_dir()
+    (home / ".claude").mkdir()
+    ready = initialised_at(edges)
+    for agent in ("main", "reviewer"):
+        write = Write({f"{agent}/ports.md": BEFORE}, "Put it there", provenance=Provenance(op="add"))
+        scope = ready.scope("local")
+        commit(scope.repo, scope.ref, lambda _, write=write: write, ANN)
+    return ready
+
+
+def transcript(home: Path, repo: Path, number: int, *said: str, subagent: bool = False) -> Path:
+    id = f"{number:08d}-0000-4000-8000-000000000000"
+    made = Transcript(id, str(repo))
+    for text in said:
+        made.user(text, isSidechain=subagent)
+        made.agent("Done.", isSidechain=subagent)
+    # The builder numbers messages alike in each session.
+    made.lines = [re.sub(r'(uuid": "|Uuid": ")0000', rf"\g<1>{number:04d}", line) for line in made.lines]
+    folder = home / ".claude/projects" / slug(repo)
+    folder = folder / id / "subagents" if subagent else folder
+    folder.mkdir(parents=True, exist_ok=True)
+    return made.write(folder / (f"agent-{number}.jsonl" if subagent else f"{id}.jsonl"))
+
+
+class Editor:
+    """Edits a file, adds one, and finds one that waits; it may fail at first."""
+
+    name = "scripted"
+    reads_history = True
+
+    def __init__(self, fails: int = 0) -> None:
+        self.asked, self.fails = 0, fails
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        self.asked += 1
+        if self.asked <= self.fails:
+            raise EngineError("no model today")
+        add = Change(
+            "add",
+            "ship",
+            "Shipping days",
+            "project",
+            "We ship on Fridays.",
+            "said",
+            0.9,
+            True,
+            Origin("s", "u", "u"),
+        )
+        edit = replace(
+            add,
+            op="update",
+            name="ports",
+            description="Which ports",
+            body="Queues are 70.",
+            file="ports.md",
+            edited=Edited(BEFORE, AFTER),
+        )
+        waits = replace(
+            add, name="tests", description="Test rules", body="Tests need no network.", asked=False
+        )
+        return Extraction((edit, add, waits), Usage(requests=1, input=5))
+
+
+def history(workspace: Workspace) -> list[str]:
+    scope = workspace.scope("local")
+    tip = scope.repo.ref(scope.ref)
+    return [made.message for made in scope.repo.history(tip or "")]
+
+
+@pytest.mark.parametrize("agent", ["main", "reviewer"])
+@pytest.mark.parametrize("at", STEPS)
+def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, at: str, agent: str
+) -> None:
+    path = transcript(home, repo, 1, "One.", subagent=agent != "main")
+    source = Source(path, agent, None if agent == "main" else "local")
+    engine, told = Editor(), list[str]()
+
+    def step(name: str) -> None:
+        if name == at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        extract_sessions(workspace, edges, engine, [source], step=step)
+    watch = Watch(told=lambda changes, _: told.append(changes.job))
+    extract_sessions(workspace, edges, engine, [source], watch=watch)
+    made = [parse_trailers(message) for message in history(workspace)]
+    assert sorted(one.job[-2:] for one in made if one.writer == "extract") == [".1", ".2"]
+    (edited,) = [one for one in made if one.op == "update"]
+    assert [fate.kind for fate in edited.claims] == ["superseded"]
+    assert edited.claims[0].source.startswith(f"{agent}/ports.md#")
+    assert [one.usage for one in made if one.usage] == [Usage(requests=1, input=5)]
+    scope = workspace.scope("local")
+    files = read_files(scope.repo, scope.repo.commit(scope.repo.ref(scope.ref) or "").tree)
+    assert files[f"{agent}/ports.md"] == AFTER and f"{agent}/ship.md" in files
+    other = "reviewer" if agent == "main" else "main"
+    assert files[f"{other}/ports.md"] == BEFORE and f"{other}/ship.md" not in files
+    assert [one.change.name for one in parked(workspace)] == ["tests"]
+    assert engine.asked == (2 if at == "write the changeset" else 1) and len(set(told)) == 1
+    before = len(history(workspace))
+    assert extract_sessions(workspace, edges, engine, [source]) == () and len(history(workspace)) == before
+
+
+def test_an_engine_that_fails_again_and_again_loses_and_doubles_nothing(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    path, engine = transcript(home, repo, 1, "One."), Editor(fails=3)
+    for _ in range(3):
+        with pytest.raises(EngineError):
+            extract_sessions(workspace, edges, engine, [path])
+    before = len(history(workspace))
+    assert not list((workspace.state / "spool/changesets").glob("*")) and parked(workspace) == ()
+    extract_sessions(workspace, edges, engine, [path])
+    assert len(history(workspace)) == before + 2 and len(parked(workspace)) == 1
+
+
+def run(repo: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "gitmem", *words],
+        cwd=repo,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.long
+def test_workers_that_are_killed_at_any_moment_lose_and_double_nothing(
+    home: Path, repo: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real worker, a real SIGKILL, at moments spread over all that it does."""
+    (home / ".claude").mkdir()
+    run(repo, "init", "-y")
+    monkeypatch.setenv("GITMEM_NOW", "1795200000")
+    rounds, rng = 25, random.Random(5)
+    facts = [f"Remember that service number{n} listens on port {4000 + n}." for n in range(rounds)]
+    spool = repo / ".git/gitmem/spool"
+    worker = [sys.executable, "-P", "-m", "gitmem", "worker", "--git-dir", str(repo / ".git")]
+    for number, fact in enumerate(facts, 1):
+        transcript(home, repo, number, fact)
+        spool.mkdir(exist_ok=True)
+        (spool / f"{number}-commit").write_text(f"gitmem-job 1\nevent=commit\nargs=\nworktree={repo}\n")
+        process = subprocess.Popen(
+            worker, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True
+        )
+        try:
+            process.wait(timeout=rng.uniform(0.1, 1.6))
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+    (spool / "last-commit").write_text(f"gitmem-job 1\nevent=commit\nargs=\nworktree={repo}\n")
+    # A lock that a killed git left on a ref is taken away once it is old enough to be nobody's.
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        subprocess.run(
+            worker, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False, start_new_session=True
+        )
+        if not any(file.is_file() for file in spool.iterdir()):
+            break
+        for lock in (home / ".local/share/gitmem/private.git").rglob("*.lock"):
+            lock.unlink()
+        (spool / "again-commit").write_text(f"gitmem-job 1\nevent=commit\nargs=\nworktree={repo}\n")
+    workspace = initialised_at(real_edges(repo))
+    scope = workspace.scope("local")
+    files = read_files(scope.repo, scope.repo.commit(scope.repo.ref(scope.ref) or "").tree)
+    text = "\n".join(data.decode() for path, data in files.items() if not path.endswith("MEMORY.md"))
+    waiting = "\n".join(one.change.body for one in parked(workspace))
+    jobs = [parse_trailers(message).job for message in history(workspace)]
+    assert [
+        number for number in range(rounds) if f"{text}{waiting}".count(f"port {4000 + number}.") != 1
+    ] == []
+    assert len(set(filter(None, jobs))) == len([job for job in jobs if job])
+    git(f"--git-dir={scope.repo.git_dir}", "fsck", "--strict", "--no-dangling")
