@@ -31,6 +31,10 @@ _KEPT: dict[Path, tuple[tuple[str, int], ...]] = {}
 """Copies of what many tests begin with; the machines in each: name of the home folder, and time there."""
 
 
+Begin = Callable[[str, Callable[[], "Iterable[Machine]"]], "list[Machine]"]
+"""`starting(name, make)` makes what tests begin with, or puts back what an earlier test made."""
+
+
 def begin(
     place: Path,
     what: str,
@@ -81,7 +85,8 @@ class Machine:
         self.now = NOW
         home.mkdir(exist_ok=True)
         (home / ".claude").mkdir(exist_ok=True)
-        (home / ".gitconfig").write_text(GIT_CONFIG)
+        if not (home / ".gitconfig").exists():
+            (home / ".gitconfig").write_text(GIT_CONFIG)
 
     @property
     def private(self) -> Path:

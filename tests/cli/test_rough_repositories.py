@@ -382,7 +382,7 @@ def test_a_repository_of_another_owner_is_refused_with_the_way_to_trust_it(
     gitmem("save")
 
 
-@pytest.mark.parametrize("size", [0, 200])
+@pytest.mark.parametrize("size", [0, pytest.param(200, marks=pytest.mark.long)])
 def test_a_disk_that_takes_no_more_loses_nothing(size: int, git: Git, repo: Path, folder: Path) -> None:
     (folder / "three.md").write_text(memory("three", "word " * 5000))
     before = files(folder)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from machines import Machine, begin, end_workers_below
+from machines import Begin, Machine, begin, end_workers_below
 from purge_ground import SECRET, MakeMachine
-
-Begin = Callable[[str, Callable[[], Iterable[Machine]]], list[Machine]]
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import json
 import os
 import random
 import string
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machines import Machine
+from machines import Begin, Machine
+from purge_ground import MakeMachine
 
 from gitmem.errors import UsageError
 from gitmem.integrations.edges import author, real_edges
@@ -27,44 +27,38 @@ DREAM = "refs/heads/dream/d-123456"
 
 
 @pytest.fixture
-def safe(tmp_path: Path, git) -> Path:
+def safe(place: Path, git) -> Path:
     """The person's own, empty repository."""
-    path = tmp_path / "safe.git"
+    path = place / "safe.git"
     git("init", "-q", "--bare", path)
     return path
 
 
 @pytest.fixture
-def machine(
-    team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[[str], Machine]:
-    """Makes a machine with a clone of the code, on which nothing was set up yet."""
-
-    def make(name: str) -> Machine:
-        made = Machine(tmp_path / name, monkeypatch, capsys)
-        git("clone", "-q", team.as_uri(), made.code)
-        return made
-
-    return make
-
-
-@pytest.fixture
-def desk(machine, safe: Path) -> Machine:
+def desk(machine: MakeMachine, starting: Begin, safe: Path) -> Machine:
     """A machine with memory, backed up."""
-    made = machine("desk")
-    made.run("init", "-y")
-    made.learn("ports", "Ports start at 4000.")
-    made.learn("tea", "I drink tea.", scope="user", agent="helper")
-    made.run("backup", safe, "-y")
-    return made
+
+    def make() -> list[Machine]:
+        made = machine("desk")
+        made.run("init", "-y")
+        made.learn("ports", "Ports start at 4000.")
+        made.learn("tea", "I drink tea.", scope="user", agent="helper")
+        made.run("backup", safe, "-y")
+        return [made]
+
+    return starting("desk", make)[0]
 
 
 @pytest.fixture
-def laptop(machine, desk: Machine, safe: Path) -> Machine:
+def laptop(machine: MakeMachine, starting: Begin, desk: Machine, safe: Path) -> Machine:
     """Another machine, started from the backup."""
-    made = machine("laptop")
-    made.run("init", "-y", "--backup", safe)
-    return made
+
+    def make() -> list[Machine]:
+        made = machine("laptop")
+        made.run("init", "-y", "--backup", safe)
+        return [made]
+
+    return starting("desk-and-laptop", make)[0]
 
 
 def refs(git, path: Path) -> dict[str, str]:

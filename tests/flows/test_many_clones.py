@@ -143,7 +143,8 @@ def check_that_all_arrived(made: list[Clone], expected: set[str]) -> int:
     return waiting
 
 
-@pytest.mark.parametrize("transport", [pytest.param("file", marks=pytest.mark.long), "http"])
+@pytest.mark.long
+@pytest.mark.parametrize("transport", ["file", "http"])
 def test_memories_of_clones_that_push_at_once_all_arrive(clones, transport: str) -> None:
     made = clones(3, transport)
     expected, _ = push_at_once(made, each=4, rounds=1)

@@ -110,11 +110,16 @@ def test_ssh_without_the_right_key_or_with_another_host_key_says_what_to_do(
 @pytest.mark.parametrize(
     "words",
     [
-        ("--filter=blob:none",),
-        ("--depth=1",),
-        ("--depth=1", "--no-single-branch"),
-        ("--single-branch",),
         ("--filter=blob:none", "--depth=1", "--no-checkout"),
+        *(
+            pytest.param(words, marks=pytest.mark.long)
+            for words in (
+                ("--filter=blob:none",),
+                ("--depth=1",),
+                ("--depth=1", "--no-single-branch"),
+                ("--single-branch",),
+            )
+        ),
     ],
     ids=" ".join,
 )

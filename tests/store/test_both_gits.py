@@ -294,13 +294,18 @@ def walk_through(gitmem: Gitmem, ground: Ground, build: Build, other: Build) -> 
 @pytest.mark.parametrize(
     ("build", "other"),
     [
-        (plain, with_submodule),
         (partial, shallow),
-        (shallow, partial),
-        (reference, shared),
-        (worktree_config, reference),
-        (submodule, separate_git_dir),
-        (bare_with_worktrees, worktree_config),
+        *(
+            pytest.param(*pair, marks=pytest.mark.long)
+            for pair in (
+                (plain, with_submodule),
+                (shallow, partial),
+                (reference, shared),
+                (worktree_config, reference),
+                (submodule, separate_git_dir),
+                (bare_with_worktrees, worktree_config),
+            )
+        ),
     ],
 )
 def test_all_of_it_works_in_clones_of_every_kind(build: Build, other: Build, make, gitmem: Gitmem) -> None:
@@ -312,7 +317,10 @@ def test_all_of_it_works_through_the_git_command_alone(make, gitmem: Gitmem, mon
     walk_through(gitmem, make(), separate_git_dir, plain)
 
 
-@pytest.mark.parametrize(("build", "other"), [(plain, bare_with_worktrees), (partial, shared)])
+@pytest.mark.parametrize(
+    ("build", "other"),
+    [(plain, bare_with_worktrees), pytest.param(partial, shared, marks=pytest.mark.long)],
+)
 def test_all_of_it_works_with_sha256_names(
     build: Build, other: Build, make, gitmem: Gitmem, git: Git, home: Path
 ) -> None:
