@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from gitmem.sessions.chain import NONE, Link, Tree, key
 from gitmem.sessions.client import Client
 from gitmem.sessions.discover import claude_config_dir, sessions_of
 from gitmem.sessions.reading import read_on, time_of
+from gitmem.sessions.reply import Reply
 from gitmem.sessions.said import Said
-from gitmem.sessions.session import Message, Session, Source, ToolCall
+from gitmem.sessions.session import Message, Session, Source
 
 NAME = "claude-code"
 RULES = f"{NAME} 1"
@@ -58,24 +59,6 @@ def read_session(
     )
 
 
-@dataclass
-class _Reply:
-    """An agent's message while its lines still arrive."""
-
-    uuid: str
-    stamp: object
-    branch: str
-    texts: list[str] = field(default_factory=list)
-    tools: list[ToolCall] = field(default_factory=list)
-
-    def message(self) -> Message | None:
-        text = "\n".join(filter(None, (block.strip() for block in speech.cleaned(self.texts))))
-        if not (text or self.tools):
-            return None
-        time = time_of(self.stamp)
-        return Message(self.uuid, "agent", text, time, "reply", tuple(self.tools), self.branch)
-
-
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     """A queued prompt that no record has taken up yet: key of its text, its number in what was said."""
@@ -98,8 +81,8 @@ class _Reading:
         self._said = Said()
         self._waiting: list[_Waiting] = []
         self._names: dict[str, str] = {}
-        self._replies: dict[str, _Reply] = {}
-        self._calls: dict[str, tuple[_Reply, int]] = {}
+        self._replies: dict[str, Reply] = {}
+        self._calls: dict[str, tuple[Reply, int]] = {}
 
     @classmethod
     def resume(cls, name: str, mark: Bookmark) -> _Reading | None:
@@ -278,7 +261,7 @@ class _Reading:
         name = _string(message, "id") or uuid
         reply = self._replies.get(name)
         if reply is None:
-            reply = _Reply(uuid, record.get("timestamp"), _string(record, "gitBranch"))
+            reply = Reply(uuid, record.get("timestamp"), _string(record, "gitBranch"))
             self._replies[name] = reply
             self._said.reply(reply.message, stretch)
         else:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from itertools import islice
 from os import scandir
 from pathlib import Path
@@ -39,8 +38,9 @@ from gitmem.sessions.codex_items import (
 from gitmem.sessions.discover import SessionFile, belongs
 from gitmem.sessions.lines import read_lines
 from gitmem.sessions.reading import read_on, time_of
+from gitmem.sessions.reply import Reply
 from gitmem.sessions.said import Said
-from gitmem.sessions.session import Message, Session, Source, ToolCall
+from gitmem.sessions.session import Message, Session, Source
 
 NAME = "codex"
 RULES = f"{NAME} 2"
@@ -70,25 +70,6 @@ def read_session(
         keep=keep,
         most=most,
     )
-
-
-@dataclass
-class _Reply:
-    """An agent's message while its items still arrive."""
-
-    uuid: str
-    time: datetime | None
-    branch: str
-    commit: str
-    texts: list[str] = field(default_factory=list)
-    tools: list[ToolCall] = field(default_factory=list)
-
-    def message(self) -> Message | None:
-        text = "\n".join(filter(None, (block.strip() for block in speech.cleaned(self.texts))))
-        if not (text or self.tools):
-            return None
-        tools = tuple(self.tools)
-        return Message(self.uuid, "agent", text, self.time, "reply", tools, self.branch, commit=self.commit)
 
 
 @dataclass
@@ -124,8 +105,8 @@ class _Reading:
         self._told: Literal["", "events", "items"] = ""
         self._held: list[tuple[int, str, object]] = []
         self._names: dict[str, tuple[str, dict[str, str]]] = {}
-        self._reply: _Reply | None = None
-        self._calls: dict[str, tuple[_Reply, list[int]]] = {}
+        self._reply: Reply | None = None
+        self._calls: dict[str, tuple[Reply, list[int]]] = {}
 
     @property
     def settled(self) -> bool:
@@ -256,14 +237,14 @@ class _Reading:
         same = text if source == "prompt" else uuid
         self._said.person(same, message if offset >= self._start else None, self._turn)
 
-    def _speak(self, offset: int, stamp: object, texts: Sequence[str], called: str = "") -> _Reply | None:
+    def _speak(self, offset: int, stamp: object, texts: Sequence[str], called: str = "") -> Reply | None:
         uuid = self._derive("agent", called, *texts)
         if offset < self._start:
             self._said.reply(None, self._turn)
             return None
         if self._reply is None:
             head = self._head
-            self._reply = _Reply(uuid, time_of(stamp), head.branch, head.commit)
+            self._reply = Reply(uuid, stamp, head.branch, head.commit)
             self._said.reply(self._reply.message, self._turn)
         self._reply.texts += texts
         return self._reply

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gitmem.engines.sandbox.bash_command import Run
 from gitmem.engines.sandbox.bash_options import MOST, number
 from gitmem.engines.sandbox.bash_parse import Word
-from gitmem.engines.sandbox.bash_run import Run
 from gitmem.engines.sandbox.budget import Problem, Refusal
 from gitmem.engines.sandbox.view import View
 from gitmem.engines.sandbox.wildcards import name_matches

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from gitmem.engines.sandbox.bash_command import Run
 from gitmem.engines.sandbox.bash_options import Given, Spec, number, read_options
 from gitmem.engines.sandbox.bash_parse import Word
-from gitmem.engines.sandbox.bash_run import Run
 from gitmem.engines.sandbox.budget import Budget, Problem, Refusal
 from gitmem.engines.sandbox.expression import Syntax
 from gitmem.engines.sandbox.matcher import Matcher

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from gitmem.engines.sandbox.bash_command import Command, Run
 from gitmem.engines.sandbox.bash_find import find
 from gitmem.engines.sandbox.bash_grep import grep
 from gitmem.engines.sandbox.bash_options import Given, Spec, number, read_options
 from gitmem.engines.sandbox.bash_parse import Word
-from gitmem.engines.sandbox.bash_run import Command, Run
 from gitmem.engines.sandbox.budget import Problem
 
 _LS = Spec("aA1lRdhFp", long={"all": "a", "almost-all": "A", "recursive": "R", "directory": "d"})
