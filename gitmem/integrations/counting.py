@@ -19,7 +19,7 @@ from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind
 from gitmem.memory.usage import Usage
 from gitmem.store.log import LogEntry, entries
-from gitmem.store.parked import parked, review_ref
+from gitmem.store.parked import FOLDER, parked, review_ref
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.workspace import Scope, Workspace
 
@@ -98,7 +98,7 @@ def count(workspace: Workspace, edges: Edges, days: int) -> Stats:
         _count_scope(found, scope)
     for entry in _since(workspace.private, review_ref(workspace), found.since):
         if entry.provenance.writer == "extract" and entry.provenance.op == "add":
-            found.suggested += len(entry.paths)
+            found.suggested += sum(path.startswith(f"{FOLDER}/") for path in entry.paths)
             _count_source(found, entry)
     found.waiting = len(parked(workspace))
     _count_runs(found, workspace)

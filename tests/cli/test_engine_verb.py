@@ -16,8 +16,10 @@ from gitmem.engines.usage import Usage
 from gitmem.errors import EngineError
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.engines import claude_program, engine_for, ledger_for, meter_for
+from gitmem.memory.change import Change
 from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
+from gitmem.store.parked import park, suggest
 from gitmem.store.repository import Signature
 
 Git = Callable[..., str]
@@ -179,3 +181,15 @@ def test_stats_count_what_commits_and_the_ledger_tell(gitmem: Gitmem, repo: Path
     shown = gitmem("stats").out
     assert "90% of it from cache" in shown and "\x1b" not in shown
     assert json.loads(gitmem("stats", "--days", "60", "--json").out)["stored"]["total"] == 2
+
+
+def test_stats_count_a_suggestion_once(gitmem: Gitmem, repo: Path) -> None:
+    """The first one makes the queue as well, whose own file is no suggestion."""
+    gitmem("init", "-y")
+    workspace = initialised_at(real_edges(repo))
+    change = Change("add", "tabs", "Use tabs", "feedback", "Use tabs.\n", "said so", 0.6, False)
+    one = suggest(change, "local", "2026-11-19T10:00:00Z")
+    who = Signature("Ann", "ann@example.com", 1_795_000_000)
+    park(workspace, (one,), who, Provenance("add", "extract", session="s1"))
+    value = json.loads(gitmem("stats", "--json").out)
+    assert (value["suggested"], value["waiting"]) == (1, 1)
