@@ -42,7 +42,13 @@ class RepositoryError(GitmemError):
 
 
 class EngineError(GitmemError):
-    """An engine failed (exit 4)."""
+    """An engine failed (exit 4).
+
+    Attributes:
+        of_input: what it was given is at fault, so that it may well do other work, and asking the same
+            again soon is in vain.
+    """
 
     kind = "engine"
     exit_code = 4
+    of_input = False

@@ -22,6 +22,8 @@ if [ -z "${GITMEM_DISABLE:-}" ] && [ -d "$gitmem_state" ] && [ -x @PROGRAM@ ] &&
             gitmem_busy=yes
           fi
         done
+        # What has lain there for long outlived them, as over a restart: those are other processes by now.
+        [ -z "$gitmem_busy" ] || [ -z "$(find "$gitmem_job" -mmin +5 2>/dev/null)" ] || gitmem_busy=
       fi
     else
       while [ -e "$gitmem_job" ]; do gitmem_job=$gitmem_job-; done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,12 +16,16 @@ ENGINES: tuple[EngineName, ...] = ("offline", "anthropic", "claude-code")
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 URL_VARIABLE = "ANTHROPIC_BASE_URL"
+_ENDPOINT = re.compile(r"ANTHROPIC_(?:\w+_)?BASE_URL|AWS_ENDPOINT_URL\w*")
+"""What leads the client elsewhere, be it to another provider's."""
 
-_SENT = (
-    "messages of sessions in this repository since the last extraction, with their history",
-    "names and descriptions of memories",
+_SESSIONS = (
+    "messages of sessions in this repository since the last extraction, with their history, and of each "
+    "tool call what it was about and the beginning of its result"
 )
-_READ = "files that it asks to read, inside the repository"
+_LISTED = "names and descriptions of the agent's memories, your own of the scope user among them"
+_INSTRUCTIONS = "the instruction files: CLAUDE.md and AGENTS.md of the repository, and your own CLAUDE.md"
+_READ = "memories and tracked files of the repository that it asks to read"
 _WITHHELD = (
     "<private> spans, messages that gitmem.ignore matches, what was said in a pause, secrets that are found"
 )
@@ -63,6 +68,8 @@ class Choice:
         base_url: the same as it was set; empty where it is no address, or the program's own business.
         program: the program that it runs; empty for none.
         key: the API key to send; empty for none. Never shown.
+        proxy: what its requests go through; empty for none. It may hold a password.
+        ca_file: certificates that the person trusts beside the system's; empty for none.
         sends: what leaves this machine, one line each.
         withheld: what of that is kept back.
         missing: what it lacks; empty where it can work.
@@ -76,6 +83,8 @@ class Choice:
     base_url: str = field(default="", repr=False)
     program: str = ""
     key: str = field(default="", repr=False)
+    proxy: str = field(default="", repr=False)
+    ca_file: str = ""
     sends: tuple[str, ...] = ()
     withheld: str = ""
     missing: tuple[Missing, ...] = ()
@@ -92,8 +101,9 @@ class Choice:
 def choose(found: Found) -> Choice:
     """Says which engine is in force.
 
-    `gitmem.baseUrl` and `gitmem.model` come from the person's own configuration alone (settings.PERSONAL);
-    the environment gives the key and nothing else, since a repository's files can set the rest.
+    `gitmem.baseUrl`, `gitmem.model` and `gitmem.caFile` come from the person's own configuration alone
+    (settings.PERSONAL); the environment gives the key, and a proxy that carries what is encrypted, but
+    nothing else, since a repository's files can set the rest.
     """
     name = _last(found.values, "engine")
     why = f"gitmem.engine is {name}" if name else "gitmem.engine is not set"
@@ -162,6 +172,13 @@ def _anthropic(found: Found, why: str) -> Choice:
     if not found.sdk:
         missing.append(Missing("the package `anthropic` is not installed", "pip install anthropic"))
     notes = _environment_notes(found, url)
+    proxy = _proxy(found.environ, url)
+    bad_proxy = bool(proxy) and urlsplit(proxy).scheme not in ("http", "https")
+    if bad_proxy:
+        what = f"the proxy {shown_address(proxy)} is none of http or https"
+        missing.append(Missing(what, "Set HTTPS_PROXY to another, or NO_PROXY to leave it out."))
+    elif proxy:
+        notes = (*notes, f"it goes through the proxy {shown_address(proxy)}, which sees the address alone")
     if not key and local:
         notes = (*notes, f"{KEY_VARIABLE} is not set; the server on this machine gets none")
     return Choice(
@@ -171,7 +188,9 @@ def _anthropic(found: Found, why: str) -> Choice:
         endpoint=shown_address(url),
         base_url=url,
         key=key,
-        sends=(*_SENT, _READ),
+        proxy="" if bad_proxy else proxy,
+        ca_file=_last(found.values, "cafile"),
+        sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ),
         withheld=_WITHHELD,
         missing=tuple(missing),
         notes=notes,
@@ -185,16 +204,21 @@ def _claude_code(found: Found, why: str) -> Choice:
         missing.append(Missing("there is no program `claude`", remedy))
     other = found.environ.get(URL_VARIABLE, "").strip()
     mine = _last(found.values, "baseurl")
-    if other and other.rstrip("/") != mine.rstrip("/") and not on_this_machine(other):
-        # The fork would follow it, to where the session itself may never have sent anything.
-        missing.append(
-            Missing(
-                f"{URL_VARIABLE} is {shown_address(other)} in the environment, which a repository can set",
-                "Take it out, or if it is yours: git config --global gitmem.baseUrl ADDRESS",
+    for name in sorted(filter(_ENDPOINT.fullmatch, found.environ)):
+        url = found.environ[name].strip()
+        if url and url.rstrip("/") != mine.rstrip("/") and not on_this_machine(url):
+            # The fork would follow it, to where the session itself may never have sent anything.
+            missing.append(
+                Missing(
+                    f"{name} is {shown_address(url)} in the environment, which a repository can set",
+                    "Take it out, or if it is yours: git config --global gitmem.baseUrl ADDRESS",
+                )
             )
-        )
     model = _last(found.values, "model")
-    notes = ["the history goes as the session sent it before, <private> spans included"]
+    notes = [
+        "the history goes as the session sent it before; a session with <private> spans, a pause or "
+        "messages that gitmem.ignore matches in it is not forked but looked at offline"
+    ]
     if model:
         notes.append(f"gitmem.model ({model}) is not used: a fork needs its session's model")
     return Choice(
@@ -202,10 +226,35 @@ def _claude_code(found: Found, why: str) -> Choice:
         why,
         endpoint=shown_address(other) if other else "wherever your own claude sends its sessions",
         program=found.program,
-        sends=("a fork of the session that was just held, with its whole history", _SENT[1]),
+        sends=(
+            "a fork of the session that was just held, with its whole history",
+            _INSTRUCTIONS,
+            _LISTED,
+            _READ,
+        ),
         missing=tuple(missing),
         notes=tuple(notes),
     )
+
+
+def _proxy(environ: Mapping[str, str], url: str) -> str:
+    """The proxy for an address; none for one on this machine, which nothing is encrypted for."""
+    parts = _split(url)
+    if parts is None or parts.scheme != "https" or not parts.hostname or on_this_machine(url):
+        return ""
+    names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+    given = next((environ[name].strip() for name in names if environ.get(name, "").strip()), "")
+    named = (environ.get("no_proxy") or environ.get("NO_PROXY") or "").lower().split(",")
+    left_out = [name.strip().lstrip(".") for name in named]
+    if not given or any(
+        name in ("*", parts.hostname) or _is_below(parts.hostname, name) for name in left_out
+    ):
+        return ""
+    return given if "://" in given else f"http://{given}"
+
+
+def _is_below(host: str, domain: str) -> bool:
+    return bool(domain) and host.endswith(f".{domain}")
 
 
 def _environment_notes(found: Found, url: str) -> tuple[str, ...]:

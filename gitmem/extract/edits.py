@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitmem.memory.account import reference, reject_keys
 from gitmem.memory.change import Change, Edited
-from gitmem.memory.claim import Claim, parse_body
+from gitmem.memory.claim import Claim, normal_form, parse_body
 from gitmem.memory.dates import annotate, relative_dates, unclear
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.memory import Memory, description_claim, parse
@@ -40,7 +40,12 @@ def said_anew(change: Change) -> tuple[Claim, ...]:
 
 
 def claim_keys(change: Change) -> tuple[str, ...]:
-    """What a tombstone of a change would name: normal forms of its claims, and what an edit takes out."""
+    """What a tombstone of a change would name: normal forms of its claims, and what an edit takes out.
+
+    A deletion says nothing: what is rejected is to delete that memory, as long as it is about the same.
+    """
+    if change.op == "delete":
+        return (" ".join(["delete", change.file, normal_form(change.description, item=False)]),)
     both = sides(change)
     gone = reject_keys(fates(*both, agent=change.agent)) if both else ()
     return (*(claim.key for claim in said_anew(change)), *gone)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations.place import read_regular
+from gitmem.integrations.place import read_regular, replace_file
 
 UNKNOWN = "unknown"
 HEADER = "gitmem-job 1"
@@ -104,12 +104,9 @@ def put(directory: Path, job: Job) -> Path:
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = f"{clock.time_ns()}-{os.getpid()}-{job.event}.json"
-    aside = directory / f".{name}"
     fields = {key: value for key, value in asdict(job).items() if value and key != "parts"}
-    aside.write_text(json.dumps(fields), encoding="utf-8")
-    final = directory / name
-    os.replace(aside, final)
-    return final
+    replace_file(directory / name, json.dumps(fields).encode(), 0o600)
+    return directory / name
 
 
 def take(directory: Path) -> list[tuple[Path, Job]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gitmem.errors import UsageError
 from gitmem.store.git import GitCommand, failure
 
-PERSONAL = frozenset({"engine", "model", "baseurl", "maxruns", "maxtokens", "backup", "allow"})
+PERSONAL = frozenset({"engine", "model", "baseurl", "cafile", "maxruns", "maxtokens", "backup", "allow"})
 """Settings that choose an endpoint, send data out, spend money or accept a secret: only the person's own
 configuration decides them."""
 

@@ -74,7 +74,8 @@ def newest_undoable(scope: Scope, mine: Callable[[Signature], bool] | None = Non
     for candidate in _in_force(repo, tip.commit):
         provenance = parse_trailers(candidate.message)
         foreign = mine is not None and not mine(candidate.author)
-        if foreign or provenance.op in KEPT_OPS or _is_sync(candidate):
+        # A snapshot that was taken in has no parent: nothing stood there before it.
+        if foreign or provenance.op in KEPT_OPS or _is_sync(candidate) or not candidate.parents:
             continue
         planned = plan_undo(scope, tip, candidate)
         if planned.edits:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -77,7 +78,11 @@ class Hang:
     """No answer until the server ends."""
 
 
-Step = Answer | Failure | Raw | Cut | Broken | Hang
+class Drip:
+    """A stream that begins and then only shows signs of life, until the server or the client ends."""
+
+
+Step = Answer | Failure | Raw | Cut | Broken | Hang | Drip
 Decide = Callable[[dict[str, Any]], Step]
 
 
@@ -157,9 +162,9 @@ class MessagesApi:
             "usage": {**counted, "output_tokens": tokens(json.dumps(content))},
         }
 
-    def wait_for_end(self) -> None:
-        """Returns when the test is over."""
-        self._ended.wait()
+    def wait_for_end(self, seconds: float | None = None) -> bool:
+        """Returns when the test is over, or so many seconds have passed; says whether it is over."""
+        return self._ended.wait(seconds)
 
     def __enter__(self) -> MessagesApi:
         self._thread.start()
@@ -261,6 +266,8 @@ def _handler(api: MessagesApi) -> type[BaseHTTPRequestHandler]:
             if isinstance(step, Hang):
                 api.wait_for_end()
                 self.close_connection = True
+            elif isinstance(step, Drip):
+                self._drip(body)
             elif isinstance(step, Failure):
                 error = {"type": "error", "error": {"type": step.type, "message": step.message}}
                 self._write("application/json", json.dumps(error).encode(), step.status, step.headers)
@@ -277,6 +284,16 @@ def _handler(api: MessagesApi) -> type[BaseHTTPRequestHandler]:
                 self._write("text/event-stream", _lines(stream_events(api.message(step, body))))
             else:
                 self._write("application/json", json.dumps(api.message(step, body)).encode())
+
+        def _drip(self, body: dict[str, Any]) -> None:
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(_lines(list(stream_events(api.message(Answer("half"), body)))[:1]))
+                while not api.wait_for_end(0.02):
+                    self.wfile.write(_lines([{"type": "ping"}]))
 
         def _write(
             self,

@@ -63,6 +63,8 @@ def test_a_fork_follows_no_endpoint_that_a_repository_may_have_set() -> None:
     evil = {"ANTHROPIC_BASE_URL": "https://evil.example.com"}
     (lack,) = pick(evil, program="/usr/bin/claude", engine="claude-code").missing
     assert "evil.example.com" in lack.what
+    other = {"CLAUDE_CODE_USE_BEDROCK": "1", "ANTHROPIC_BEDROCK_BASE_URL": "https://evil.example.com"}
+    assert pick(other, program="/usr/bin/claude", engine="claude-code").missing
     mine = pick(evil, program="/c", engine="claude-code", baseurl="https://evil.example.com/")
     assert mine.missing == () and mine.endpoint == "https://evil.example.com"
     local = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:99"}

@@ -182,6 +182,18 @@ def test_a_rejected_removal_is_not_proposed_again(tmp_path: Path) -> None:
     assert len(plan(tmp_path, other, files=files).stored) == 1
 
 
+def test_a_rejected_deletion_is_not_proposed_again_and_buries_nothing_that_stays(tmp_path: Path) -> None:
+    change = edit(op="delete", body="", edited=None, asked=False)
+    assert [placed.change.op for placed in plan(tmp_path, change).suggested] == ["delete"]
+    stones = [tombstone.bury(key, "0" * 16, "2026-11-20", "rejected") for key in claim_keys(change)]
+    assert not any(tombstone.matches(stones, claim.key) for claim in parse("ports.md", BEFORE).claims)
+    files = {"main/ports.md": BEFORE, f"main/{tombstone.FILE}": tombstone.with_stones("", stones).encode()}
+    (refused,) = plan(tmp_path, change, files=files).refused
+    assert refused.kind == "tombstone"
+    # Said of another state of the memory, it is another proposal.
+    assert plan(tmp_path, replace(change, description="Ports of old"), files=files).suggested
+
+
 def test_dates_are_made_clear_in_what_is_new_alone(tmp_path: Path) -> None:
     before = BEFORE.replace(b"Ask Ann", b"Yesterday Ann left: ask Ann")
     change = edit(before + b"\nQueues move tomorrow.\n", before, body="Queues move tomorrow.")

@@ -134,6 +134,22 @@ def ground(tmp_path: Path) -> Ground:
     return Ground(root, program, transcript, Counted())
 
 
+def test_a_session_in_which_something_is_private_is_not_forked(ground: Ground) -> None:
+    """A fork sees all of it, and could keep what nobody is to learn."""
+    engine = ground.engine(withholds=lambda path: path == ground.transcript)
+    found = ground.play(engine, calls=[CANARY, ADD])
+    assert found.changes == () and "looked at offline" in found.log[-1] and ground.meter.told == []
+    said = {"type": "user", "message": {"role": "user", "content": "Hi <private>I am ill</private>"}}
+    ground.transcript.write_text(records(ground.app, said))
+    assert "looked at offline" in ground.play(calls=[CANARY, ADD]).log[-1] and ground.meter.told == []
+
+
+def test_a_pipe_in_place_of_settings_is_not_waited_for(ground: Ground) -> None:
+    (ground.app / ".claude").mkdir()
+    os.mkfifo(ground.app / ".claude/settings.json")
+    assert ground.play(calls=[CANARY, ADD]).changes
+
+
 def test_an_allowed_write_becomes_an_addition_that_names_its_message(ground: Ground) -> None:
     engine = ground.engine()
     found = ground.play(engine, calls=[CANARY, ADD])

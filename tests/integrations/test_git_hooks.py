@@ -326,6 +326,20 @@ def test_hooks_do_nothing_and_block_nothing(ground: Ground, way: str, monkeypatc
     assert take(ground.spool) == []
 
 
+def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_now(ground: Ground) -> None:
+    """After a restart the id of the worker that was to take it may be any other process's."""
+    quiet(ground)
+    ground.install()
+    starter, job = ground.common / "gitmem/starter", ground.spool / "commit-.git"
+    starter.write_text(f"{os.getpid()}\n")
+    job.write_text("gitmem-job 1\nevent=commit\nargs=\nworktree=/x\n")
+    ground.change("soon after")
+    assert starter.read_text() == f"{os.getpid()}\n"
+    os.utime(job, (1, 1))
+    ground.change("long after")
+    assert starter.read_text() != f"{os.getpid()}\n"
+
+
 def test_a_spool_that_was_deleted_comes_back(ground: Ground) -> None:
     """All of gitmem's folder in the git directory may be deleted at no loss."""
     quiet(ground)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -88,3 +89,15 @@ def test_uniting_twice_is_uniting_once() -> None:
 def test_no_job_cannot_be_united() -> None:
     with pytest.raises(ValueError, match="no jobs"):
         coalesce([])
+
+
+def test_where_the_disk_is_full_nothing_half_written_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr("gitmem.integrations.place.os.fchmod", full)
+    with pytest.raises(OSError, match="no space"):
+        put(tmp_path / "spool", Job("stop"))
+    assert list((tmp_path / "spool").iterdir()) == []

@@ -73,6 +73,17 @@ def test_a_memory_is_found_by_name_description_and_body(catalog: Catalog, fake: 
     )
 
 
+def test_nobody_else_on_the_machine_can_read_it(tmp_path: Path) -> None:
+    """It holds what private memories say; the folder around it need not be closed."""
+    folder = tmp_path / "gitmem"
+    Catalog.open(folder).close()
+    (file,) = folder.glob("*.sqlite")
+    assert file.stat().st_mode & 0o077 == 0
+    file.chmod(0o644)
+    Catalog.open(folder).close()
+    assert file.stat().st_mode & 0o077 == 0
+
+
 def test_only_new_blobs_are_opened_when_the_ref_has_moved(catalog: Catalog, fake: MemoryRepository) -> None:
     first = fake.put({"main/a.md": MOCKS, "main/b.md": DEPLOY})
     catalog.bring_up_to_date(fake, REF, first, read_memory)

@@ -115,14 +115,24 @@ class Client:
         if self._made is None:
             from anthropic import Anthropic
 
-            self._made = Anthropic(
+            from gitmem.engines.anthropic_api.transport import http_client
+
+            try:
+                way = http_client(self._settings)
+            except OSError as problem:
+                raise errors.no_certificates(self._settings, problem) from None
+            made = Anthropic(
                 # Both are always given, so that the SDK looks for neither in the environment.
                 api_key=self._settings.api_key or "none",
                 base_url=self._settings.url,
                 timeout=self._settings.timeout,
                 max_retries=self._settings.retries,
                 open_telemetry=False,
+                http_client=way,
             )
+            # Those of ANTHROPIC_CUSTOM_HEADERS, which no parameter keeps out: another key, say.
+            made._custom_headers = {}
+            self._made = made
         return self._made
 
     def _create(self, request: Mapping[str, Any]) -> Message:

@@ -8,6 +8,7 @@ from gitmem.errors import EngineError
 from gitmem.guard.text import one_line
 
 _SAID_CHARS = 300
+_OF_INPUT = ("engine-declined", "engine-answer-too-long", "engine-too-much", "engine-request")
 
 
 class ApiError(EngineError):
@@ -23,6 +24,7 @@ class ApiError(EngineError):
     def __init__(self, kind: str, message: str, hint: str, *, passing: bool = False) -> None:
         super().__init__(message, hint)
         self.kind = kind
+        self.of_input = kind in _OF_INPUT
         self.passing = passing
 
 
@@ -32,6 +34,15 @@ def no_key() -> ApiError:
         "engine-no-key",
         "the engine `anthropic` has no API key",
         "set ANTHROPIC_API_KEY where you start your agent and git, or: git mem engine set offline",
+    )
+
+
+def no_certificates(settings: ApiSettings, problem: OSError) -> ApiError:
+    """The person's own certificates cannot be used."""
+    return ApiError(
+        "engine-certificates",
+        f"{one_line(settings.ca_file, 200)}: no certificates can be read from it: {problem.strerror}",
+        "mend it, or take it out: git config --global --unset gitmem.caFile",
     )
 
 
@@ -88,7 +99,8 @@ def translated(problem: Exception, settings: ApiSettings) -> ApiError:
     if isinstance(problem, (anthropic.APITimeoutError, httpx2.TimeoutException)):
         return ApiError(
             "engine-timeout",
-            f"{server} did not answer within {settings.timeout:g} seconds",
+            f"{server} did not answer within {settings.timeout:g} seconds, or not wholly within "
+            f"{settings.patience:g}",
             "it is tried again; see whether the server is well, or is a local one still loading its model?",
             passing=True,
         )
@@ -98,7 +110,7 @@ def translated(problem: Exception, settings: ApiSettings) -> ApiError:
         return ApiError(
             "engine-connection",
             f"{server} cannot be reached: {_cause(problem, settings)}",
-            "it is tried again; check the network, and `git mem engine` for the address",
+            "it is tried again; check the network, and the address and proxy in `git mem engine`",
             passing=True,
         )
     if isinstance(problem, anthropic.APIStatusError):
@@ -133,14 +145,14 @@ def _status(code: int, type_: str, said: str, settings: ApiSettings) -> ApiError
     if code == 429 or type_ == "rate_limit_error":
         return ApiError(
             "engine-rate-limit",
-            f"{server} limits how much may be asked, also after {settings.retries} more tries{said}",
+            f"{server} limits how much may be asked{said}",
             "it is tried again later; `git config gitmem.extractEvery` asks less often",
             passing=True,
         )
     if code == 529 or type_ == "overloaded_error":
         return ApiError(
             "engine-overloaded",
-            f"{server} is overloaded, also after {settings.retries} more tries{said}",
+            f"{server} is overloaded{said}",
             "it is tried again later",
             passing=True,
         )

@@ -21,6 +21,9 @@ class ApiSettings:
         model: the model's id.
         max_tokens: output tokens an answer may take, thinking included.
         timeout: seconds without a byte from the server until it counts as hanging.
+        patience: seconds that one answer may take in all, whatever comes meanwhile.
+        proxy: what https requests go through; empty for none.
+        ca_file: certificates to trust beside the system's; empty for none.
         retries: how often the SDK tries again after a rate limit, an overload or a lost connection.
         ttl: how long the provider keeps the session's prefix after its last use. An hour, since that counts
             from the start of a request: extractions five minutes apart miss a cache of five minutes
@@ -32,6 +35,9 @@ class ApiSettings:
     model: str = DEFAULT_MODEL
     max_tokens: int = 8_192
     timeout: float = 120.0
+    patience: float = 600.0
+    proxy: str = field(default="", repr=False)
+    ca_file: str = ""
     retries: int = 2
     ttl: Lifetime = "1h"
 

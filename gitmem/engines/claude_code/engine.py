@@ -38,7 +38,8 @@ outside the memory folder.
 class ClaudeCodeEngine:
     """Asks the session itself what it taught; see the package for how its client behaves.
 
-    What the fork sends is the conversation as its parent sent it: `<private>` spans, too, were sent before.
+    What the fork sends is the conversation as its parent sent it. A session in which something is not to be
+    learned from (`<private>`, `gitmem.ignore`, a pause) is therefore not forked but looked at offline.
     The task that is added says which messages are new, and what memories there are.
     """
 
@@ -55,7 +56,7 @@ class ClaudeCodeEngine:
         return f"{NAME}:{self._model}" if self._model else NAME
 
     def extract(self, given: ExtractInput) -> Extraction:
-        """Forks the session; where it is none that can be forked, the offline engine looks at it.
+        """Forks the session; where it cannot or must not be forked, the offline engine looks at it.
 
         Raises:
             EngineError: the client is missing, refuses or hangs, the session is in the middle of a turn, or
@@ -64,8 +65,9 @@ class ClaudeCodeEngine:
         """
         parent = read_parent(given.transcript)
         if parent is None:
-            found = self._offline.extract(given)
-            return replace(found, log=(*found.log, "no session of Claude Code to fork: looked at offline"))
+            return self._unforked(given, "no session of Claude Code to fork")
+        if parent.private or (given.transcript is not None and self._settings.withholds(given.transcript)):
+            return self._unforked(given, "a fork would see what is not to be learned from")
         self._refuse_to_start(parent, given)
         self._meter.allow()
         asked = _asked(self._offline, given)
@@ -91,6 +93,10 @@ class ClaudeCodeEngine:
     def consolidate(self, given: ConsolidateInput) -> Consolidation:
         """Leaves the work to the offline engine: no session holds what all of them taught."""
         return self._offline.consolidate(given)
+
+    def _unforked(self, given: ExtractInput, why: str) -> Extraction:
+        found = self._offline.extract(given)
+        return replace(found, log=(*found.log, f"{why}: looked at offline"))
 
     def _refuse_to_start(self, parent: Parent, given: ExtractInput) -> None:
         program = Path(self._settings.program)
@@ -199,7 +205,11 @@ def _refuse_failed(
     said = "; ".join(map(str, told)) if isinstance(told, list) else str(final.get("result") or "")
     said = one_line(said or errors or str(final.get("subtype") or f"exit code {code}"), _SHOWN)
     if "No conversation found" in said:
-        raise EngineError(f"Claude Code refused to resume the session: {said}", "Was it deleted or moved?")
+        error = EngineError(
+            f"Claude Code refused to resume the session: {said}", "Was it deleted or moved?"
+        )
+        error.of_input = True
+        raise error
     if re.search(r"log ?in|api key", said, re.IGNORECASE):
         raise EngineError(f"Claude Code is not logged in: {said}", "Start `claude` and log in.")
     raise EngineError(f"The fork of the session failed: {said}", "It is tried again later.")

@@ -4,6 +4,7 @@ rest."""
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 from gitmem.errors import EngineError
 from gitmem.sessions.lines import read_lines
+from gitmem.sessions.private import without_private
 
 LONG_CONTEXT = "[1m]"
 """Ends the client's name of a model with a context of a million tokens. It is in no record."""
@@ -37,6 +39,7 @@ class Parent:
         model: id of the model that answered last, as recorded; empty where none is.
         tokens: the most that one answer read.
         open: whether its last turn is unfinished.
+        private: whether the person marked something in it as `<private>`.
     """
 
     session: str
@@ -44,6 +47,7 @@ class Parent:
     model: str = ""
     tokens: int = 0
     open: bool = False
+    private: bool = False
 
 
 def read_parent(transcript: Path | None) -> Parent | None:
@@ -64,7 +68,7 @@ def read_parent(transcript: Path | None) -> Parent | None:
     cwd = Path(reading.cwd)
     if not cwd.is_absolute() or not cwd.is_dir() or not reading.answered:
         return None
-    return Parent(transcript.stem, cwd, reading.model, reading.tokens, reading.open)
+    return Parent(transcript.stem, cwd, reading.model, reading.tokens, reading.open, reading.private)
 
 
 @dataclass
@@ -74,6 +78,7 @@ class _Reading:
     tokens: int = 0
     open: bool = False
     answered: bool = False
+    private: bool = False
     waiting: set[str] = field(default_factory=set)
 
     def add(self, record: dict[str, Any]) -> None:
@@ -91,6 +96,7 @@ class _Reading:
             self.waiting -= {str(block.get("tool_use_id")) for block in blocks}
             given = [content, *(block.get("text") for block in blocks)]
             texts = [text.lstrip() for text in given if isinstance(text, str)]
+            self.private |= without_private(texts) != texts
             if not any(text.startswith(_COMMANDS) for text in texts):
                 self.open = not any(text.startswith(_INTERRUPTED) for text in texts)
         elif record.get("type") == "assistant" and message.get("model") != "<synthetic>":
@@ -143,8 +149,11 @@ def refuse_without_hooks(config: Path, cwd: Path) -> None:
 
 def _settings(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            value = json.loads(file.read(_SETTINGS_BYTES))
+        # To open a pipe that an archive put there would wait for ever. Links are followed, as the
+        # client does.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            value = json.loads(file.read(_SETTINGS_BYTES) or b"{}")
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -14,6 +14,7 @@ from gitmem.engines.usage import Usage
 _NOT_CALLED = "<tool_use_error>"
 _TEXTS = ("event", "tool", "id", "path", "refusal")
 _LOG_BYTES = 64 * 1024 * 1024
+_MOST_DOLLARS = 1e6
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,15 @@ class Account:
     def usage(self) -> Usage | None:
         """What it cost, as the client says at its end; where it was ended before, as the answers say."""
         if self.final:
-            cost = self.final.get("total_cost_usd")
-            dollars = float(cost) if isinstance(cost, int | float) else None
-            return _usage(self.final.get("usage"), len(self.answers), dollars)
+            return usage_of(self.final, len(self.answers))
         return sum(self.answers.values(), Usage()) if self.answers else None
+
+
+def usage_of(final: Mapping[str, Any], requests: int) -> Usage:
+    """What the client says at its end that it all cost."""
+    cost = final.get("total_cost_usd")
+    dollars = float(cost) if isinstance(cost, int | float) and 0 <= cost < _MOST_DOLLARS else None
+    return _usage(final.get("usage"), requests, dollars)
 
 
 def read_log(path: Path, nonce: str) -> tuple[Decision, ...]:
@@ -156,4 +162,4 @@ def _usage(given: Any, requests: int, dollars: float | None) -> Usage:
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
-    return value if isinstance(value, int) and value >= 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

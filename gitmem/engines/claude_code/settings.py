@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,8 @@ class ForkSettings:
             again.
         temp: folder of the scratch copies; None for the system's. Inside a repository the client would
             refuse to write where the person's rules protect it.
+        withholds: tells of a transcript whether something in it is not to be learned from, as what was said
+            in a pause: a fork sees all of its session.
         python: the interpreter that runs the hook.
     """
 
@@ -31,4 +33,5 @@ class ForkSettings:
     timeout: float = 600.0
     turns: int = 12
     temp: Path | None = None
+    withholds: Callable[[Path], bool] = field(default=lambda _: False, repr=False)
     python: str = sys.executable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -82,6 +83,12 @@ def connect(folder: Path) -> sqlite3.Connection:
             folder.mkdir(parents=True, exist_ok=True)
             if file.is_symlink():
                 file.unlink()
+            # It holds what private memories say. What SQLite puts beside it gets the same bits.
+            os.close(
+                os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+            )
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
             return _open(file)
         except sqlite3.Error as error:
             if not is_damage(error) or not discard(folder):
