@@ -47,6 +47,15 @@ _POINTS_BACK = re.compile(
     r"|(?:don't|do not|never) forget (?:that|this|it)|memori[sz]e (?:that|this|it))"
     r"(?: please| ok| okay)?(?:,? for (?:later|the future|next time|future \w+|all \w+(?: \w+)?))?[.!?]*$"
 )
+# What is to be noted is a step to come, not a fact: "make a note, we also need to add the other half".
+_STEP_TO_COME = re.compile(
+    r"^(?:that )?(?:(?:we|i|you)(?:'ll|'re going to| are going to)?|there (?:is|are)|to)(?: also| still"
+    r"| then| later"
+    r"| first)* (?:need to|have to|should|must|will|want to|to do)?(?: also| still| then| later)* ?(?:add"
+    r"|implement"
+    r"|create|fix|write|build|update|finish|remove|delete|rename|move|refactor|check|test|do|come back|look"
+    r"|handle|revisit|clean)\b(?!.*\b(?:always|never|every|each|whenever)\b)"
+)
 _REMINDER = re.compile(_OPEN + r"(?:remember|(?:don't|do not) forget)(?: to\b| the\b)")
 
 
@@ -74,7 +83,7 @@ def asked(masked: str) -> Asked | None:
     """
     for pattern in _DIRECT:
         m = pattern.match(masked)
-        if m and len(m["rest"].split()) >= 3:
+        if m and len(m["rest"].split()) >= 3 and not _STEP_TO_COME.match(m["rest"]):
             return Asked(m.start("rest"))
     if _POINTS_BACK.match(masked):
         return Asked(0, points_back=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gitmem.engines.engine import Considered, ExtractInput
 from gitmem.engines.offline import prose, wording
-from gitmem.engines.offline.judge import Find, Refusal, judge
+from gitmem.engines.offline.judge import Find, Refusal, asks_for_several, judge
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
 from gitmem.engines.offline.repeats import Stated, earlier, takes_back
 from gitmem.engines.offline.sentences import Sentence, sentences
@@ -27,8 +27,12 @@ def _judged(given: ExtractInput) -> Iterator[_Said]:
     for message in given.messages:
         if message.role != "person" or message.source == "reply":
             continue
+        opening = ""
         for paragraph in prose.paragraphs(message.text):
             for sentence in sentences(paragraph):
+                opening = opening or sentence.text
+                if not asks_for_several(sentence.opening):
+                    sentence = replace(sentence, opening=opening)
                 verdict = judge(sentence, message.source)
                 if verdict is not None:
                     yield _Said(message, sentence, verdict)

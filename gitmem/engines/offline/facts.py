@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gitmem.engines.offline.languages import OTHER_LANGUAGES
+from gitmem.engines.offline.purposes import MANNERS, PURPOSES
 from gitmem.engines.offline.signals import Signal
 from gitmem.engines.offline.vocabulary import PLACE, PRACTICE, ROLE, START, WEEKDAY
 
@@ -77,7 +78,7 @@ RULES: tuple[Signal, ...] = (
         r"|errors"
         r"|error messages) (?!for\b|about\b|to (?:the|this)\b)\w+"
         r"|\b(?:i|we) never (?:ever )?want\b"
-        r"|^[\w' -]{3,40},? (?:everywhere|throughout|across the (?:codebase|repo"
+        r"|^[\w':/ -]{3,40},? (?:everywhere|throughout|across the (?:codebase|repo"
         r"|board))(?: please)?[.!]*$",
         "feedback",
         0.6,
@@ -279,4 +280,4 @@ PROJECT: tuple[Signal, ...] = (
     ),
 )
 
-FACTS: tuple[Signal, ...] = RULES + PERSON + PROJECT + OTHER_LANGUAGES
+FACTS: tuple[Signal, ...] = RULES + PERSON + PROJECT + MANNERS + PURPOSES + OTHER_LANGUAGES

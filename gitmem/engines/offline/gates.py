@@ -21,8 +21,9 @@ _QUESTION = re.compile(
 _HYPOTHETICAL = re.compile(
     r"^(?:imagine|suppose|supposing|assume|assuming|what if|let's say|say we|pretend|in theory)\b"
     r"|^if .*\b(?:would|could|might)\b|\bif (?:we|i) (?:never|always|only|decided|had)\b"
-    r"|\b(?:maybe|perhaps|possibly|i wonder|wondering|might want to|we could|we might|not sure|i guess"
-    r"|i think we should"
+    r"|\b(?:maybe|perhaps|possibly|i wonder|wondering|(?:i'm|i am) (?:curious|unsure)|might want to"
+    r"|we could|we might|not sure|i guess"
+    r"|i think we (?:should|need|could|might)|(?:it|that) (?:sounds|seems|looks) like"
     r"|should we|i'd consider|would be (?:nice|good|better|cool)|hopefully|probably should|in theory)\b"
 )
 _HEARSAY = re.compile(
@@ -44,6 +45,7 @@ _AUTHORING = re.compile(
     r"|ensure"
     r"|make sure)\b"
 )
+_MAKE_SURE = re.compile(r"\b(?:ensure|make sure|be sure|verify|confirm|check|see to it|find out|wonder)\b")
 _SAYS_WITHIN = re.compile(r"\bshould say\b|\bsaying\b|\bsays\b|\bthat\b|\bwhich\b|\bwhere\b")
 
 # In this change, at this moment: never lasting.
@@ -96,6 +98,11 @@ _DESCRIBES = re.compile(
     rf"|please)\b).*(?:\band"
     rf"|,) $"
 )
+# "the folder is generated, never edit it by hand": a thing is described, and then somebody told.
+_TOLD = re.compile(
+    r"^(?:the|our|all|these) [^,;]+ (?:is|are|has|have) [^,;]+[,;] (?:so |and )?(?:always"
+    r"|never) [a-z]+(?<!s)(?<!ed) "
+)
 _NOT_COMMANDING = re.compile(
     rf"^(?:and |but |so |also )?(?:{_SUBJECT}|a|an|\w+ing|(?!this|always|unless|pass|press)\w+(?<!s)s"
     rf"|excited|happy|glad|ready|let me know|hope|sounds"
@@ -117,6 +124,15 @@ _LEADING_TIME = re.compile(
     r"^(?:and |but |so |also |please )*(?:from (?:now|here) on|going forward|in (?:the )?future"
     r"|for (?:the )?future|in general"
     r"|generally|as a (?:general )?(?:rule|principle)|next time)[,:]? "
+)
+# "In future more formats will be added" foretells, "a value that changes each time" describes.
+_FORETELLS = re.compile(
+    r"^(?!(?:please|always|never|don't|do not|you|we)\b)[\w' -]{1,60}? (?:will|would|could|might|may"
+    r"|is going to"
+    r"|are going to)\b"
+)
+_RELATIVE = re.compile(
+    r"\b(?:which|that|who) (?:\w+ )?\w+s (?:[\w']+ ){0,4}?(?:every (?:single )?time|each time|whenever)\b"
 )
 _EVERY_TIME = re.compile(r"^(?:every (?:single )?time|each time|whenever)\b")
 _THING_SHOULD = re.compile(
@@ -147,6 +163,8 @@ _PRODUCT = re.compile(
     r"|return value)s?\b"
     r" (?:should|must|shall|needs? to|has to|have to|may|is|are|can)\b"
 )
+_AT_LARGE = re.compile(r"(?<!^)\b(?:in general|generally)\b")
+_BY_DEFAULT = re.compile(r"^(?:and |but |so )?by default,? (?!you\b|i\b)")
 _ABOUT_WORK = re.compile(
     r"\b(?:you|your|me|commits?|committing|prs?|pull requests?|merge requests?|branch(?:es)?|tests?"
     r"|linter|lint|review(?:s|ers?)?"
@@ -205,6 +223,8 @@ def why_not(
         and not re.match(r"(?:can|could|would|will) you\b", masked)
     ):
         return "a question"
+    if at and _MAKE_SURE.search(before) and signal in FACTS:
+        return "a request for the task at hand"
     seen_now = signal is not None and _THIS_VIEW.search(masked) and not _WE_ALWAYS.search(masked)
     if _THIS_PLACE.search(masked) or seen_now:
         return "about a place in the present work"
@@ -250,23 +270,50 @@ def why_not(
 _FOR_GOOD = re.compile(
     r"\b(?:from (?:now|here) on|going forward|in (?:the )?future|for (?:the )?future|next time"
     r"|as a (?:general )?(?:rule|principle))\b"
+    r"|\b(?:for|in) (?:all |any )?(?:the |our |my )?future (?:sessions?|tasks?|changes|work|prompts?"
+    r"|commits|prs)\b"
     r"|\byou (?:should|must|need to|have to) (?:always|never)\b|\b(?:want|need) you to (?:always"
     r"|never)\b"
     r"|\bin (?:every|all) (?:prs?|commits?|pull requests|sessions?|reviews?)\b"
     r"|, every (?:single )?time\b"
 )
+_TASK = re.compile(
+    r"^(?:ok(?:ay)?,? |now |please |then |next,? |so |can you |could you |let's |go ahead and |i want"
+    r" you to |i need you to )*(?:add|write|put|insert|implement|create|generate|make|build|extend|update"
+    r"|change|rename|move|fix|refactor|remove|delete|check|verify|test|review|read|look|find|debug|investigate"
+    r"|continue|start|run|execute"
+    r"|revise|redesign|rewrite|design|plan|port|migrate|convert|set up|deploy|install|work on|go through)\b"
+)
 _BARE_RULE = re.compile(r"^(?:please )?(?:always|never) [a-z]+\b")
 # In its condition ("before you say it works") a pronoun has its noun at hand.
 _CONDITION = re.compile(r" (?:before|when|whenever|if|after|until|once|unless) ")
+_DASH = re.compile(r" [-–—;] |; ")
 _POINTS = re.compile(r"\b(?:this|that|these|those|it|them|here|there)\b")
 
 
 def for_good(masked: str) -> bool:
     """Says whether an instruction is laid down for good in so many words, and stands on its own."""
-    if _POINTS.search(_CONDITION.split(masked, maxsplit=1)[0]):
+    main = _CONDITION.split(masked, maxsplit=1)[0]
+    first, dash, _ = (
+        main.partition(" -- ") if " -- " in main else _DASH.sub("\0", main, count=1).partition("\0")
+    )
+    if dash and len(first.split()) >= 5 and _commands(first):
+        # "record each prompt – do this in future sessions too": what it points at was just said.
+        main = first
+    if _POINTS.search(main):
         return False
     explicit = _FOR_GOOD.search(masked) is not None and _commands(masked)
     return explicit or (_BARE_RULE.match(masked) is not None and _ABOUT_WORK.search(masked) is not None)
+
+
+def for_a_task(masked: str, opening: str) -> bool:
+    """Says whether a bare "always" or "never" stands under a task: it may be for that alone.
+
+    Args:
+        masked: the instruction, as given by `sentences.masked`.
+        opening: the sentence under which it stands, masked likewise.
+    """
+    return opening != masked and _FOR_GOOD.search(masked) is None and _TASK.match(opening) is not None
 
 
 def doubtful(masked: str) -> bool:
@@ -277,6 +324,8 @@ def doubtful(masked: str) -> bool:
 def _commands(masked: str) -> bool:
     """Says whether the main clause of a sentence with a lasting adverb tells somebody what to do."""
     main = _LEADING_TIME.sub("", masked)
+    if _FORETELLS.match(main) or _RELATIVE.search(main):
+        return False
     if _EVERY_TIME.match(main):
         clause, comma, main = main.partition(", ")
         if not comma and not _COMMANDS.search(clause):
@@ -289,10 +338,14 @@ def _commands(masked: str) -> bool:
 
 def _why_not_feedback(masked: str, at: int, signal: Signal, supported: bool, refusing: bool) -> str:
     before = masked[:at]
-    if before and signal.label == ALWAYS_LABEL and _DESCRIBES.match(before):
+    if before and signal.label == ALWAYS_LABEL and _DESCRIBES.match(before) and not _TOLD.search(masked):
         return "describes, does not instruct"
     if signal.label == LASTING_LABEL and not _commands(masked):
         return "describes, does not instruct"
+    if _AT_LARGE.search(masked) and not _COMMANDS.search(masked):
+        return "describes, does not instruct"
+    if _BY_DEFAULT.match(masked) and not _ABOUT_WORK.search(masked):
+        return "how the product is to behave, for the task at hand"
     if _PRODUCT.search(masked) and _DEFINITE.search(masked) and not _ABOUT_WORK.search(masked):
         return "how the product is to behave, for the task at hand"
     if re.search(

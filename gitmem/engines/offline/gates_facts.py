@@ -32,6 +32,10 @@ _OF_THE_DAY = re.compile(
     r"\b(?:again|right now|now|in an? (?:hour|minute|bit|second|moment)|today|tonight|at the moment"
     r"|hurry|red)\b"
 )
+# "right now we only run it locally": a limit is told as one that holds.
+_ONLY = re.compile(
+    r"\bonly (?:going to be |ever |be )?(?:used|run|runs|deployed|hosted|for|on|by|one|person|user)\b"
+)
 _HERE = re.compile(
     r"\b(?:commits?|spaces|tabs|quotes|naming|\w+ case|style|spelling|branch(?:es)?|tags?|semver"
     r"|labels?)\b"
@@ -54,9 +58,10 @@ def why_not_fact(masked: str, signal: Signal, refusing: bool) -> str:
         return "a report of a problem"
     if _THEN_ASKS.search(masked):
         return "a request for the task at hand"
-    if signal.type != "feedback" and _OF_THE_DAY.search(masked):
+    if signal.type != "feedback" and _OF_THE_DAY.search(masked) and not _ONLY.search(masked):
         return "the state of the day"
-    if CODE_FACT.search(masked) and signal.type != "user" and not _OURS.search(masked):
+    told = signal.type == "user" or signal.label == "a principle"
+    if CODE_FACT.search(masked) and not told and not _OURS.search(masked):
         return "about code, which the repository can tell"
     if (
         signal.label == USED_LABEL

@@ -9,6 +9,10 @@ _LESSON = re.compile(
     r"\b(?:hid|broke|cost|bit us|burned|burnt|deleted|lost|leaked|caused|charged|took down|corrupted"
     r"|last (?:week|month|quarter|year|time|spring|summer|autumn|fall|winter))\b"
 )
+# "comments that restate the code": no word that points.
+_RELATIVE = re.compile(
+    r"\b([a-z-]{3,}s|[a-z]+thing|code|those) that (?=(?:just |only |merely |simply )?[a-z]+\b)"
+)
 _POINTING_WORD = re.compile(r"\b(?:this|that|these|those|it|them|here|there)\b")
 _POINTING = re.compile(
     r"\b(?:this|that|these|those|it|them|here|there|another|again|further|more|either)\b"
@@ -25,7 +29,8 @@ _UNLESS = re.compile(r"[,;]? \bunless\b(?P<condition>.*)$")
 _LEAVE = re.compile(
     r"^ (?:(?:i|we|somebody|someone|the user|you) (?:explicitly |specifically |really )?(?:ask|say|tell"
     r"|told|request|want|approve|confirm|agree|need|mention|instruct|check|have asked|get)\w*\b"
-    r"|(?:asked|told|requested|instructed|i've|i have)\b)"
+    r"|(?:you(?:'re| are|'ve been| have been) )?(?:explicitly |specifically )?"
+    r"(?:asked|told|requested|instructed|i've|i have)\b)"
 )
 # A thing of its kind, not the one at hand: "don't use mocks in the database tests".
 _OF_A_KIND = re.compile(
@@ -35,9 +40,9 @@ _OF_A_KIND = re.compile(
 )
 _GENERAL = re.compile(
     r"\b(?:any|ever|every|unless|without|because|since|otherwise|instead|nobody|everyone|all|anywhere"
-    r"|anymore|in general)\b"
+    r"|anymore|in general|rather [^.;]+ than)\b"
     r"|\b(?!this\b|his\b|its\b|as\b|was\b|is\b|has\b|does\b|yes\b|us\b|plus\b|always\b"
-    r"|\w*ss\b)[a-z-]{3,}s\b"
+    r"|bus\b|gas\b|ios\b|aws\b|dns\b|tls\b|gps\b|\w*ss\b)[a-z-]{2,}s\b"
 )
 # "the tests … them": what it points at stands in the same clause.
 _POINTS_WITHIN = re.compile(r"(\b[a-z]{3,}s\b.*)\bthem\b")
@@ -60,6 +65,7 @@ def why_not_weak(rest: str, supported: bool, refusing: bool) -> str:
     Returns:
         the reason against it; empty where nothing speaks against it.
     """
+    rest = _RELATIVE.sub(r"\1 which ", rest)
     reason = _REASON.search(rest)
     bare = None if reason else _BARE_REASON.search(rest)
     if bare:
@@ -73,7 +79,7 @@ def why_not_weak(rest: str, supported: bool, refusing: bool) -> str:
         if not leave and not reason and not _GENERAL.search(main[: unless.start()]):
             return "one step of the task at hand"
         main = main[: unless.start()]
-    main = _POINTS_WITHIN.sub(r"\1", re.sub(r",.*", "", main))
+    main = _POINTS_WITHIN.sub(r"\1", re.sub(r",.*| which .*", "", main))
     of_a_kind = leave or (supported and _OF_A_KIND.match(rest))
     pointing = _POINTING.search(main)
     if pointing and (of_a_kind or refusing or bare) and pointing[0].startswith(("the ", "here", "there")):

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from gitmem.engines.offline import gates, wording
 from gitmem.engines.offline.asked import asked, reminder
+from gitmem.engines.offline.clauses import clauses, laid_down
 from gitmem.engines.offline.contractions import spelled
-from gitmem.engines.offline.facts import FACTS
+from gitmem.engines.offline.facts import FACTS, PERSON
+from gitmem.engines.offline.purposes import PURPOSES
 from gitmem.engines.offline.sentences import Sentence, masked
 from gitmem.engines.offline.signals import CONFIRMED, IDENTITY, STATED, Signal
 from gitmem.memory.change import MemoryType
@@ -19,6 +21,17 @@ ASKED_CONFIDENCE = 0.95
 # A statement that says why is meant to last more often than one that does not.
 REASON_BONUS = 0.1
 LONGEST = 400
+# A sentence of this many words is looked at by clauses, of which each has this many at least.
+LONG_SENTENCE = 8
+SHORTEST_CLAUSE = 4
+_FOR_NOW = re.compile(r"\b(?:anything|else|just|only|ask|wait|the|more)\b")
+_FRAME = re.compile(r"(?:for|in|on|with|when|while|before|after|during|if)\b")
+_OF_THE_WHOLE = (
+    "somebody else's words",
+    "for the list of tasks at hand",
+)
+# A correction that is a whole message has this many words at most.
+SHORT_CORRECTION = 6
 
 _ANAPHORIC = re.compile(
     r"^(?:please )?(?:stop|quit|avoid|keep|do|don't|never|always) (?:do|doing) (?:that|this|it|so)\b"
@@ -45,6 +58,29 @@ _LEANS_ON_IT = re.compile(
     r"|them)\b.*$"
 )
 _REQUEST_BEFORE = re.compile(r"^(?:can|could|would|will) (?:you|we)\b.*, (?:as |since |because )?$")
+
+# "The goal is …, how can we get there?"
+_ASKS_AFTER = re.compile(
+    r" ?(?:,|;| [-–—]+) ?(?:so |and |but )?(?:how|what|where|which|can (?:you|we)|could (?:you|we)|do you"
+    r"|is"
+    r" (?:that|this|it|there)|does (?:that|this|it))\b[^,;]*\?$"
+)
+
+# "Can you stop adding …?" asks for no answer.
+_CAN_YOU = re.compile(
+    r"^(?:can|could|would|will) you (?:please |just |maybe )*(?=(?:stop|quit|avoid|always|never|not)\b)",
+    re.I,
+)
+
+# What follows in the paragraph says how these are to be done.
+_LIST_OF_TASKS = re.compile(
+    r"^(?:ok(?:ay)?,? |now |please |then |next,? |can you |could you |let's |go ahead and )*(?:make|do"
+    r"|implement|apply"
+    r"|fix|address|complete|carry out|perform|work (?:on|through)|go through|execute|resolve|tackle"
+    r"|handle|start)"
+    r" (?:(?:on|with) )?(?:all |each |only )?(?:of )?(?:the (?:following|remaining|rest)|these|those"
+    r"|(?:phase|step|task|item|milestone)s? \d)\b"
+)
 
 _PERSON = Signal("about the person", re.compile(""), "user", ASKED_CONFIDENCE)
 
@@ -74,6 +110,20 @@ class Refusal:
     """A sentence that sounds lasting and is not kept, with the reason."""
 
     reason: str
+
+
+def _requested(text: str) -> str:
+    """Makes an instruction of a request for a way of working that is put as a question."""
+    m = _CAN_YOU.match(text)
+    if m is None:
+        return text
+    rest = text[m.end() :].rstrip("?")
+    return f"don't {rest[4:]}" if rest[:4].lower() == "not " else rest
+
+
+def asks_for_several(opening: str) -> bool:
+    """Says whether a sentence announces tasks: what is said below it is about how those are to be done."""
+    return _LIST_OF_TASKS.match(masked(opening)) is not None
 
 
 def _signals(low: str) -> list[tuple[Signal, int]]:
@@ -124,8 +174,11 @@ def judge(sentence: Sentence, source: Source = "prompt") -> Find | Refusal | Non
     Returns:
         a find; a refusal where it only sounds like one; None where it does not even sound so.
     """
-    text = wording.without_opening(spelled(sentence.text))
+    text = _requested(wording.without_opening(spelled(sentence.text)))
     low = masked(text)
+    asks = _ASKS_AFTER.search(low)
+    if asks and len(low[: asks.start()].split()) >= 5:
+        text, low = text[: asks.start()], low[: asks.start()]
     request = asked(low)
     if request is not None:
         said = text[request.start :]
@@ -150,14 +203,43 @@ def judge(sentence: Sentence, source: Source = "prompt") -> Find | Refusal | Non
 
     found = _signals(low)
     if not found:
-        return None
+        return _clause(text, low, sentence, source)
     verdict = _decide(text, low, sentence, source, *found[0])
     for signal, at in found[1:]:
         # A weak one that is refused as one step leaves room for a plainer one in the same sentence.
         if isinstance(verdict, Find) or found[0][0].weight == "strong" or signal not in FACTS:
             break
         verdict = _decide(text, low, sentence, source, signal, at)
+    if (
+        isinstance(verdict, Refusal)
+        and len(low.split()) >= LONG_SENTENCE
+        and verdict.reason not in _OF_THE_WHOLE
+    ):
+        # What speaks against one part of a long sentence does not speak against the others.
+        return _clause(text, low, sentence, source) or verdict
     return verdict
+
+
+def _clause(text: str, low: str, sentence: Sentence, source: Source) -> Find | None:
+    """Looks for what is told or laid down within a sentence that as a whole tells nothing."""
+    frame = -1
+    for start, end in clauses(low):
+        said, part = text[start:end], low[start:end]
+        if len(part.split()) >= SHORTEST_CLAUSE and (start, end) != (0, len(low)):
+            for signal in PURPOSES + PERSON:
+                m = signal.pattern.search(part)
+                verdict = _decide(said, part, Sentence(said), source, signal, m.start()) if m else None
+                if isinstance(verdict, Find):
+                    return replace(verdict, asked=False)
+        label = laid_down(said, part)
+        if label and not asks_for_several(sentence.opening):
+            signal = Signal(label, re.compile(""), "feedback", 0.45)
+            if not gates.why_not(said, part, 0, signal):
+                # "for the tests, do not mock": without what goes before it would say too much.
+                said = text[frame:end] if frame >= 0 else said
+                return _find(said, sentence, signal, is_asked=False)
+        frame = start if _FRAME.match(part) and len(part.split()) < LONG_SENTENCE else -1
+    return None
 
 
 def _decide(
@@ -177,9 +259,14 @@ def _decide(
         said = f"{wording.statement(before)} {text}"
     elif signal in CONFIRMED and not _has_content(low):
         return Refusal("confirms without saying what")
+    alone = not sentence.before and not sentence.after and sentence.opening == sentence.text
     supported = bool(wording.split_why(text)[1]) or (
         bool(sentence.after) and wording.gives_reason(sentence.after)
     )
+    short = len(low.split()) <= SHORT_CORRECTION and not _FOR_NOW.search(low)
+    if alone and short and signal.weight == "weak":
+        # Nothing but "do not commit": it corrects what the agent just did, and will do again.
+        supported = True
     if signal in FACTS:
         text, low, at = _told(text, low, at)
         said = text
@@ -190,7 +277,10 @@ def _decide(
         return Refusal("too long for one statement")
     if len(said.split()) < 3:
         return Refusal("too little said")
+    if signal.weight == "weak" and asks_for_several(sentence.opening):
+        return Refusal("for the list of tasks at hand")
     standing = said is text and signal.type == "feedback" and gates.for_good(low)
+    standing = standing and not gates.for_a_task(low, masked(sentence.opening))
     return _find(said, sentence, signal, is_asked=standing)
 
 

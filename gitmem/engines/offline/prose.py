@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 
-# Beyond this a message is mostly pasted: only its first and last paragraph can be the person's own
-# words, and only when they are short.
+# Beyond this a message is mostly pasted: only short paragraphs can be the person's own words, the first
+# and the last of them and those in which somebody speaks.
 LONG_MESSAGE = 1_800
 OWN_PARAGRAPH = 600
+# Up to this, a paragraph of a long message counts where somebody speaks in it.
+LONGEST_OWN = 5_000
 # A line as long as this was wrapped by a program, or never.
-LONG_LINE = 1_000
+LONG_LINE = 3_000
 
 DOCUMENT_HEADINGS = 2
 """Markdown headings from which a message is a document."""
 
+DOCUMENT_TITLES = 3
+"""Titles without a mark (a short line alone above a list or a paragraph) from which it is one."""
+
+COPIED_LINES = 4
+"""Indented lines from which what is indented was copied from a screen."""
+
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
-_BLOCK_TAG = re.compile(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?>.*?(?:</\1>|\Z)", re.S)
+_BLOCK_TAG = re.compile(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?(?<!/)>.*?(?:</\1>|\Z)", re.S)
 _AGENT_PROMPT = re.compile(
     r"(?:you are (?:now )?(?:a|an|the|my|claude|chatgpt)\b(?! (?:bit|little))"
     r"|your (?:task|job|role|goal) is\b|act as (?:a|an)\b|continue from where"
@@ -48,6 +56,12 @@ _CODE_LINE = re.compile(
     r"|^\s*[\w.\"'-]+\s*(?:=|:=|\+=)\s*\S|^\s*</?\w+[^>]*>)"
 )
 _HEADING = re.compile(r"^#{1,4} \S", re.M)
+_FOLLOWING = re.compile(
+    r"\b(?:the |these )following(?: \w+){0,2}:\s*$|\bfollowing (?:aspect|way|thing|point|rule)s?:", re.I
+)
+_SPEAKS = re.compile(r"\b(?:I|I'm|I'd|I've|i|im|my|me|we|our|us|you|your|please|pls)\b")
+_LIST_ITEM = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)])\s")
+_TITLE = re.compile(r"^(?!.*\b(?:I|I'm|we|you|please)\b)[A-Z\d][^.?!,;]{2,50}$")
 # What goes on below a line of a copied screen.
 _INDENTED = re.compile(r"^ {3,}\S")
 _SLASH = re.compile(r"^\s*/[\w:-]+(?:\s|$)")
@@ -56,11 +70,57 @@ _SLASH = re.compile(r"^\s*/[\w:-]+(?:\s|$)")
 def _line_is_pasted(line: str) -> bool:
     if _PASTED_LINE.match(line) or len(line) > LONG_LINE:
         return True
+    if line.count("\t") >= 2:
+        return True
     indented = line.startswith(("    ", "\t"))
     if _CODE_LINE.search(line):
         return indented or len(line.split()) < 6
     letters = sum(c.isalpha() or c.isspace() for c in line)
     return bool(line.strip()) and letters < 0.6 * len(line)
+
+
+def _titles(lines: list[str]) -> list[int]:
+    """Finds the lines that stand as titles: short, without an end, alone above what they name."""
+    found = []
+    for i, line in enumerate(lines):
+        below = lines[i + 1 :]
+        if not _TITLE.match(line.strip()) or len(line.split()) > 6 or (i and lines[i - 1].strip()):
+            continue
+        if below and (not below[0].strip() or _LIST_ITEM.match(below[0]) or below[0].startswith("  ")):
+            found.append(i)
+    return found
+
+
+def _before_document(text: str) -> str:
+    """Cuts a document off, and what was copied indented from an agent's screen."""
+    headings = list(_HEADING.finditer(text))
+    if len(headings) >= DOCUMENT_HEADINGS:
+        # A plan or a document: what the person says of it goes before.
+        text = text[: headings[0].start()]
+    lines = text.split("\n")
+    titles = _titles(lines)
+    if len(titles) >= DOCUMENT_TITLES:
+        lines = lines[: titles[0]]
+    indented = [line for line in lines[1:] if line.startswith("  ") and line.strip()]
+    if len(indented) >= COPIED_LINES and 2 * len(indented) > sum(bool(line.strip()) for line in lines):
+        lines = [line for line in lines if not line.startswith("  ")]
+    return "\n".join(lines)
+
+
+def _own(paragraphs: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Keeps of a long message its ends, and the paragraphs in which somebody speaks."""
+    if sum(len(line) for p in paragraphs for line in p) > LONGEST_OWN:
+        inner = []
+    else:
+        inner = [p for p in paragraphs[1:-1] if _SPEAKS.search(" ".join(p))]
+    ends = paragraphs[:1], paragraphs[-1:] if len(paragraphs) > 1 else []
+    return [p for p in (*ends[0], *inner, *ends[1]) if sum(map(len, p)) <= OWN_PARAGRAPH]
+
+
+def _own_list(below: list[str]) -> bool:
+    """Says whether a list stands next: "the following: 1. …" announces the person's own points."""
+    following = next((line for line in below if line.strip()), "")
+    return _LIST_ITEM.match(following) is not None
 
 
 def why_not_prose(text: str) -> str:
@@ -96,14 +156,13 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
         return ()
     text = _FENCE.sub("\n\n", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _BLOCK_TAG.sub("\n\n", text)
-    headings = list(_HEADING.finditer(text))
-    if len(headings) >= DOCUMENT_HEADINGS:
-        # A plan or a document: what the person says of it goes before.
-        text = text[: headings[0].start()]
+    text = _before_document(text)
     found: list[tuple[str, ...]] = []
     own: list[str] = []
     pasted = 0
-    for line in [*text.split("\n"), ""]:
+    lines = [*text.split("\n"), ""]
+    for number, line in enumerate(lines):
+        rest = lines[number + 1 :]
         if not line.strip():
             if own:
                 found.append(tuple(own))
@@ -113,7 +172,7 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
             pasted += 1
             continue
         own.append(line.strip())
-        if _INTRODUCES_PASTE.search(line):
+        if _INTRODUCES_PASTE.search(line) and not (_FOLLOWING.search(line) and _own_list(rest)):
             found.append(tuple(own))
             own = []
             break
@@ -121,6 +180,5 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
         # What is left of a log after its tell-tale lines are gone is still a log.
         found = [p for p in found if len(p) <= 2]
     if sum(len(line) for p in found for line in p) > LONG_MESSAGE:
-        ends = found[:1] + (found[-1:] if len(found) > 1 else [])
-        found = [p for p in ends if sum(map(len, p)) <= OWN_PARAGRAPH]
+        found = _own(found)
     return tuple(found)

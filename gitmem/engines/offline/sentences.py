@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_ITEM = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)]|[a-z]\))\s+")
+_ITEM = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.):]|[a-z]\))\s+")
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|resp|mr|mrs|dr|no|nr|st|cf)|(?:^|[\s,])\d{1,2})\.$", re.I
 )
+# A program wraps lines at a width; a person who types in lower case begins a new line for a new sentence.
+WRAPPED = range(45, 131)
+
 _QUOTED = re.compile(
     r"\"[^\"\n]{2,}\"|“[^”\n]+”|«[^»\n]+»|`[^`\n]+`|(?<!\w)'[^'\n]{2,}'(?!\w)|(?<!\w)‘[^’\n]+’(?!\w)"
 )
@@ -24,11 +27,13 @@ class Sentence:
     Attributes:
         text: the words as typed, on one line.
         before, after: the neighbouring sentences of the same paragraph; empty at its ends.
+        opening: the sentence under which it stands: the first one of its paragraph, or of the message.
     """
 
     text: str
     before: str = ""
     after: str = ""
+    opening: str = ""
 
 
 def _units(lines: tuple[str, ...]) -> list[list[str]]:
@@ -36,7 +41,13 @@ def _units(lines: tuple[str, ...]) -> list[list[str]]:
     units: list[list[str]] = []
     for line in lines:
         bare = _ITEM.sub("", line)
-        wrapped = units and bare == line and line[:1].islower() and units[-1][-1][-1:] not in ".!?:"
+        wrapped = (
+            units
+            and bare == line
+            and line[:1].islower()
+            and units[-1][-1][-1:] not in ".!?:"
+            and len(units[-1][-1]) in WRAPPED
+        )
         if wrapped:
             units[-1].append(line)
         else:
@@ -74,7 +85,7 @@ def sentences(paragraph: tuple[str, ...]) -> tuple[Sentence, ...]:
     for i, text in enumerate(texts):
         before = texts[i - 1] if i else ""
         after = texts[i + 1] if i + 1 < len(texts) else ""
-        found.append(Sentence(text, before, after))
+        found.append(Sentence(text, before, after, texts[0]))
     return tuple(found)
 
 

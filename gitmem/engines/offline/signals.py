@@ -88,6 +88,7 @@ STANDING: tuple[Signal, ...] = (
             rf"|had|is|was|be|something|here|there|up|good|great|happy|glad|nice|fun|ready|open"
             rf"|full|calm|give up|quit|say never|[a-z]+ing|[a-z]+ful)\b) {STATE}[a-z]+"
             rf"|\byou (?:should|must|need to|have to) (?:always|never) {STATE}[a-z]+"
+            rf"|\b(?:make|be) sure (?:that |to )?(?:you |we )?(?:always|never) {STATE}[a-z]+"
             r"|\bi (?:want|need|'d like|would like) you to (?:always|never)\b"
             r"|\b(?:always|never) (?:ask|check with|tell|show|answer|reply to|explain to) me\b"
             r"|\b(?:use|prefer) [^,;.]+, (?:never|not ever)\b"
@@ -98,7 +99,8 @@ STANDING: tuple[Signal, ...] = (
     Signal(
         "a way to work",
         _re(
-            r"^(?:please )?(?:use|prefer|stick (?:to|with)) [^.;]*\bfor (?:all|every|everything"
+            r"^(?:please )?(?:use|prefer|(?:read and )?follow|apply|stick (?:to|with))"
+            r" [^.;]*\bfor (?:all|every|everything"
             r"|any)\b(?! (?:the|these|those|this|that|of|three|four)\b)"
             r"|^(?:please )?keep (?:your |the |all )?(?:responses|answers|replies|explanations"
             r"|summaries"
@@ -119,7 +121,7 @@ STANDING: tuple[Signal, ...] = (
         "how the team works",
         _re(
             rf"{START}we (?:always|never) {STATE}[a-z]+"
-            r"|\bwe (?:use|write|call|name|keep|put|prefer|stick (?:to|with)) [^.;]*,? (?:not|never"
+            r"|\bwe (?:use|write|call|name|keep|put|prefer|stick (?:to|with)) [^.;]{1,60}?,? (?:not|never"
             r"|instead of|rather than)\b"
             r"|\bwe (?:don't|do not) (?:use|do|add|allow|accept|want|merge|write|ship|deploy|commit"
             r"|push"
@@ -245,7 +247,8 @@ PREFERENCE: tuple[Signal, ...] = (
             rf"\b(?=[^.;]*{WORK}))"
             r"|\bi(?:'d| would) (?:much )?rather (?:you|have you|we)\b|\bi(?:'d"
             r"| would) prefer (?:that )?you\b"
-            rf"|{START}i (?:always|usually|normally|mostly|only|never) (?!want\b|feel|love|enjoy|look"
+            rf"|{START}i (?:always|usually|normally|mostly|only|never) (?!want\b|say\b|mean\b|feel|love"
+            f"|enjoy|look"
             rf"|like|wish|hope){STATE}[a-z]+"
             r"|\bhow i (?:like to work|work best)\b"
         ),
@@ -274,7 +277,8 @@ DECISION: tuple[Signal, ...] = (
             r"|\bwe(?:'re| are)(?: not|n't) allowed to (?!call|set|use (?:the|a)\b)|\bwe (?:aren't"
             r"|are not|mustn't|must not"
             r"|may not) (?!sure)\w+"
-            r"|\bwe will (?:not|never) \w+|\bwe won't (?!get\b|be able|need|see|have|hit)\w+"
+            r"|(?<!so )\bwe will (?:not|never) \w+|(?<!so )\bwe won't (?!get\b|be able|need|see|have"
+            r"|hit)\w+"
             r"|\bthe reason (?:that |why )?we(?:'re| are|'ve| have)? (?!are\b|have\b|see|get|hav|hit"
             r"|run)\w+[^.]* is\b"
             rf"|{START}we only {STATE}[a-z]+"

@@ -100,7 +100,8 @@ NOT_BARE = (
     r"|believe|really|hesitate|forget|stop|say\b|give up|quit|be\b|let\b|hurry|sweat|lose)"
 )
 STATE = (
-    r"(?!get|got|see\b|seem|have\b|had\b|has\b|hit\b|run into|need|want|know|knew|was\b|were\b|did\b"
+    r"(?!get|got|see\b|seen\b|ever (?:seen|had|been)\b|seem|have\b|had\b|has\b|hit\b|run into|need|want"
+    r"|know|knew|was\b|were\b|did\b"
     r"|been\b|is\b|are\b"
     r"|end up|thought|think|said|meant|asked|made\b|went|came|saw|ran\b|wrote|forget|forgot|find|found|fail"
     r"|\w+ed\b(?<!need)(?<!embed)(?<!feed)(?<!seed))"
@@ -109,8 +110,14 @@ LASTING = (
     r"(?:from now on|from here on|going forward|in (?:the )?future|for (?:the )?future(?=[,:])|next time"
     r"|as a (?:general )?rule"
     r"|in general|generally|as a (?:general )?principle|every (?:single )?time|each time|whenever"
-    r"|for all future|(?:for|in) (?:\w+ )?projects"
+    r"|(?:for|in) (?:all |any )?(?:the |our |my )?future (?=sessions?|tasks?|changes|work|prompts?"
+    r"|projects|commits|prs)|for all future|(?:for|in) (?:\w+ )?projects"
     r"|(?:for|in|on) (?:every|all|any) (?:new |future |other |of (?:my|our) )?"
     r"(?:prs?|reviews?|projects?|commits?|repos?|repositories|tasks?|sessions?|changes?|files?|answers?"
-    r"|repl(?:y|ies)))"
+    r"|repl(?:y|ies)|prompts?|messages?|features?|bugs?|commands?|releases?|branch(?:es)?|scripts?|edits?))"
+)
+PRODUCT = (
+    r"(?:app|application|tool|project|product|repo|repository|site|website|system|platform|service|device"
+    r"|firmware|game|library|package|cli|plugin|extension|bot|company|language|framework|sdk|dashboard"
+    r"|codebase|module|program|client|compiler|simulator)"
 )

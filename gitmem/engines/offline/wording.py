@@ -13,8 +13,10 @@ SLUG_WORDS = 6
 
 _FILLER = re.compile(
     r"^(?:(?:and|also|but)\s+|(?:ok(?:ay)?|and|also|so|but|btw|by the way|thanks?|thank you"
-    r"|please note(?: that)?|hey|hi|hmm+|well|oh|yes|yep|yeah"
-    r"|no|nope|right|good catch|one more thing|quick one before we start|hey quick one before we start"
+    r"|(?:please )?note that|hey|hi|hmm+|well|oh|yes|yep|yeah"
+    r"|no|nope|lastly|finally|also note(?: that)?|one thing i forgot(?: to (?:mention|say|add))?"
+    r"|forgot to (?:mention|say|add)|right|good catch|one more thing|quick one before we start"
+    r"|hey quick one before we start"
     r"|fyi|again|anyway|great|perfect|sure|cool"
     r"|just so you know|for context|sorry|actually|wait|correction"
     r"|hello|nice|good|exactly)(?:[,.:;!]+\s*|\s*[-–—]\s+"
