@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from git_config import GIT_CONFIG
 from hypothesis import HealthCheck, settings
-from ran import Ran
+from ran import Gitmem, Ran
 
 settings.register_profile(
     "ci",
@@ -33,7 +33,7 @@ with suppress(ValueError):
 def hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME with a git identity; nothing of the machine's own configuration is seen."""
     home = tmp_path_factory.mktemp("home")
-    foreign = ("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX")
+    foreign = ("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX", "GEMINI")
     for name in list(os.environ):
         if name.startswith(foreign) and not name.startswith("GITMEM_TEST_"):
             monkeypatch.delenv(name)
@@ -91,9 +91,6 @@ def team(repo: Path, tmp_path: Path, git: Git) -> Path:
     path = tmp_path / "team.git"
     git("clone", "-q", "--bare", repo, path)
     return path
-
-
-Gitmem = Callable[..., Ran]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,3 +20,7 @@ class Ran:
     def json(self) -> Any:
         """Its output as JSON."""
         return json.loads(self.out)
+
+
+Gitmem = Callable[..., Ran]
+"""What the fixture `gitmem` gives: runs a command."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from ran import Ran
+from ran import Gitmem, Ran
 
 from gitmem.entry import main
 from gitmem.memory.claim import parse_body
@@ -22,7 +22,6 @@ REF = "refs/gitmem/project"
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
 
 Git = Callable[..., str]
-Gitmem = Callable[..., Ran]
 
 
 def memory(name: str, body: str = "") -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Gitmem
 from messages_api import Answer, Failure, MessagesApi
+from ran import Gitmem
 
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.engines import engine_for, ledger_for

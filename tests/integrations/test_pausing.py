@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Gitmem
+from ran import Gitmem
 
 from gitmem.cli.pause import seconds
 from gitmem.errors import UsageError

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ran import Ran
+from ran import Gitmem, Ran
 from transcripts import Transcript
 
 from gitmem.store import open as opening
@@ -42,7 +42,6 @@ NONSENSE = {
 }
 
 Git = Callable[..., str]
-Gitmem = Callable[..., Ran]
 Build = Callable[["Ground", str], Path]
 
 
