@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -25,8 +26,13 @@ class ExtractInput:
         session: id of the recorded session.
         agent: whose memory it is: folder name of the agent.
         memory: the agent's memory, `<scope>/<agent>/<file>` to content, index left out.
-        history: what was said in the session before `messages`, oldest first; empty for an engine that does
-            not read it (`reads_history`).
+        history: the session as it was recorded, oldest first, up to the end of what is new; `messages` are
+            in it, or follow it. What is not to be learned from stands in it without its words (`withheld`),
+            so that a message keeps its number. Empty for an engine that does not read it (`reads_history`).
+        seen: how many messages of `history`, from the beginning, were shown to the engine before, as far as
+            the recording tells; None for all that stand before `messages`.
+        known_before: the manifest as it was when the session began, the same for all extractions of the
+            session; empty where that is not known, and for an engine that does not read history.
         transcript: the recorded session; None where it is no file.
         worktree: top of the code's work tree; None where there is none.
         now: epoch seconds.
@@ -39,9 +45,23 @@ class ExtractInput:
     agent: str = "main"
     memory: Mapping[str, bytes] = field(default_factory=dict)
     history: tuple[Message, ...] = ()
+    seen: int | None = None
+    known_before: tuple[Header, ...] = ()
     transcript: Path | None = None
     worktree: Path | None = None
     now: float = 0.0
+
+    @cached_property
+    def said(self) -> tuple[Message, ...]:
+        """The session as far as it is given; a message's number is its place here, from 1."""
+        recorded = {message.uuid for message in self.history}
+        return (*self.history, *(message for message in self.messages if message.uuid not in recorded))
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of `messages`."""
+        place = {message.uuid: number for number, message in enumerate(self.said, 1)}
+        return tuple(place[message.uuid] for message in self.messages)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def proposed(
     what was left alone become noops. Files that are no memory of this agent are passed over.
 
     Args:
-        given: what the engine was asked with; messages are numbered from 1, `history` first.
+        given: what the engine was asked with; messages are numbered as in `given.said`.
         after: the tree, `<scope>/<agent>/<file>` to content.
         answer: the model's last words.
         asked: uuids of messages in which a person plainly asks that something be remembered.
@@ -80,7 +80,7 @@ class _Source:
 class _Work:
     def __init__(self, given: ExtractInput, answer: str, asked: frozenset[str]) -> None:
         self.given = given
-        self.said = (*given.history, *given.messages)
+        self.said = given.said
         self._asked = asked
         self._notes = notes(answer, len(self.said))
 

@@ -12,6 +12,7 @@ from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.extract.edits import claim_keys, dated, is_text, said_anew, sides, taken_out, texts
 from gitmem.extract.known import Known
 from gitmem.extract.near import nearest
+from gitmem.extract.telling import NOTHING, Shown, Told, shown
 from gitmem.extract.turns import Looked, to_look_at
 from gitmem.guard.check import refused_claims
 from gitmem.guard.exclusions import excluded
@@ -20,6 +21,7 @@ from gitmem.memory.claim import parse_body
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.names import file_name
 from gitmem.memory.usage import Usage
+from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, Session
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.store.workspace import MAIN, ScopeName
@@ -129,8 +131,8 @@ def plan_extraction(
     known: Known,
     engine: Engine,
     rules: Rules,
+    told: Told = NOTHING,
     *,
-    before: Sequence[Message] = (),
     worktree: Path | None = None,
     now: float = 0.0,
 ) -> ExtractionPlan:
@@ -140,7 +142,7 @@ def plan_extraction(
         session: what was said.
         handled: uuids of messages that were extracted from before.
         known: memories, tombstones and suggestions that are there.
-        before: what was said in the session before that part, for an engine that reads it.
+        told: for an engine that reads the whole session.
         worktree: top of the code's work tree.
         now: epoch seconds.
 
@@ -149,17 +151,17 @@ def plan_extraction(
         DetectorUnavailable: secrets cannot be looked for, so nothing may be stored.
     """
     looked = _looked(session, handled, engine, rules)
-    new, history = looked.messages, tuple[Message, ...]()
-    if engine.reads_history:
-        new, history = _divided(session, before, looked, rules)
+    part = _shown(session, told.record, looked, rules) if engine.reads_history else Shown(looked.messages)
     given = ExtractInput(
-        new,
+        part.messages,
         known.manifest,
         rules.texts,
         session.id,
         agent=rules.agent,
         memory=known.memory(rules.agent),
-        history=history,
+        history=part.history,
+        seen=part.seen,
+        known_before=told.known_before if engine.reads_history else (),
         transcript=session.path,
         worktree=worktree,
         now=now,
@@ -167,7 +169,7 @@ def plan_extraction(
     plan = ExtractionPlan(given, handled=looked.handled, covered=looked.covered, offset=session.end)
     if rules.mode == "off" or not looked.messages:
         return plan
-    sorter = _Sorter(known, rules, {m.uuid: m.time for m in (*before, *session.messages)})
+    sorter = _Sorter(known, rules, {m.uuid: m.time for m in (*told.record, *session.messages)})
     found = engine.extract(given)
     for change in found.changes:
         sorter.sort(change)
@@ -191,21 +193,12 @@ def _looked(session: Session, handled: Container[str], engine: Engine, rules: Ru
     return replace(looked, messages=work if any(m.text.strip() for m in work) else ())
 
 
-def _divided(
-    session: Session, before: Sequence[Message], looked: Looked, rules: Rules
-) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-    """What is new, and all that was said before its first message by a person.
-
-    A model's cache holds as long as the two together go on as the session did.
-    """
-    speaks = [m.uuid for m in looked.messages if m.role == "person" or rules.agent != MAIN]
-    if not speaks:
-        return looked.messages, ()
-    every = (*before, *session.messages)
-    at = next((number for number, message in enumerate(every) if message.uuid == speaks[0]), 0)
-    earlier = tuple(message for message in every[:at] if message.uuid not in rules.left_out)
-    gone = {message.uuid for message in earlier}
-    return tuple(message for message in looked.messages if message.uuid not in gone), earlier
+def _shown(session: Session, record: Sequence[Message], looked: Looked, rules: Rules) -> Shown:
+    recorded = {message.uuid for message in record}
+    rest = (message for message in session.messages if message.uuid not in recorded)
+    every = [withheld(m) if m.uuid in rules.left_out else m for m in (*record, *rest)]
+    covered = to_look_at(every, (), rules.folders, session.cwd).covered
+    return shown(every, looked.messages, covered, agents_too=rules.agent != MAIN)
 
 
 @dataclass
@@ -269,6 +262,8 @@ class _Sorter:
         text = " ".join(change.description.split())[:TEXT_CHARS]
         if not is_text(change) or change_from_json(change_to_json(change)) is None:
             return Refused(text, "it is too long, or no memory could be written so", "form", message)
+        if any(self.known.buried(change.agent, key) for key in claim_keys(change)):
+            return Refused(text, "it was forgotten or rejected", "tombstone", message)
         if change.op == "delete":
             return None
         if len(change.body.encode()) > MEMORY_BYTES // 2:
@@ -279,8 +274,6 @@ class _Sorter:
         reason = excluded(said, kind=change.type, rules=self.rules.texts)
         if reason:
             return Refused(text, reason, "excluded", message)
-        if any(self.known.buried(change.agent, key) for key in claim_keys(change)):
-            return Refused(text, "it was forgotten or rejected", "tombstone", message)
         return None
 
     def _placed(self, change: Change) -> Placed | None:

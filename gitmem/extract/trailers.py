@@ -15,7 +15,7 @@ from gitmem.engines.offline import wording
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
 from gitmem.memory.change import TYPES, Change, Header, MemoryType, Origin
-from gitmem.memory.claim import normal_form
+from gitmem.memory.claim import normal_form, repeated
 from gitmem.memory.trailers import one_line
 from gitmem.sessions.session import Message, Session
 from gitmem.store.workspace import SCOPES, ScopeName
@@ -131,8 +131,9 @@ def named(request: Request, known: Known) -> tuple[Header, ...]:
 
 
 def says(request: Request, key: str) -> bool:
-    """Whether a claim (by its normal form) is word for word what a `Forget:` says."""
-    return key in (normal_form(request.text, item=False), normal_form(request.text, item=True))
+    """Whether a claim (by its normal form) is what a `Forget:` says, but for case and full stop."""
+    said = (normal_form(request.text, item=False), normal_form(request.text, item=True))
+    return repeated(key) in map(repeated, said)
 
 
 def without(header: Header, said: datetime, reason: str) -> Change:

@@ -121,7 +121,8 @@ def read_gold(path: Path) -> tuple[Gold, ...]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "Name a file of labelled sessions.") from error
+        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise UsageError(f"{path} cannot be read: {why}", "Name a file of labelled sessions.") from error
     return tuple(_gold(line, number, path) for number, line in enumerate(lines, 1) if line.strip())
 
 
@@ -214,7 +215,7 @@ def _finds(session: Session, engine: Engine) -> tuple[Find, ...]:
 
 def _gold(line: str, number: int, path: Path) -> Gold:
     def wrong(what: str) -> UsageError:
-        return UsageError(f"{path}, line {number}: {what}", "See `git mem bench extract --help`.")
+        return UsageError(f"{path}, line {number}: {what}", "See: git mem bench -h")
 
     try:
         value = json.loads(line)

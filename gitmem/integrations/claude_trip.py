@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from gitmem.engines.usage import Meter, Usage
+from gitmem.engines.claude_code.proof import usage_of
+from gitmem.engines.claude_code.wiring import scrubbed
+from gitmem.engines.usage import Meter
 from gitmem.errors import EngineError
 from gitmem.guard.text import one_line
 from gitmem.integrations.edges import Edges
@@ -22,7 +24,7 @@ _HINT = "Try it yourself: claude -p hello"
 
 
 def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIENCE) -> str:
-    """Asks one small question in an empty folder, with gitmem's hooks off.
+    """Asks one small question in an empty folder, in the environment that a fork gets.
 
     Args:
         patience: seconds until it counts as hanging.
@@ -34,7 +36,7 @@ def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIE
         EngineError: it does not answer; the hint says what to do.
     """
     meter.allow()
-    environ = {**edges.environ, "GITMEM_DISABLE": "1"}
+    environ = scrubbed(edges.environ)
     with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
         try:
             done = subprocess.run(
@@ -53,8 +55,8 @@ def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIE
     answer = _answer(done.stdout)
     models = answer.get("modelUsage")
     model = str(next(iter(models), "")) if isinstance(models, Mapping) else ""
-    if usage := _usage(answer):
-        meter.spent("test", model, usage)
+    if isinstance(answer.get("usage"), Mapping):
+        meter.spent("test", model, usage_of(answer, 1))
     if done.returncode or answer.get("is_error") or "result" not in answer:
         said = answer.get("result") or done.stderr.decode("utf-8", "replace") or f"exit {done.returncode}"
         raise EngineError(f"{program} does not answer: {one_line(str(said), 300)}", _HINT)
@@ -67,19 +69,3 @@ def _answer(printed: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _usage(answer: Mapping[str, Any]) -> Usage | None:
-    told = answer.get("usage")
-    if not isinstance(told, Mapping):
-        return None
-    counts = [
-        number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0
-        for number in (
-            told.get(f"{kind}_tokens")
-            for kind in ("input", "cache_read_input", "cache_creation_input", "output")
-        )
-    ]
-    cost = answer.get("total_cost_usd")
-    dollars = float(cost) if isinstance(cost, int | float) and 0 <= cost < 1e6 else None
-    return Usage(1, counts[0], counts[1], counts[2], counts[3], dollars)

@@ -207,8 +207,10 @@ class _Work:
         """Takes out the one claim that says just this; all else is for the person to say."""
         try:
             (one,) = find_claim(self.workspace, request.text, scope=request.scope)
-        except Ambiguous as error:
-            self.done.notes.append(f"Forget: {request.text[:80]}: {error.message}")
+        except Ambiguous:
+            self.done.notes.append(
+                f"Forget: {request.text[:80]}: several claims say that; see: git mem blame --text TEXT"
+            )
             return
         except UsageError:
             self.done.notes.append(f"Forget: {request.text[:80]}: no memory has that name or says that")

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from gitmem.engines.choose import ENGINES, Choice, endpoint_problem
-from gitmem.engines.ledger import Ceilings, Today, ends
+from gitmem.engines.ledger import Ceilings, Today
 from gitmem.engines.usage import Meter, Usage
 from gitmem.errors import EngineError, UsageError
 from gitmem.integrations.edges import Edges
@@ -43,7 +43,6 @@ class Standing:
 
     Attributes:
         ceilings: None where a setting is no number; `trouble` says which.
-        until: when the day ends, for a person.
     """
 
     choice: Choice
@@ -51,7 +50,6 @@ class Standing:
     today: Today
     ceilings: Ceilings | None
     trouble: str
-    until: str
 
 
 @dataclass(frozen=True)
@@ -101,9 +99,7 @@ def engine_standing(workspace: Workspace, edges: Edges) -> Standing:
         ceilings = ceilings_for(workspace)
     except EngineError as error:
         trouble = f"{error.message}. {error.hint}"
-    return Standing(
-        choice_for(workspace, edges), origins(workspace), today, ceilings, trouble, ends(edges.now)
-    )
+    return Standing(choice_for(workspace, edges), origins(workspace), today, ceilings, trouble)
 
 
 def plan_set(workspace: Workspace, edges: Edges, name: str, model: str, base_url: str) -> SetPlan:

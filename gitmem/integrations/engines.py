@@ -57,7 +57,7 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
         from gitmem.engines.metered import MeteredEngine
 
         meter = meter_for(workspace, edges)
-        return MeteredEngine(make_engine(edges, chosen, meter), meter)
+        return MeteredEngine(_made(workspace, edges, chosen, meter), meter)
     from gitmem.engines.unready import UnreadyEngine
 
     return UnreadyEngine(chosen)
@@ -75,14 +75,18 @@ def choice_for(workspace: Workspace, edges: Edges, name: str = "") -> Choice:
     )
 
 
-def make_engine(edges: Edges, chosen: Choice, meter: Meter) -> Engine:
-    """Makes a chosen engine that lacks nothing and asks a model."""
+def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> Engine:
+    """A chosen engine that lacks nothing and asks a model."""
     if chosen.engine == "anthropic":
         return api_engine(chosen, meter)
     from gitmem.engines.claude_code import ClaudeCodeEngine
     from gitmem.engines.claude_code.settings import ForkSettings
+    from gitmem.integrations.extraction_rules import withholds
 
-    return ClaudeCodeEngine(ForkSettings(chosen.program, edges.environ), meter)
+    settings = ForkSettings(
+        chosen.program, edges.environ, withholds=lambda path: withholds(workspace, path, edges.now)
+    )
+    return ClaudeCodeEngine(settings, meter)
 
 
 def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:

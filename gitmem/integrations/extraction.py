@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
 
 from gitmem.engines.engine import Engine
@@ -13,11 +12,15 @@ from gitmem.errors import EngineError
 from gitmem.extract.changeset import ChangeSet, job_id, to_json
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Placed, Rules, plan_extraction
+from gitmem.extract.telling import NOTHING, Told
+from gitmem.integrations import stuck
 from gitmem.integrations.carrying_out import Step, Watch, carry_out, changesets_folder, quietly, recover
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.extraction_rules import rules_for, rules_of, throttled
 from gitmem.integrations.job_record import Tally, fit
 from gitmem.integrations.recordings import (
+    MOST,
+    MOST_FOR_MODEL,
     News,
     Source,
     cursor_name,
@@ -26,23 +29,23 @@ from gitmem.integrations.recordings import (
     news,
     read,
     reporter,
-    whole,
 )
+from gitmem.integrations.session_record import told
 from gitmem.memory.merge import kind
-from gitmem.sessions.session import Message, Session
+from gitmem.sessions.session import Session
 from gitmem.store.commits import Written
 from gitmem.store.locks import writer_lock
 from gitmem.store.parked import Suggestion, parked, suggest
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
-from gitmem.store.workspace import MAIN, SCOPES, Workspace
+from gitmem.store.workspace import SCOPES, Workspace
 
 SAVED_FROM = 4
 """Sessions, those written to last, that tell an agent's edit from a person's before an extraction."""
 
 FAILURES_BORNE = 2
-"""Sessions that an engine may fail at before the rest waits: the trouble of one is not everyone's."""
+"""Sessions that an engine may fail at before the rest waits, where it does not say that they are why."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +107,21 @@ def extract_sessions(
     rules = rules_of(workspace, edges, by_hand)
     done: list[Outcome] = []
     failures: list[EngineError] = []
+    # A fork's name has the model of its last session in it.
+    asked = engine.name
     with writer_lock(workspace.state, "extract", timeout=60.0):
         recover(workspace, edges, who, on)
         fresh = news(workspace, paths)
         if before is not None:
             before([session for _, session in read(workspace, fresh[-SAVED_FROM:], keep=False)])
-        for one, session in read(workspace, fresh) if rules.mode != "off" else ():
-            if len(failures) == FAILURES_BORNE:
+        most = MOST_FOR_MODEL if engine.reads_history else MOST
+        for one, session in read(workspace, fresh, most=most) if rules.mode != "off" else ():
+            if sum(not error.of_input for error in failures) == FAILURES_BORNE:
                 on.tally.skip(label(session), "the engine failed at others")
+                continue
+            name = cursor_name(session.path)
+            if not by_hand and (one_held := stuck.held(workspace.state, name, asked, edges.now)):
+                on.tally.skip(label(session), _left_alone(asked, one_held))
                 continue
             mine = rules_for(workspace, rules, one.source, session, edges.now)
             if too_few := throttled(workspace, one.source, session, mine):
@@ -122,11 +132,19 @@ def extract_sessions(
             except EngineError as error:
                 failures.append(error)
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
+                if error.of_input:
+                    stuck.failed(workspace.state, name, asked, edges.now)
                 continue
+            stuck.worked(workspace.state, name)
             done.append(_do(workspace, edges, engine, one, session, plan, who, on))
     if failures:
         raise failures[0]
     return tuple(done)
+
+
+def _left_alone(engine: str, held: stuck.Stuck) -> str:
+    """Why a session is not looked at now."""
+    return f"{engine} failed at it {held.tries} times; it is asked again after {_iso(held.until)}"
 
 
 def _plan(
@@ -138,19 +156,14 @@ def _plan(
         known_at(workspace).of(rules.agent),
         engine,
         rules,
-        before=_earlier(workspace, engine, one, session),
+        _told(workspace, edges, engine, one, session),
         worktree=workspace.layout.worktree,
         now=edges.now,
     )
 
 
-def _earlier(workspace: Workspace, engine: Engine, one: News, session: Session) -> tuple[Message, ...]:
-    """What was said before the new part, for an engine that reads it."""
-    if not engine.reads_history or not one.start or one.source.agent != MAIN:
-        return ()
-    new = {message.uuid for message in session.messages}
-    before = takewhile(lambda message: message.uuid not in new, whole(workspace, session.path).messages)
-    return tuple(before) if new else ()
+def _told(workspace: Workspace, edges: Edges, engine: Engine, one: News, session: Session) -> Told:
+    return told(workspace, one.source, session, edges.now) if engine.reads_history else NOTHING
 
 
 def _do(
@@ -188,7 +201,7 @@ def _count(
     elif plan.covered:
         tally.skip(label(session), "the agent wrote memory itself")
     else:
-        tally.skip(label(session), "nobody said anything new in it")
+        tally.skip(label(session), "nothing new was said in it that may be learned")
     tally.log += plan.log
     for text in plan.log:
         reporter(workspace)(f"{engine.name}: {fit(text)}")
@@ -210,7 +223,7 @@ def foresee(
             known.of(mine.agent),
             engine,
             mine,
-            before=_earlier(workspace, engine, one, session),
+            _told(workspace, edges, engine, one, session),
             worktree=workspace.layout.worktree,
             now=edges.now,
         )

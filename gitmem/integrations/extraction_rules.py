@@ -13,6 +13,8 @@ from gitmem.integrations.pausing import intervals, said_in_pause
 from gitmem.integrations.place import read_regular
 from gitmem.integrations.recordings import Source, handled
 from gitmem.integrations.switches import unheard
+from gitmem.sessions import clients
+from gitmem.sessions.private import ignoring
 from gitmem.sessions.session import Session
 from gitmem.store.workspace import LIVE_FOLDERS, MAIN, Workspace
 
@@ -59,13 +61,35 @@ def _live_folders(workspace: Workspace) -> list[Path]:
 
 def rules_for(workspace: Workspace, base: Rules, source: Source, session: Session, now: float) -> Rules:
     """The rules for one session: whose it is, and what in it was said while nothing was to be learned."""
+    out = left_out(workspace, session, now)
+    return replace(base, agent=source.agent, scope=source.scope, left_out=out)
+
+
+def withholds(workspace: Workspace, path: Path, now: float) -> bool:
+    """Whether a session of `main` holds what is not to be learned from, by `gitmem.ignore` or by its time.
+
+    Raises:
+        RepositoryError: it cannot be read.
+    """
+    session = clients.read(path, keep=False)
+    ignore = ignoring(workspace.settings.all("ignore"))
+    return any(map(ignore.hides, session.messages)) or bool(left_out(workspace, session, now))
+
+
+def left_out(workspace: Workspace, session: Session, now: float, *, strict: bool = False) -> frozenset[str]:
+    """Uuids of messages that were said in a pause, or while extraction was off.
+
+    Args:
+        strict: where there was any such time, what was said at an unknown one counts as said in it; else it
+            counts as said now.
+    """
     pauses = (*intervals(workspace.state), *unheard(workspace.state, session.id))
-    out = frozenset(
+    return frozenset(
         message.uuid
         for message in (session.messages if pauses else ())
-        if said_in_pause(pauses, message.time.timestamp() if message.time else None, now)
+        if (strict and message.time is None)
+        or said_in_pause(pauses, message.time.timestamp() if message.time else None, now)
     )
-    return replace(base, agent=source.agent, scope=source.scope, left_out=out)
 
 
 def throttled(workspace: Workspace, source: Source, session: Session, rules: Rules) -> str:

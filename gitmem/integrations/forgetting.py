@@ -9,7 +9,7 @@ from gitmem.errors import UsageError
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.saving import code_head, sync_live
 from gitmem.memory import index, tombstone
-from gitmem.memory.claim import Claim, normal_form
+from gitmem.memory.claim import Claim, normal_form, repeated
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import DESCRIPTION_CHARS
 from gitmem.memory.memory import Memory, parse
@@ -75,10 +75,12 @@ def find_claim(
     items = normal_form(text, item=True)
     found = [one for one in held if one.claim.key in (sought, items)]
     if not found:
+        found = [one for one in held if repeated(one.claim.key) in (repeated(sought), repeated(items))]
+    if not found:
         found = [one for one in held if sought.casefold() in one.claim.key.casefold()]
     if not found:
         raise UsageError("No memory says that", "Find it: git mem blame --text TEXT")
-    claims = {one.claim.key for one in found}
+    claims = {repeated(one.claim.key) for one in found}
     if len(claims) > 1 or (len({one.address for one in found}) > 1 and not everywhere):
         listed = [f"{one.address}: {one_line(one.claim.key)[:60]}" for one in found]
         more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
@@ -125,7 +127,10 @@ def forget_claim(
                 shown = index.with_entry(listed, file, index.entry(left.name, file, left.description))
         if shown != listed:
             edits[f"{holding.agent}/{index.INDEX}"] = encode(shown)
-        stones = with_what.bury(known.get(tombstone.FILE), [key], "forgot")
+        stays = {claim.key for claim in left.claims} if left else set()
+        twins = (claim.key for claim in memory.claims if _repeats(claim.key, key))
+        gone = dict.fromkeys([key, *(twin for twin in twins if twin not in stays)])
+        stones = with_what.bury(known.get(tombstone.FILE), gone, "forgot")
         edits[f"{holding.agent}/{tombstone.FILE}"] = stones
         op = Provenance(
             op="update" if left else "delete",
@@ -140,9 +145,16 @@ def forget_claim(
 
 
 def without_claim(memory: Memory, key: str) -> Memory | None:
-    """A memory without a claim, whether in its body or its description; None where nothing is left."""
+    """A memory without a claim; None where nothing is left.
+
+    A description mostly repeats a claim of the body: both go, whichever was meant.
+    """
     parsed = memory.parsed
-    kept = [claim for claim in parsed.claims if claim.key != key]
+    told = normal_form(memory.description, item=False)
+    twice = told == key or _repeats(told, key)
+    kept = [
+        claim for claim in parsed.claims if claim.key != key and not (twice and _repeats(claim.key, told))
+    ]
     if all(claim.key.startswith("#") for claim in kept):
         return None
     body = "".join(claim.lead + claim.text for claim in kept) + parsed.tail
@@ -150,10 +162,19 @@ def without_claim(memory: Memory, key: str) -> Memory | None:
         # What follows stands where the first one stood.
         body = parsed.claims[0].lead + body[len(kept[0].lead) :]
     front = memory.front
-    if front is not None and normal_form(memory.description, item=False) == key:
+    if front is not None and twice:
         first = next(claim for claim in kept if not claim.key.startswith("#"))
         front = front.with_value("description", subject_line(first.key, DESCRIPTION_CHARS))
     return replace(memory, front=front, body=body)
+
+
+def _repeats(one: str, other: str) -> bool:
+    """Whether two normal forms are a claim and its repetition, which may be cut."""
+    pairs = ((one, other), (other, one))
+    return any(
+        repeated(short) in (repeated(whole), repeated(subject_line(whole, DESCRIPTION_CHARS)))
+        for short, whole in pairs
+    )
 
 
 def everywhere(

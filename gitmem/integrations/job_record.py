@@ -1,6 +1,6 @@
 """What ran in the background, kept as lines of JSON in `<common git dir>/gitmem/jobs.jsonl`.
 
-One line a run, the newest few hundred. No text of a message is in it, and no secret.
+One line a run, the newest few hundred. No text of a session is in it, and no secret.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ class Tally:
     Attributes:
         events: what started it.
         sessions: how many had something new.
-        stored, suggested, refused: memories.
+        stored, forgotten, suggested, refused: memories.
         engine: who was asked; empty where nobody was.
         usage: what that cost.
         skipped: (what, why).
-        log: what an engine tried and was refused.
+        log: what an engine tried and was refused, and what commits asked for in vain.
     """
 
     events: tuple[str, ...] = ()
     jobs: int = 0
     sessions: int = 0
     stored: int = 0
+    forgotten: int = 0
     suggested: int = 0
     refused: int = 0
     engine: str = ""
@@ -89,6 +90,7 @@ def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None
             "jobs": tally.jobs,
             "sessions": tally.sessions,
             "stored": tally.stored,
+            "forgotten": tally.forgotten,
             "suggested": tally.suggested,
             "refused": tally.refused,
             "engine": fit(tally.engine),

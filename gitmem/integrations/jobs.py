@@ -20,13 +20,14 @@ from gitmem.integrations.place import find_repository, is_on, log
 from gitmem.integrations.recordings import Source, sessions_here
 from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
-from gitmem.integrations.subagents import folder, is_transcript, memory_scope
+from gitmem.integrations.subagents import folder, is_transcript, memory_scope, recordings
 from gitmem.integrations.switches import DISABLE, switched_off
+from gitmem.sessions.discover import SessionFile
 from gitmem.sessions.session import Session
 from gitmem.store.commits import Written
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
-from gitmem.store.workspace import Workspace
+from gitmem.store.workspace import ScopeName, Workspace
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
 
@@ -138,9 +139,11 @@ def learn(
     from gitmem.integrations.commit_trailers import learn_from_commits
 
     asked = learn_from_commits(workspace, edges)
-    on.tally.stored += len(asked.stored) + len(asked.forgotten)
+    on.tally.stored += len(asked.stored)
+    on.tally.forgotten += len(asked.forgotten)
     on.tally.suggested += len(asked.suggested)
     on.tally.refused += len(asked.refused)
+    on.tally.log += [*asked.notes, *(f"not stored: {one.text}: {one.reason}" for one in asked.refused)]
     why = _off(workspace, edges, environ)
     if why:
         on.tally.skip("extraction", why)
@@ -157,7 +160,8 @@ def learn(
 
     from gitmem.integrations.engines import engine_for
 
-    sources = [*_sources(workspace, edges, job), *_subagents(workspace, edges, job, on.tally)]
+    files = sessions_here(workspace, edges)
+    sources = [*_sources(files, job), *_subagents(workspace, edges, job, files, on.tally)]
     engine = engine_for(workspace, edges)
     return extract_sessions(workspace, edges, engine, sources, before=save, watch=replace(on, told=told))
 
@@ -172,20 +176,23 @@ def _off(workspace: Workspace, edges: Edges, environ: Mapping[str, str]) -> str:
     return f"switched off by {why}" if why else ""
 
 
-def _sources(workspace: Workspace, edges: Edges, job: Job | None) -> Iterator[Source]:
+def _sources(files: Sequence[SessionFile], job: Job | None) -> Iterator[Source]:
     """Sessions of `main`: those that ended are looked at now, and at a start all that others left."""
     parts = job.all if job else ()
     ended = {part.session_id for part in parts if part.event in PRESSING}
     begun = [part.session_id for part in parts if part.event == "session-start"]
-    for file in sessions_here(workspace, edges):
+    for file in files:
         pressing = file.id in ended or "" in ended or any(file.id != id for id in begun)
         yield Source(file.path, pressing=pressing)
 
 
-def _subagents(workspace: Workspace, edges: Edges, job: Job | None, tally: Tally) -> Iterator[Source]:
-    """Sessions of subagents that ended and have a memory."""
+def _subagents(
+    workspace: Workspace, edges: Edges, job: Job | None, files: Sequence[SessionFile], tally: Tally
+) -> Iterator[Source]:
+    """Sessions of subagents that ended and have a memory; at a start also those of which no hook told."""
     tops = [tree.path.resolve() for tree in workspace.worktrees]
     parts = job.all if job else ()
+    told: set[Path] = set()
     for part in dict.fromkeys(part for part in parts if part.event == "subagent-stop"):
         where = edges_of(workspace.layout.common_dir.resolve(), part, edges.environ) or edges
         agent, label = folder(part.agent), f"agent {part.agent}"
@@ -195,7 +202,19 @@ def _subagents(workspace: Workspace, edges: Edges, job: Job | None, tally: Tally
         elif not is_transcript(Path(part.session_path), edges.config, tops):
             tally.skip(label, "its transcript does not lie where the client keeps them")
         else:
+            told.add(Path(part.session_path))
             yield Source(Path(part.session_path), agent, scope)
+    if any(part.event == "session-start" for part in parts):
+        # Where a person interrupts, no SubagentStop comes.
+        scopes: dict[str, ScopeName | None] = {}
+        for path, name in recordings(files):
+            if name not in scopes:
+                scopes[name] = memory_scope(name, edges.cwd, workspace.claude_folder, edges.config)
+            agent, scope = folder(name), scopes[name]
+            if path in told or agent is None or scope is None:
+                continue
+            if is_transcript(path, edges.config, tops):
+                yield Source(path, agent, scope)
 
 
 def session_files(workspace: Workspace, edges: Edges) -> list[Path]:

@@ -23,6 +23,10 @@ from gitmem.store.workspace import MAIN, ScopeName, Workspace
 MOST = 32 * 1024 * 1024
 """Bytes of a session that are read at once."""
 
+MOST_FOR_MODEL = 1024 * 1024
+"""The same where a model reads them: where the day's ceiling or a failure ends the work in the middle of a
+long session, what was paid for until then is stored, and the next day goes on from there."""
+
 _CLIENT_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -75,13 +79,19 @@ def news(workspace: Workspace, paths: Iterable[Path | Source]) -> list[News]:
 
 
 def read(
-    workspace: Workspace, found: Iterable[News], *, keep: bool = True, follow: bool = False
+    workspace: Workspace,
+    found: Iterable[News],
+    *,
+    most: int = MOST,
+    keep: bool = True,
+    follow: bool = False,
 ) -> Iterator[tuple[News, Session]]:
     """Opens them one by one, and a long one part by part: a year's sessions would not fit in memory.
 
     The next part of a session is read once the cursor has reached it.
 
     Args:
+        most: bytes of a part.
         keep: leave word for the next reading where this one ended.
         follow: read on without a cursor, as where nothing is written.
     """
@@ -93,7 +103,7 @@ def read(
             try:
                 if one.source.agent == MAIN:
                     session = clients.read(
-                        path, start, bookmarks=folder, keep=keep, most=MOST, ignore=ignore
+                        path, start, bookmarks=folder, keep=keep, most=most, ignore=ignore
                     )
                 else:
                     whole = read_subagent(path, start, bookmarks=folder, keep=keep)
@@ -103,7 +113,7 @@ def read(
                 reporter(workspace)(f"{path}: {error}")
                 break
             yield News(start, one.source), session
-            if session.end - start < MOST or not (follow or _cursor(workspace, path) == session.end):
+            if session.end - start < most or not (follow or _cursor(workspace, path) == session.end):
                 break
             start = session.end
 
@@ -115,7 +125,9 @@ def whole(workspace: Workspace, path: Path) -> Session:
 
 def label(session: Session) -> str:
     """What a session is called for a person."""
-    return f"session {session.id}"
+    # A subagent's recording has the id of the session that it belongs to.
+    part = "a subagent of " if session.path.parent.name == "subagents" else ""
+    return f"{part}session {session.id}"
 
 
 def handled(workspace: Workspace) -> cursors.Handled:

@@ -40,7 +40,7 @@ class Told:
 def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[Told, ...], int]:
     """The sessions written to last, newest first, and how many there are in all."""
     files = sessions_here(workspace, edges)
-    short = _short_ids(files)
+    short = short_ids(files)
     found = []
     for file in reversed(files[-most:]):
         try:
@@ -149,7 +149,7 @@ def without_secrets(workspace: Workspace, messages: Sequence[Message]) -> tuple[
     return tuple(made)
 
 
-def _short_ids(files: Sequence[SessionFile]) -> dict[str, str]:
+def short_ids(files: Sequence[SessionFile]) -> dict[str, str]:
     """The least of each id that tells it from its neighbours in order."""
     ids = sorted({file.id for file in files})
     short = {}

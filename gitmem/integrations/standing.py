@@ -7,6 +7,7 @@ from typing import Any
 
 from gitmem.integrations.checked_out import stale_trees
 from gitmem.integrations.edges import Edges
+from gitmem.integrations.engines import choice_for
 from gitmem.integrations.git_hooks import inspect_git_hooks, read_setup
 from gitmem.integrations.pausing import Pause, current
 from gitmem.integrations.place import default_argv
@@ -38,6 +39,7 @@ class Standing:
     stale_trees: tuple[str, ...] = ()
     taken_by: str = ""
     paused: Pause | None = None
+    engine_lacks: tuple[str, ...] = ()
 
     def as_value(self) -> dict[str, Any]:
         """The JSON form."""
@@ -45,6 +47,7 @@ class Standing:
             "project": self.project,
             "sharing": self.sharing,
             "engine": self.engine,
+            "engine_lacks": list(self.engine_lacks),
             "extract": self.extract,
             "scopes": [scope.as_value() for scope in self.scopes],
             "directories": [
@@ -102,4 +105,5 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         taken_by=str(workspace.taken_by or ""),
         stale_trees=tuple(map(str, stale_trees(workspace))),
         paused=current(workspace.state, edges.now),
+        engine_lacks=tuple(lack.what for lack in choice_for(workspace, edges).missing),
     )

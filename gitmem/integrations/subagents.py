@@ -5,8 +5,10 @@ Definitions in a work tree are a repository's, and hostile: of all they say, one
 
 from __future__ import annotations
 
+import json
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from gitmem.errors import UsageError
@@ -15,7 +17,7 @@ from gitmem.integrations.place import read_regular
 from gitmem.memory import frontmatter
 from gitmem.memory.encoding import decode
 from gitmem.memory.names import agent_name, unsafe_segment
-from gitmem.sessions.discover import belongs, first_cwd
+from gitmem.sessions.discover import SessionFile, belongs, first_cwd
 from gitmem.store.workspace import MAIN, SCOPES, ScopeName
 
 AGENTS = "agents"
@@ -60,6 +62,23 @@ def folder(name: str) -> str | None:
     except UsageError:
         return None
     return made if made != MAIN and Path(name).name == name else None
+
+
+def recordings(sessions: Iterable[SessionFile]) -> Iterator[tuple[Path, str]]:
+    """Recordings of the subagents of some sessions, and the name of each one's agent.
+
+    The client writes `agent-<id>.meta.json` beside each, `{"agentType": …}` (seen in 2.1.197).
+    """
+    for session in sessions:
+        if session.client != "claude-code":
+            continue
+        for meta in sorted((session.path.with_suffix("") / "subagents").glob("agent-*.meta.json")):
+            with suppress(OSError, ValueError, RecursionError):
+                found = read_regular(meta, BYTES)
+                value = json.loads(found[0]) if found else None
+                name = value.get("agentType") if isinstance(value, dict) else None
+                if isinstance(name, str) and name:
+                    yield meta.with_name(meta.name.removesuffix(".meta.json") + ".jsonl"), name
 
 
 def is_transcript(path: Path, config: Path, tops: Sequence[Path]) -> bool:

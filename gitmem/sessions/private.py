@@ -92,6 +92,11 @@ class Ignore:
 NOTHING = Ignore()
 
 
+def withheld(message: Message) -> Message:
+    """What is left of a message that nobody may see: its place among the others."""
+    return Message(message.uuid, message.role, "", message.time, "withheld")
+
+
 def ignoring(patterns: Iterable[str]) -> Ignore:
     """Compiles patterns: each a substring, or `/a regular expression/`; case is ignored by both.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Role = Literal["person", "agent"]
-Source = Literal["prompt", "queued", "refusal", "answer", "reply"]
+Source = Literal["prompt", "queued", "refusal", "answer", "reply", "withheld"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class Message:
         text: the prose, without tool calls; may be empty for an agent that only called tools.
         time: when, with time zone; None where unknown.
         source: how it was said: a prompt, a prompt queued while the agent worked, the reason given
-            for refusing a tool call, an answer to a question of the agent; `reply` for agents.
+            for refusing a tool call, an answer to a question of the agent; `reply` for agents. No reader
+            gives `withheld`: see `private.withheld`.
         tools: calls made in this message, in order (agents only).
         branch: code branch at that moment, as recorded; empty where unknown.
         context: what it replies to, in the agent's words and never the person's: the question that

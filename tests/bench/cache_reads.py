@@ -1,11 +1,14 @@
 """Says how much of its input the engine `anthropic` reads from the provider's cache over a long session.
 
-usage: python tests/bench/cache_reads.py [--messages N] [--every SECONDS] [--each N] [--memories N] [--json]
+usage: python tests/bench/cache_reads.py [--messages N] [--every SECONDS] [--each N] [--memories N]
+                                         [--left-out] [--json]
 
 The real engine runs against a Messages API on loopback whose cache is modelled after the documentation
 (tests/engines/prompt_cache.py). `--each` messages are said between two extractions, which begin `--every`
 seconds apart; a further request of the same extraction begins 5 seconds after the one before. Counted is
-what is sent from the second extraction on: tokens read from the cache, of all input tokens.
+what is sent from the second extraction on: tokens read from the cache, of all input tokens. A new memory
+comes with every third extraction. With `--left-out`, of every five stretches between extractions one was
+said in a pause, in one the agent wrote all memory itself, and in one it did so for a turn in the middle.
 
 An entry's lifetime counts from the start of the request that used it last. So with five minutes between
 extractions and a lifetime of five minutes everything hangs on the extraction before: two requests keep the
@@ -36,11 +39,14 @@ from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.anthropic_api.settings import Lifetime
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.usage import Unmetered
+from gitmem.extract.telling import shown
 from gitmem.memory.change import Header
+from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, ToolCall
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 PAUSE = 5.0
+KEYS = ("messages", "each", "every", "memories", "left_out", "minimum")
 WORDS = (
     *("the", "test", "of", "a", "client", "fails", "since", "we", "moved", "its", "retry", "into", "this"),
     *("module", "and", "I", "would", "rather", "keep", "one", "place", "for", "it", "please", "look", "at"),
@@ -58,7 +64,8 @@ class Run:
         every: seconds from the start of an extraction to the start of the next.
         ttl: lifetime asked of the cache.
         requests: of one extraction; several as by an engine that reads and writes.
-        memories: that exist; each is a line of the task.
+        memories: that exist when the session begins.
+        left_out: much of the session is not extracted from.
         minimum: tokens of the shortest prefix that is cached.
         strict: see `PromptCache`.
     """
@@ -69,6 +76,7 @@ class Run:
     ttl: Lifetime = "1h"
     requests: int = 2
     memories: int = 40
+    left_out: bool = False
     minimum: int = 1_024
     strict: bool = False
 
@@ -117,7 +125,9 @@ def simulate(run: Run) -> Share:
         engine = AnthropicEngine(ApiSettings("k", api.url, ttl=run.ttl), Unmetered())
         for start in range(0, len(said), run.each):
             turn = 0
-            engine.extract(_given(said, start, run))
+            given = _given(said, start, run)
+            if given.messages:
+                engine.extract(given)
             extraction += 1
     later = [(turn, usage) for at, turn, usage in counted if at > 0]
     read = sum(usage["cache_read_input_tokens"] for _, usage in later)
@@ -170,15 +180,32 @@ def _given(said: Sequence[Message], start: int, run: Run) -> ExtractInput:
         # One more every few extractions: what stands behind the session may change.
         for at in range(run.memories + start // (3 * run.each))
     )
+    end = start + run.each
+    kinds = [_kind(at, run) for at in range(end)]
+    record = [withheld(one) if kind == "pause" else one for one, kind in zip(said, kinds, strict=False)]
+    new = [one for one, kind in zip(said[start:end], kinds[start:], strict=False) if not kind]
+    part = shown(record, new, {one.uuid for one, kind in zip(said, kinds, strict=False) if kind == "agent"})
     return ExtractInput(
-        messages=tuple(said[start : start + run.each]),
+        messages=part.messages,
         manifest=headers,
         rules=("Keep functions short. " * 40,),
         session="s",
         memory={"local/main/m0.md": b"---\nname: m0\ndescription: d\ntype: project\n---\n\nOne fact.\n"},
-        history=tuple(said[:start]),
-        now=START.timestamp(),
+        history=part.history,
+        seen=part.seen,
+        known_before=headers[: run.memories],
+        now=START.timestamp() + start,
     )
+
+
+def _kind(at: int, run: Run) -> str:
+    """Why a message is not extracted from; empty where it is."""
+    stretch, inside = divmod(at, run.each)
+    if not run.left_out or stretch % 5 in (0, 4):
+        return ""
+    if stretch % 5 == 1:
+        return "agent" if run.each // 2 <= inside < run.each // 2 + 2 else ""
+    return "pause" if stretch % 5 == 2 else "agent"
 
 
 def _prompt(usage: dict[str, Any]) -> int:
@@ -193,14 +220,16 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=10)
     parser.add_argument("--every", type=float, default=300.0)
     parser.add_argument("--memories", type=int, default=40)
+    parser.add_argument("--left-out", action="store_true")
     parser.add_argument("--minimum", type=int, default=1_024)
     parser.add_argument("--json", action="store_true")
     told = parser.parse_args()
-    shared = {key: getattr(told, key) for key in ("messages", "each", "every", "memories", "minimum")}
+    shared = {key: getattr(told, key) for key in KEYS}
     runs = [Run(**shared, ttl=ttl, requests=number) for ttl in ("1h", "5m") for number in (1, 2, 3)]
     runs.append(Run(**shared, ttl="5m", requests=2, strict=True))
     if not told.json:
         print(f"{told.messages} messages, {told.each} for each extraction, one every {told.every:g} s")
+        print(f"{told.memories} memories, {'much is left out' if told.left_out else 'nothing is left out'}")
         print("lifetime  requests  read from cache  cold  largest prompt")
     for run in runs:
         found = simulate(run)

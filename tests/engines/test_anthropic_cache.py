@@ -70,6 +70,14 @@ def test_nine_tenths_of_a_long_session_are_read_from_the_cache(
 
 
 @pytest.mark.long
+def test_many_memories_and_turns_that_are_left_out_cost_no_cache() -> None:
+    """One request an extraction: what stands behind the session weighs most then."""
+    found = simulate(Run(requests=1, memories=150, left_out=True))
+    assert found.read >= 0.9
+    assert found.cold == 0
+
+
+@pytest.mark.long
 def test_five_minutes_are_gone_after_five_minutes_where_an_extraction_took_one_request() -> None:
     """Why the default lifetime is an hour."""
     assert simulate(Run(messages=100, ttl="5m", requests=1)).read < 0.1

@@ -129,10 +129,12 @@ def test_what_a_person_did_not_plainly_ask_for_is_never_marked_as_asked(meter: C
     assert {change.name: change.asked for change in found.changes} == {"a": True, "b": False}
 
 
-def test_nothing_to_keep_is_one_request_and_no_change(meter: Counting) -> None:
+def test_nothing_to_keep_is_one_request_and_only_what_was_asked_for(meter: Counting) -> None:
+    """A person asked to remember it: a model that thinks otherwise does not lose it."""
     with MessagesApi([Answer("nothing")]) as api:
         found = engine(api, meter).extract(GIVEN)
-    assert [change for change in found.changes if change.op != "noop"] == []
+    (kept,) = [change for change in found.changes if change.op != "noop"]
+    assert kept.asked and kept.reason.endswith("(the model left it out)")
     assert len(api.requests) == 1
 
 
@@ -147,7 +149,7 @@ def test_after_five_turns_it_ends_and_what_was_written_counts(meter: Counting) -
     with MessagesApi([*[reads(OLD)] * 4, last, Answer("never asked")]) as api:
         found = engine(api, meter).extract(GIVEN)
     assert len(api.requests) == 5
-    assert [change.name for change in found.changes] == ["late"]
+    assert found.changes[0].name == "late"
     assert any("5 turns" in line for line in found.log)
     assert "last turn" in json.dumps(api.bodies[4]["messages"][-1])
 
@@ -275,7 +277,7 @@ def test_the_prefix_of_a_growing_session_keeps_its_bytes(meter: Counting) -> Non
 def test_at_most_four_breakpoints_stand_where_the_last_extraction_ended_and_where_this_one_ends(
     meter: Counting,
 ) -> None:
-    history = tuple(person(at, f"old {at}") for at in range(1, 40))
+    history = tuple(person(at, f"old {at}") for at in range(101, 140))
     with MessagesApi([reads(OLD), Answer("nothing")]) as api:
         engine(api, meter).extract(replace(GIVEN, history=history))
     for body in api.bodies:

@@ -17,6 +17,7 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.errors import EngineError
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
+from gitmem.integrations.extraction_rules import withholds
 from gitmem.integrations.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.integrations.spool import Job, put, take
 from gitmem.integrations.subagents import is_transcript, memory_scope
@@ -84,18 +85,20 @@ def said(answer: str) -> str:
 
 
 class Engine:
-    """Proposes what it is told to, or fails."""
+    """Proposes what it is told to, or fails, the first times or after some that it passes."""
 
     name = "scripted"
     reads_history = True
 
-    def __init__(self, *changes: Change, fails: int = 0, log: tuple[str, ...] = ()) -> None:
-        self.changes, self.fails, self.log = changes, fails, log
+    def __init__(
+        self, *changes: Change, fails: int = 0, passes: int = 0, log: tuple[str, ...] = ()
+    ) -> None:
+        self.changes, self.fails, self.passes, self.log = changes, fails, passes, log
         self.given: list[ExtractInput] = []
 
     def extract(self, given: ExtractInput) -> Extraction:
         self.given.append(given)
-        if len(self.given) <= self.fails:
+        if self.passes < len(self.given) <= self.passes + self.fails:
             raise EngineError("over the day's ceiling", "Wait until tomorrow.")
         return Extraction(self.changes, Usage(requests=1, input=10, output=2, dollars=0.01), self.log)
 
@@ -168,6 +171,57 @@ def test_jobs_wait_for_an_engine_as_long_as_it_takes_and_ask_it_once_a_worker(
     assert len(take(workspace.state / "spool")) == 6 and worker.failed_jobs(repo / ".git") == ()
     worker.work(repo / ".git", dict(os.environ))
     assert take(workspace.state / "spool") == [] and memories(workspace) == {"main/ship.md"}
+
+
+def test_what_a_model_did_of_a_long_session_before_a_ceiling_is_not_paid_for_again(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitmem.integrations.extraction.MOST_FOR_MODEL", 2_000)
+    said = [f"{number} {'x' * 1_000}" for number in range(4)]
+    write(home, repo, *said)
+    engine = use(Engine(add("ship"), passes=1, fails=1), monkeypatch)
+    with pytest.raises(EngineError):
+        do(repo)
+    assert memories(workspace) == {"main/ship.md"}
+    do(repo)
+    heard = [[m.text[0] for m in given.messages if m.role == "person"] for given in engine.given]
+    first, failed, *rest = heard
+    assert first and failed == rest[0] and not set(first) & set(failed)
+    assert [*first, *(number for part in rest for number in part)] == ["0", "1", "2", "3"]
+
+
+def test_sessions_that_a_model_always_declines_keep_no_other_out_and_are_not_paid_for_each_time(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Picky(Engine):
+        def extract(self, given: ExtractInput) -> Extraction:
+            if any("declined" in message.text for message in given.messages):
+                self.given.append(given)
+                error = EngineError("declined")
+                error.of_input = True
+                raise error
+            return Extraction(self.changes)
+
+    for number in range(3):
+        write(home, repo, "declined", id=f"0000000{number}-0000-4000-8000-000000000000")
+    write(home, repo, MORE, id="00000009-0000-4000-8000-000000000000")
+    engine = use(Picky(add("ship")), monkeypatch)
+    for _ in range(2):
+        with pytest.raises(EngineError):
+            do(repo)
+    assert memories(workspace) == {"main/ship.md"} and len(engine.given) == 6
+    do(repo)
+    assert len(engine.given) == 6
+    assert "failed at it 2 times" in read_runs(workspace.state)[-1]["skipped"][0]["why"]
+    monkeypatch.setenv("GITMEM_NOW", str(NOW + 3_601))
+    with pytest.raises(EngineError):
+        do(repo)
+    assert len(engine.given) == 9
+    # Another engine is asked at once.
+    engine.name = "another"
+    with pytest.raises(EngineError):
+        do(repo)
+    assert len(engine.given) == 12
 
 
 def test_a_session_that_an_engine_cannot_take_keeps_no_other_out(
@@ -270,6 +324,18 @@ def test_what_was_said_in_a_pause_is_never_learned(workspace: Workspace, home: P
     assert memories(workspace) == set()
 
 
+def test_a_session_with_a_pause_or_ignored_words_in_it_is_not_for_a_fork(
+    workspace: Workspace, home: Path, repo: Path, git
+) -> None:
+    path = write(home, repo, ASKED)
+    assert not withholds(workspace, path, NOW)
+    git("-C", repo, "config", "gitmem.ignore", "release BRANCH")
+    assert withholds(initialised_at(real_edges(repo)), path, NOW)
+    pausing.pause(workspace.state, 0.0)
+    pausing.unpause(workspace.state, NOW - 1.0)
+    assert withholds(workspace, path, NOW)
+
+
 def test_a_person_is_told_once_what_was_saved_and_how_much_waits(
     workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,6 +376,23 @@ def test_notes_are_few_and_a_damaged_one_is_passed_over(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_what_a_commit_asked_for_in_vain_is_said(workspace: Workspace, repo: Path, git) -> None:
+    do(repo, "commit")
+    git(
+        "-C",
+        repo,
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        f"Deploy\n\nForget: no such thing\nRemember: Key {KEY}.",
+    )
+    do(repo, "commit")
+    missing, secret = read_runs(workspace.state)[-1]["log"]
+    assert missing == "Forget: no such thing: no memory has that name or says that"
+    assert secret.startswith("not stored: Key") and KEY not in secret
+
+
 def subagent(home: Path, repo: Path, *replies: str, name: str = "a1") -> Path:
     made = Transcript(ID, str(repo))
     made.user("Look at the ports.", isSidechain=True)
@@ -339,6 +422,24 @@ def test_what_a_subagent_learned_goes_where_its_definition_says(
     assert given.agent == "reviewer" and [m.text for m in given.messages] == ["Ports start at 4000."]
     do(repo, "subagent-stop", agent="reviewer", session_path=str(path), session_id=ID)
     assert len(engine.given) == 1
+
+
+def test_a_subagent_of_which_no_hook_told_is_caught_up_with_at_the_next_start(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a person interrupts, no SubagentStop comes."""
+    define(repo / ".claude", "reviewer", "memory: project")
+    write(home, repo, "Review it.")
+    path = subagent(home, repo, "Ports start at 4000.")
+    path.with_name(f"{path.stem}.meta.json").write_text('{"agentType": "reviewer"}')
+    path.with_name("agent-bad.meta.json").write_text('["reviewer"]')
+    engine = use(Engine(add("ports")), monkeypatch)
+    do(repo, "stop", session_id=ID)
+    assert [given.agent for given in engine.given] == ["main"]
+    for _ in range(2):
+        do(repo, "session-start", session_id="new")
+        assert [given.agent for given in engine.given] == ["main", "reviewer"]
+    assert memories(workspace, "project") == {"reviewer/ports.md"}
 
 
 def test_what_is_about_a_person_stays_out_of_an_agents_project_memory(

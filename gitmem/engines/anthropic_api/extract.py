@@ -68,19 +68,25 @@ def work(client: Client, settings: ApiSettings, given: ExtractInput, sandbox: Sa
 
 def portions(given: ExtractInput) -> Iterator[ExtractInput]:
     """Splits what is new where it is too much for one request, as after months without an extraction."""
-    start, size = 0, 0
-    for at, message in enumerate(given.messages):
-        long = min(len(message.text.encode()), STEP_BYTES // 8)
+    start, size, last = 0, 0, given.numbers[0] - 1
+    for at, number in enumerate(given.numbers):
+        # What stands between them is shown, too.
+        between = given.said[last:number]
+        long = sum(min(len(message.text.encode()), STEP_BYTES // 8) for message in between)
         if at > start and size + long > STEP_BYTES:
             yield _portion(given, start, at)
             start, size = at, 0
-        size += long
+        size, last = size + long, number
     yield _portion(given, start, len(given.messages))
 
 
 def _portion(given: ExtractInput, start: int, end: int) -> ExtractInput:
+    behind = given.numbers[end] - 1 if end < len(given.messages) else len(given.said)
     return replace(
-        given, history=(*given.history, *given.messages[:start]), messages=given.messages[start:end]
+        given,
+        history=given.said[:behind],
+        messages=given.messages[start:end],
+        seen=given.numbers[start] - 1 if start else given.seen,
     )
 
 

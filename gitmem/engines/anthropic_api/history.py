@@ -1,7 +1,8 @@
 """A session as a model reads it: one block a message, the same bytes in every later request.
 
-A message's number is its place in the whole session, and its block depends on nothing but itself, so that a
-growing session only ever gets longer and the provider's cache holds (see `request`).
+A message's number is its place in the whole session, and its block depends on nothing but itself and how
+many messages right before it are withheld, so that a growing session only ever gets longer and the
+provider's cache holds (see `request`).
 """
 
 from __future__ import annotations
@@ -50,19 +51,20 @@ class Rendered:
 
     Attributes:
         blocks: texts, oldest message first; before them a line on what is left out, where anything is.
-        old: how many of `blocks` stand before the new messages.
+        old: how many of `blocks` were shown before.
     """
 
     blocks: tuple[str, ...]
     old: int
 
 
-def render(history: Sequence[Message], messages: Sequence[Message]) -> Rendered:
+def render(history: Sequence[Message], messages: Sequence[Message], seen: int | None = None) -> Rendered:
     """Renders a session's messages, credentials and private spans taken out.
 
     Args:
-        history: what was said before.
-        messages: what is new; none of it is left out.
+        history: what was said before what is new.
+        messages: what was said from there on; none of it is left out.
+        seen: how many of `history` were shown before; None for all.
 
     Returns:
         a block a message. Rendering more messages later gives the same blocks for these, until the session
@@ -75,7 +77,8 @@ def render(history: Sequence[Message], messages: Sequence[Message]) -> Rendered:
     first = min(_beginning([_size(message) for message in said]), len(history))
     blocks = _blocks(said[first:], first + 1)
     note = (f"[1] to [{first}] are left out here.\n",) if first else ()
-    return Rendered((*note, *blocks), len(note) + len(history) - first)
+    before = said[first : len(history) if seen is None else seen]
+    return Rendered((*note, *blocks), len(note) + sum(not _is_withheld(message) for message in before))
 
 
 def _size(message: Message) -> int:
@@ -97,8 +100,25 @@ def _beginning(sizes: Sequence[int]) -> int:
 def _blocks(said: Sequence[Message], first: int) -> Iterator[str]:
     texts = [text for message in said for text in _texts(message)]
     cleaned = iter(clean(texts))
+    passed = first
     for number, message in enumerate(said, first):
-        yield _block(number, message, [next(cleaned) for _ in _texts(message)])
+        block = _block(number, message, [next(cleaned) for _ in _texts(message)])
+        if _is_withheld(message):
+            continue
+        # With the message behind it: a block of its own would be one more for a lookup to go back over.
+        yield _withheld(passed, number - 1) + block
+        passed = number + 1
+
+
+def _is_withheld(message: Message) -> bool:
+    return message.source == "withheld"
+
+
+def _withheld(first: int, last: int) -> str:
+    """The line that stands for messages which nobody may see; empty for none."""
+    if last < first:
+        return ""
+    return f"[{first}] is withheld.\n" if first == last else f"[{first}] to [{last}] are withheld.\n"
 
 
 def _texts(message: Message) -> list[str]:

@@ -1,14 +1,15 @@
 """What is sent, and where the provider may cache it.
 
 The order is that of the provider's cache: tools, system, messages. Tools and system text are constants;
-then come the project's instruction files, which rarely change, then the session, which only grows; then
-what differs each time: the memories that exist and the task. Four breakpoints are allowed, and a lookup
-goes back 20 blocks from each (platform.claude.com/docs/en/build-with-claude/prompt-caching), so they stand
+then come the project's instruction files, which rarely change, and the memories that existed when the
+session began, then the session, which only grows; then what differs each time: what became of those
+memories since, and the task. Four breakpoints are allowed, and a lookup goes back 20 blocks from each
+(platform.claude.com/docs/en/build-with-claude/prompt-caching), so they stand
 
 1. behind the system text: shared by all sessions;
-2. behind the last message that is not new: where the extraction before this one wrote the session. A lookup
-   hits it exactly, however many messages are new, and up to 19 messages earlier where some were skipped;
-3. behind the last new message: where the next extraction will look;
+2. behind the last message that was shown before: where the extraction before this one wrote the session. A
+   lookup hits it exactly, however many messages came since, looked at or not, and else up to 19 earlier;
+3. behind the last message: where the next extraction will look;
 4. behind the last block of all: for the next turn of this extraction, seconds later, hence five minutes.
 """
 
@@ -33,15 +34,16 @@ def system(ttl: Lifetime) -> list[Block]:
 
 
 def opening(given: ExtractInput, ttl: Lifetime) -> list[Block]:
-    """Gives the content of the first message: rules, session, task.
+    """Gives the content of the first message: rules, memories, session, task.
 
     Raises:
         DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
     """
-    shown = render(given.history, given.messages)
-    rules = prompts.rules(given.rules)
-    blocks = [_text(text) for text in ((rules, *shown.blocks) if rules else shown.blocks)]
-    old = shown.old + bool(rules)
+    new = min(given.numbers, default=len(given.said) + 1) - 1
+    shown = render(given.said[:new], given.said[new:], given.seen)
+    head = [text for text in (prompts.rules(given.rules), prompts.known_before(given.known_before)) if text]
+    blocks = [_text(text) for text in (*head, *shown.blocks)]
+    old = shown.old + len(head)
     if old:
         blocks[old - 1] = _kept(blocks[old - 1], ttl)
     if len(blocks) > old:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.engines.asked import asked_in, uuids, with_asked
 from gitmem.engines.claude_code import guard, proof, wiring
 from gitmem.engines.claude_code.parent import AT_REST, Parent, model_of, read_parent, refuse_without_hooks
 from gitmem.engines.claude_code.run import run
@@ -70,7 +71,7 @@ class ClaudeCodeEngine:
             return self._unforked(given, "a fork would see what is not to be learned from")
         self._refuse_to_start(parent, given)
         self._meter.allow()
-        asked = _asked(self._offline, given)
+        asked = asked_in(given)
         with scratch(self._settings.temp, given.memory, given.agent, _readable(parent, given)) as copy:
             account = proof.Account()
             try:
@@ -84,7 +85,8 @@ class ClaudeCodeEngine:
             answer = str(account.final.get("result") or "").replace(f"{copy.memory}/", "memory/")
         refused = [one for one in decisions if one.refusal not in ("", guard.IN_FORCE)]
         log = tuple(f"{one.tool} was refused: {one_line(one.refusal, _SHOWN)}" for one in refused)
-        return Extraction(proposed(given, after, answer, asked), usage, log)
+        changes = proposed(given, after, answer, uuids(asked))
+        return Extraction(with_asked(changes, asked), usage, log)
 
     def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         """Leaves the choice to the offline engine: another prompt would share no cache with any session."""
@@ -159,12 +161,6 @@ def _task(given: ExtractInput, copy: Scratch) -> str:
         prompts.task(given, root=str(copy.memory), quote=True),
     ]
     return "\n".join(filter(None, parts))
-
-
-def _asked(offline: OfflineEngine, given: ExtractInput) -> frozenset[str]:
-    """Messages in which a person plainly asked to remember something; a model's word for it counts not."""
-    origins = [change.origin for change in offline.extract(given).changes if change.asked]
-    return frozenset(uuid for origin in origins for uuid in (origin.first, origin.last) if uuid)
 
 
 def _readable(parent: Parent, given: ExtractInput) -> list[Path]:

@@ -6,17 +6,20 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from gitmem.errors import UsageError
 from gitmem.guard.text import counted
 from gitmem.integrations.claude_hooks import apply_settings, plan_claude_hooks
 from gitmem.integrations.doctor.finding import Finding, Patient
+from gitmem.integrations.engines import choice_for
 from gitmem.integrations.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import code_tree, save_all
+from gitmem.sessions.private import ignoring
 from gitmem.store.address import normalise_url
 from gitmem.store.git import config_get
 from gitmem.store.record import read_record
-from gitmem.store.settings import CHOICES, read_settings
+from gitmem.store.settings import CHOICES, DEFAULTS, Settings, read_settings
 from gitmem.store.workspace import LIVE_FOLDERS
 
 
@@ -30,9 +33,30 @@ def check_settings(patient: Patient) -> list[Finding]:
         value = values.get(name, "").rsplit("\n", 1)[-1]
         if value and value not in allowed:
             what = f"gitmem.{name} is {value!r}, which means nothing"
-            advice = f"set it to one of {', '.join(allowed)}: git config gitmem.{name} {allowed[0]}"
-            found.append(Finding("setting", what, advice))
+            write = f"git config gitmem.{name} {DEFAULTS[name]}"
+            write = "git mem engine set offline" if name == "engine" else write
+            found.append(Finding("setting", what, f"set it to one of {', '.join(allowed)}: {write}"))
+    settings = Settings(values)
+    for number in ("extractEvery", "maxRuns", "maxTokens"):
+        try:
+            settings.number(number)
+        except UsageError as error:
+            found.append(Finding("setting", error.message, error.hint))
+    try:
+        ignoring(settings.all("ignore"))
+    except UsageError as error:
+        what = f"{error.message}; nothing is learned from sessions until it is mended"
+        found.append(Finding("setting", what, error.hint))
     return found
+
+
+def check_engine(patient: Patient) -> list[Finding]:
+    """Looks whether the engine in force can run."""
+    chosen = choice_for(patient.workspace, patient.edges)
+    return [
+        Finding("engine", f"the engine {chosen.engine} cannot run: {lack.what}", lack.remedy)
+        for lack in chosen.missing
+    ]
 
 
 def check_private_repository(patient: Patient) -> list[Finding]:

@@ -13,6 +13,7 @@ from gitmem.store.workspace import SHARED_REF, Workspace
 
 CHECKS: tuple[Callable[[Patient], Sequence[Finding]], ...] = (
     installed.check_settings,
+    installed.check_engine,
     installed.check_state,
     installed.check_private_repository,
     locks.check_locks,
