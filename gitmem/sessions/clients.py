@@ -7,14 +7,15 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from gitmem.sessions import claude_code, codex
+from gitmem.sessions import claude_code, codex, gemini
 from gitmem.sessions.client import Client
 from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.lines import read_lines
+from gitmem.sessions.lines import document, read_lines
 from gitmem.sessions.private import NOTHING, Ignore
 from gitmem.sessions.session import Session
 
-CLIENTS: tuple[Client, ...] = (claude_code.CLIENT, codex.CLIENT)
+# The first that recognises a record has it; Claude Code's rule is the loosest of those about `sessionId`.
+CLIENTS: tuple[Client, ...] = (gemini.CLIENT, claude_code.CLIENT, codex.CLIENT)
 _HEAD = 20
 """Records in which a client is recognised."""
 
@@ -53,7 +54,9 @@ def client_of(path: Path) -> Client:
         for client in CLIENTS:
             if line.record is not None and client.recognises(line.record):
                 return client
-    return claude_code.CLIENT
+    whole = document(path) if path.suffix == ".json" else None
+    found = (client for client in CLIENTS if whole is not None and client.recognises(whole))
+    return next(found, claude_code.CLIENT)
 
 
 def read(

@@ -64,6 +64,17 @@ def read_lines(path: Path) -> Iterator[Line]:
         yield from lines_of(file)
 
 
+def document(path: Path) -> dict[str, Any] | None:
+    """Reads a JSON object that is all of a file; None where it is none, or longer than `LONGEST_LINE`.
+
+    Raises:
+        RepositoryError: the file cannot be read.
+    """
+    with opened(path) as file:
+        raw = file.read(LONGEST_LINE + 1)
+    return _parse(raw) if len(raw) <= LONGEST_LINE else None
+
+
 def lines_of(
     file: BinaryIO, place: int = 0, skim: Callable[[bytes], dict[str, Any] | None] | None = None
 ) -> Iterator[Line]:
