@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
+from gitmem.engines.choose import ENGINES
 from gitmem.errors import UsageError
+from gitmem.guard.text import counted
 from gitmem.integrations.benching import Find, Label, Scored, figures, read_gold, score
 
 if TYPE_CHECKING:
@@ -33,9 +36,11 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     ctx: typer.Context,
-    job: Annotated[str, typer.Argument(help="What to measure: extract.")],
+    job: Annotated[str, typer.Argument(help="What to measure: extract.", autocompletion=words(*JOBS))],
     gold: Annotated[Path, typer.Option("--gold", metavar="FILE", help="Labelled sessions.")],
-    engine: Annotated[str, typer.Option("--engine", help="Which engine to measure.")] = "offline",
+    engine: Annotated[
+        str, typer.Option("--engine", help="Which engine to measure.", autocompletion=words(*ENGINES))
+    ] = "offline",
     verbose: Annotated[bool, typer.Option("--verbose", help="Name each miss and false find.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -50,6 +55,8 @@ def bench(
     run = context(ctx, as_json=as_json)
     if job not in JOBS:
         raise UsageError(f"{job} cannot be measured", f"Choose of: {', '.join(JOBS)}.")
+    if engine not in ENGINES:
+        raise UsageError(f"There is no engine {engine!r}", f"One of: {', '.join(ENGINES)}.")
     sessions = read_gold(run.edges.cwd / gold.expanduser())
     measured = _engine(run, engine)
     begun = perf_counter()
@@ -63,7 +70,8 @@ def bench(
     if verbose:
         for one in scored:
             _show(run, one)
-    run.out.data(f"engine {measured.name}: {total['sessions']} sessions, {total['messages']} messages")
+    size = f"{counted(total['sessions'], 'session')}, {counted(total['messages'], 'message')}"
+    run.out.data(f"engine {measured.name}: {size}")
     for key, title in ROWS:
         run.out.data(f"{title:<36} {_shown(total[key])}")
     run.out.data(f"{'excluded content kept':<36} {total['exclusion_violations']}")
@@ -117,7 +125,7 @@ def _label(label: Label) -> dict[str, Any]:
 def _show(run: Context, one: Scored) -> None:
     out = run.out
     counts = f"{len(one.right)} right, {len(one.wrong)} wrong, {len(one.missed)} missed"
-    out.data(out.safe(f"{one.name}: {one.spoken} messages, {counts}"))
+    out.data(out.safe(f"{one.name}: {counted(one.spoken, 'message')}, {counts}"))
     for find in one.wrong:
         word = "stored" if find.stored else "suggested"
         out.data(out.safe(f"  false ({word}) {find.messages[-1]}: {find.change.reason}"))

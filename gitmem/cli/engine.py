@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gitmem.cli.completing import words
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
-from gitmem.cli.words import sound
-from gitmem.engines.choose import Choice
+from gitmem.cli.words import DAY, iso, sound
+from gitmem.engines.choose import ENGINES, Choice
 from gitmem.engines.ledger import Today, ends
 from gitmem.errors import UsageError
 from gitmem.integrations import engine_settings
@@ -25,9 +26,20 @@ def register(app: typer.Typer) -> None:
 
 def engine(
     ctx: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[show|set|test]", show_default=False)] = "show",
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[show|set|test]", show_default=False, autocompletion=words("show", "set", "test")
+        ),
+    ] = "show",
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="With set: the engine.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="With set: the engine.",
+            show_default=False,
+            autocompletion=words(*ENGINES, engine_settings.DEFAULT),
+        ),
     ] = "",
     model: Annotated[
         str, typer.Option("--model", help="With set anthropic: the model.", show_default=False)
@@ -67,7 +79,7 @@ def engine(
 def _show(run: Context) -> None:
     found = engine_standing(run.any_workspace, run.edges)
     if run.out.as_json:
-        run.out.json(standing_value(found))
+        run.out.json(standing_value(found, run.edges.now))
         return
     chosen, out = found.choice, run.out
     origin = next((one for one in reversed(found.origins) if one.key == "engine" and one.counts), None)
@@ -98,12 +110,12 @@ def _show(run: Context) -> None:
 
 def _show_sent(out: Output, chosen: Choice) -> None:
     if not chosen.sends:
-        out.data("  sends     nothing leaves this machine")
+        out.data("  sends     nothing: all of it stays on this machine")
         return
     for number, line in enumerate(chosen.sends):
         out.data(f"  {'sends     ' if number == 0 else '          '}{line}")
     if chosen.withheld:
-        out.data(f"  not       {chosen.withheld}")
+        out.data(f"  never     {chosen.withheld}")
 
 
 def _set(run: Context, name: str, model: str, base_url: str, dry_run: bool) -> None:
@@ -120,6 +132,8 @@ def _set(run: Context, name: str, model: str, base_url: str, dry_run: bool) -> N
         out.data(out.safe(f"{'would set' if dry_run else 'set'} gitmem.{words}"))
     if not plan.changes:
         out.data(out.safe(f"{plan.after.engine} is in force already"))
+    if dry_run and plan.sends_more:
+        out.data(out.safe(f"{plan.after.engine} would send {plan.after.summary}"))
     for one in others:
         out.warn(
             out.safe(f"gitmem.{one.key} is {one.value} in {one.file}, which counts more: change it there")
@@ -148,8 +162,8 @@ def _test(run: Context) -> None:
         out.data(out.safe(f"{done.name} answered in {done.seconds:.1f} s, {tokens}{_cost(done.usage)}"))
 
 
-def standing_value(found: Standing) -> dict[str, Any]:
-    """The JSON form of what `engine` shows."""
+def standing_value(found: Standing, now: float) -> dict[str, Any]:
+    """The JSON form of what `engine` shows at a moment."""
     chosen = found.choice
     return {
         "engine": sound(chosen.engine),
@@ -178,7 +192,7 @@ def standing_value(found: Standing) -> dict[str, Any]:
         "ceilings": {"runs": found.ceilings.runs, "tokens": found.ceilings.tokens}
         if found.ceilings
         else None,
-        "until": found.until,
+        "until": iso((now // DAY + 1) * DAY),
     }
 
 

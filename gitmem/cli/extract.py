@@ -66,6 +66,7 @@ def extract(
         _show(run, one, seen, dry_run)
     if session is not None and not read_session(paths[0]).messages:
         run.out.warn(run.out.safe(f"{paths[0]} holds no message that can be read"))
+        return
     spoken = sum(m.role == "person" for one in outcomes for m in one.plan.given.messages)
     if not any(one.plan.stored or one.parked for one in outcomes):
         run.out.say(f"nothing new to extract ({counted(spoken, 'new message')} of a person looked at)")

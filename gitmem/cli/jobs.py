@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from gitmem.store.locks import is_alive
 
 SHOWN = 20
 """Runs that are shown unless another number is asked for."""
+DID = ("stored", "forgotten", "suggested", "refused")
 
 
 def register(app: typer.Typer) -> None:
@@ -89,17 +91,20 @@ def _settle(run: Context, *, retry: bool) -> None:
         start_worker(common, run.edges.environ)
     if run.out.as_json:
         run.out.json({"retried" if retry else "cleared": number})
+    elif not number:
+        run.out.data("nothing failed for good")
     elif retry:
-        run.out.data(f"{counted(number, 'failed job')} put back into the spool")
+        run.out.data(f"{counted(number, 'failed job')} started again; see: git mem jobs")
     else:
         run.out.data(f"{counted(number, 'failed job')} deleted; what was said is still in the recordings")
 
 
 def _lines(entry: dict[str, Any]) -> list[str]:
     """A run as lines; the record is a file, so nothing in it is taken as given."""
-    did = [f"{entry.get(word, 0)} {word}" for word in ("stored", "suggested", "refused") if entry.get(word)]
+    error, seconds = entry.get("error"), entry.get("seconds")
+    did = [f"{entry[word]} {word}" for word in DID if entry.get(word)] + (["failed"] if error else [])
     what = ", ".join(did) or "nothing new"
-    head = f"{entry.get('time', '?')} {' '.join(map(str, entry.get('events', [])))}: {what}"
+    head = f"{_when(entry.get('time'))} {' '.join(map(str, entry.get('events', [])))}: {what}"
     engine, usage = entry.get("engine"), entry.get("usage")
     if engine:
         head += f" by {engine}"
@@ -111,14 +116,18 @@ def _lines(entry: dict[str, Any]) -> list[str]:
         )
         cost = usage.get("dollars")
         head += f", {tokens} tokens" + (f", ${cost:.4f}" if isinstance(cost, int | float) else "")
-    lines = [f"{head} ({entry.get('seconds', '?')} s)"]
+    lines = [f"{head} ({seconds:.1f} s)" if isinstance(seconds, int | float) else head]
     for skipped in entry.get("skipped") or []:
         if isinstance(skipped, dict):
             lines.append(f"  skipped {skipped.get('what')}: {skipped.get('why')}")
     lines += [f"  {text}" for text in entry.get("log") or []]
-    error = entry.get("error")
     if isinstance(error, dict):
-        lines.append(f"  failed: {error.get('message')}")
-        if error.get("hint"):
-            lines.append(f"  {error['hint']}")
+        lines += [f"  {error[word]}" for word in ("message", "hint") if error.get(word)]
     return lines
+
+
+def _when(time: Any) -> str:
+    try:
+        return day(datetime.fromisoformat(str(time)).timestamp())
+    except (ValueError, OverflowError, OSError):
+        return "?"

@@ -70,7 +70,7 @@ class Output:
         if self.yes:
             return
         if not sys.stdin.isatty():
-            raise CheckFailed("Nobody can answer here", "Say yes beforehand with -y.")
+            raise CheckFailed(f"Nobody can answer here: {question}", "Say yes beforehand with -y.")
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -6,12 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
+from gitmem.cli.completing import session_ids
 from gitmem.cli.context import Context, Json, context
 from gitmem.cli.words import day, iso, sound
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted, one_line
 from gitmem.integrations.recordings import sessions_here
-from gitmem.integrations.sessions import Told, is_live, listed, search, session_file, told, without_secrets
+from gitmem.integrations.sessions import (
+    Told,
+    is_live,
+    listed,
+    search,
+    session_file,
+    short_ids,
+    told,
+    without_secrets,
+)
 from gitmem.sessions.session import Message, ToolCall
 
 SHOWN = 20
@@ -21,7 +31,7 @@ WIDTH = 160
 """Terminal cells of one line of a call or its result."""
 
 Number = Annotated[int, typer.Option("--number", "-n", min=1, help="At most so many.")]
-Id = Annotated[str, typer.Argument(help="Id of the session, or its beginning.")]
+Id = Annotated[str, typer.Argument(help="Id of the session, or its beginning.", autocompletion=session_ids)]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +47,10 @@ def session() -> None:
 
 
 def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> None:
-    """Lists sessions, newest first: id, client, when, how often a person spoke, and how it began."""
+    """Lists sessions, newest first.
+
+    Of each: id, client, when it began, how often a person spoke, and what they said first.
+    """
     run = context(ctx, as_json=as_json)
     found, total = listed(run.workspace, run.edges, number)
     if run.out.as_json:
@@ -64,7 +77,10 @@ def show(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Prints what was said in a session; what tools gave is cut, secrets are left out."""
+    """Prints what was said in a session.
+
+    What tools gave is cut, secrets are left out.
+    """
     run = context(ctx, as_json=as_json)
     file = session_file(run.workspace, run.edges, id)
     said = told(run.workspace, file)
@@ -76,14 +92,15 @@ def show(
         head = {"id": said.id, "client": said.client, "path": sound(str(file.path)), "cwd": sound(said.cwd)}
         run.out.json({**head, "messages": [_said(run, n, m) for n, m in messages], "skipped": said.skipped})
         return
-    for n, message in messages:
+    for place, (n, message) in enumerate(messages):
+        if place:
+            run.out.data()
         run.out.data(run.out.paint(run.out.safe(_title(n, message)), "bold"))
         for line in message.text.splitlines():
             run.out.data(run.out.safe(line))
         for call in message.tools:
             for line in _call(run, call):
                 run.out.data(line)
-        run.out.data()
     if said.skipped:
         run.out.say(f"{counted(said.skipped, 'line')} of the recording cannot be read")
 
@@ -94,20 +111,29 @@ def grep(
         list[str], typer.Argument(metavar="TERM...", help="All on one line; case is ignored.")
     ],
     session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Only this one.", show_default=False)
+        str | None,
+        typer.Option(
+            "--session",
+            metavar="ID",
+            help="Only this one.",
+            show_default=False,
+            autocompletion=session_ids,
+        ),
     ] = None,
     number: Number = SHOWN,
     as_json: Json = False,
 ) -> None:
-    """Finds lines that hold every term, with two lines around each; what tools gave is not searched."""
+    """Finds lines that hold every term.
+
+    Two lines around each are shown. What tools gave is not searched. Exits 1 where there is none.
+    """
     run = context(ctx, as_json=as_json)
     if not any(term.strip() for term in terms):
         raise UsageError("There is no term to look for", "Give a word or more.")
     workspace = run.workspace
     one = session is not None
-    files = (
-        (session_file(workspace, run.edges, session or ""),) if one else sessions_here(workspace, run.edges)
-    )
+    every = sessions_here(workspace, run.edges)
+    files = (session_file(workspace, run.edges, session or ""),) if one else every
     hits = list(search(workspace, files, terms, number + 1))
     if run.out.as_json:
         run.out.json(
@@ -124,14 +150,17 @@ def grep(
                 for file, hit in hits[:number]
             ]
         )
-        return
+        raise typer.Exit(0 if hits else 1)
+    short = short_ids(every)
     for file, hit in hits[:number]:
-        run.out.data(run.out.paint(run.out.safe(f"{file.id} {_title(hit.number, hit.message)}"), "bold"))
+        head = f"{short.get(file.id, file.id)} {_title(hit.number, hit.message)}"
+        run.out.data(run.out.paint(run.out.safe(head), "bold"))
         for at, line in enumerate(hit.lines):
             run.out.data(run.out.safe(f"{'>' if at == hit.at else ' '} {line}"))
     if not hits:
         run.out.say("nothing was said with these words")
-    elif len(hits) > number:
+        raise typer.Exit(1)
+    if len(hits) > number:
         run.out.say(f"more than {counted(number, 'hit')}; give more words, or -n")
 
 

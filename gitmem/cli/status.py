@@ -39,6 +39,8 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         f"{out.paint(found.project, 'bold')}  engine {found.engine}, extract {found.extract}, "
         f"sharing {found.sharing}"
     )
+    for lack in found.engine_lacks:
+        out.data(out.safe(out.paint(f"  {found.engine} cannot run: {lack} (git mem engine)", "yellow")))
     if found.paused:
         ends = f"until {day(found.paused.end)}" if found.paused.end else "until git mem unpause"
         out.data(out.paint(f"  paused: nothing is learned from sessions {ends}", "yellow"))
@@ -73,7 +75,7 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
     if missing:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     if found.spooled or found.failed:
-        out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed")
+        out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
     if found.waiting:
         out.data(out.paint(f"  {found.waiting} waiting for you: git mem review", "yellow"))
 

@@ -114,6 +114,12 @@ def completed(ground: Ground, line: str) -> list[str]:
     return seen.out.split()
 
 
+def test_a_shell_completes_engines_and_the_words_of_a_verb(ground: Ground) -> None:
+    assert completed(ground, "gitmem engine ") == ["show", "set", "test"]
+    assert completed(ground, "gitmem engine set a") == ["anthropic"]
+    assert completed(ground, "gitmem session show ") == []
+
+
 @pytest.mark.parametrize("verb", ["show", "blame", "log", "forget", "restore", "move"])
 def test_a_shell_completes_names_of_memories(taught: Ground, verb: str) -> None:
     odd = {"reviewer/$(touch x).md": memory("odd"), "reviewer/MEMORY.md": "- x\n"}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Gitmem
+from ran import Gitmem
 
 from gitmem.engines.ledger import Ledger, Spending
 from gitmem.engines.usage import Usage
@@ -47,7 +47,7 @@ def program(folder: Path, answer: object, code: int = 0) -> Path:
 
 def test_offline_is_what_is_in_force_and_nothing_leaves(gitmem: Gitmem, repo: Path) -> None:
     shown = gitmem("engine").out
-    assert "gitmem.engine is not set" in shown and "nothing leaves this machine" in shown
+    assert "gitmem.engine is not set" in shown and "stays on this machine" in shown
     assert "nothing to test" in gitmem("engine", "test").out
     assert json.loads(gitmem("engine", "--json").out)["ready"] is True
 
@@ -56,7 +56,9 @@ def test_choosing_a_model_is_asked_for_and_can_be_taken_back(
     gitmem: Gitmem, git: Git, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
+    assert "would send messages of sessions" in gitmem("engine", "set", "anthropic", "-n").out
     asked = gitmem("engine", "set", "anthropic", ok=False)
+    assert "will send messages of sessions" in asked.err
     assert asked.code == 1 and git("config", "--global", "gitmem.engine", check=False) == ""
     done = gitmem("engine", "set", "anthropic", "--model", "claude-opus-5", "-y")
     assert "undo: git mem engine set default --model default" in done.err
@@ -99,6 +101,9 @@ def test_words_that_mean_nothing_exit_2_and_change_nothing(
 def test_an_engine_that_cannot_run_says_so_everywhere(gitmem: Gitmem, git: Git, repo: Path) -> None:
     git("config", "--global", "gitmem.engine", "anthropic")
     assert "cannot run: ANTHROPIC_API_KEY is not set" in gitmem("engine").out
+    gitmem("init", "-y")
+    assert "anthropic cannot run: ANTHROPIC_API_KEY is not set" in gitmem("status").out
+    assert "ANTHROPIC_API_KEY is not set" in gitmem("doctor", ok=False).out
     tested = gitmem("engine", "test", ok=False)
     assert tested.code == 4 and "git mem engine set offline" in tested.err
     edges = real_edges(repo)

@@ -40,6 +40,19 @@ def test_one_claim_goes_and_the_rest_of_the_memory_stays(here: Machine) -> None:
     assert "forgot" in stones(here)
 
 
+@pytest.mark.parametrize(
+    ("said", "why"), [("Port 4100 is the API", ""), ("port 4100 is the API.", "Port 4000 was taken.")]
+)
+def test_a_claim_goes_from_the_description_that_repeats_it_too(here: Machine, said: str, why: str) -> None:
+    """The description is what the index shows to the agent."""
+    here.run("remember", "Port 4100 is the API.", "--name", "api", *(("--why", why) if why else ()))
+    here.run("forget", "--claim", said)
+    left = here.memories()
+    assert not [path for path, text in left.items() if "4100" in text]
+    assert ("main/api.md" in left) == bool(why)
+    assert stones(here).count("forgot") == 2
+
+
 def test_a_part_of_a_claim_that_no_other_has_is_enough(here: Machine) -> None:
     here.run("forget", "--claim", "start at 40")
     assert "4000" not in here.memories()["main/ports.md"]

@@ -107,6 +107,7 @@ def test_an_id_that_is_short_or_unknown_is_refused(recorded: Ground) -> None:
 def test_grep_shows_a_few_lines_around_each_hit_of_all_terms(recorded: Ground) -> None:
     done = recorded.run("session", "grep", "NEVER", "fridays")
     assert done.out.count("> ") == 2
+    assert done.out.startswith(FIRST)
     assert KEY not in done.out
     assert r"> but never\x1b[31m on Fridays" in done.out
     assert "  please" in done.out
@@ -119,13 +120,13 @@ def test_grep_shows_a_few_lines_around_each_hit_of_all_terms(recorded: Ground) -
         0,
     )
     assert "more than 1 hit" in recorded.run("session", "grep", "never", "-n", 1).err
-    assert recorded.run("session", "grep", "nowhere").out == ""
+    assert recorded.run("session", "grep", "nowhere", code=1).out == ""
     assert "no term" in recorded.run("session", "grep", " ", code=2).err
 
 
 def test_messages_that_are_to_be_ignored_are_not_shown(recorded: Ground, git) -> None:
     git("-C", recorded.repo, "config", "gitmem.ignore", "ACME")
     assert "acme" not in recorded.run("session", "show", SECOND).out
-    assert recorded.run("session", "grep", "acme").out == ""
+    assert recorded.run("session", "grep", "acme", code=1).out == ""
     git("-C", recorded.repo, "config", "gitmem.ignore", "/(a+)+b/")
     assert "gitmem.ignore" in recorded.run("session", "show", SECOND, code=2).err

@@ -1,0 +1,27 @@
+"""`undo` where project memory began from a snapshot in the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ran import Gitmem
+
+
+def test_undo_takes_back_the_newest_change_and_passes_over_the_snapshot(
+    gitmem: Gitmem, repo: Path, git
+) -> None:
+    """What a snapshot brought in has no parent, and must not keep the newest change from being found."""
+    folder = repo / ".claude/agent-memory-snapshots/main"
+    folder.mkdir(parents=True)
+    (folder / "ports.md").write_text(
+        "---\nname: ports\ndescription: Ports start at 4000\ntype: project\n---\n\nPorts start at 4000.\n"
+    )
+    (folder / "snapshot.json").write_text('{"updatedAt": "2026-11-01T10:00:00Z"}\n')
+    git("-C", repo, "add", ".")
+    git("-C", repo, "commit", "-q", "-m", "Snapshot")
+    gitmem("init", "-y")
+    assert "ports" in gitmem("list").out
+    gitmem("remember", "Run the linter before every push.", "--name", "lint")
+    assert "Remember lint" in gitmem("undo").out
+    assert gitmem("undo", ok=False).code == 1
+    assert "ports" in gitmem("list").out
