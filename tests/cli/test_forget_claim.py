@@ -85,6 +85,7 @@ def test_everywhere_takes_it_from_all_scopes_and_agents(here: Machine) -> None:
     assert "forgot" in stones(here) and "forgot" in stones(here, "user", "helper")
 
 
+@pytest.mark.long
 def test_everywhere_reaches_the_archive(here: Machine) -> None:
     for number in range(201):
         here.learn(f"fact-{number}", f"Fact number {number}.")

@@ -346,6 +346,7 @@ def test_the_claim_parser_takes_time_in_proportion_to_the_text() -> None:
 # Places
 
 
+@pytest.mark.long
 def test_a_read_only_git_directory_is_read_and_not_written(repo: Path, folder: Path) -> None:
     bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     if bound and shutil.which("setpriv") is None:
@@ -611,6 +612,7 @@ def test_two_repositories_of_one_slug_lose_nothing(
 # Terminals, pipes and signals
 
 
+@pytest.mark.long
 def test_a_locale_that_is_not_utf8_changes_no_name(git: Git, repo: Path, folder: Path) -> None:
     """Read in another encoding, a file would have another name, and the one in git would be deleted."""
     (folder / "\u00fcber.md").write_text(
@@ -628,6 +630,7 @@ def test_a_locale_that_is_not_utf8_changes_no_name(git: Git, repo: Path, folder:
     )
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away(repo: Path, folder: Path) -> None:
     for number in range(150):
         (folder / f"m{number}.md").write_text(memory(f"m{number}", "fact " * 200))

@@ -108,7 +108,7 @@ def git_killed(stage: Stage, name: str, verb: str, calls: Iterable[str], most: i
     assert struck
 
 
-@pytest.mark.parametrize("name", ["remember", "save", "sync", "the worker's extraction"])
+@pytest.mark.parametrize("name", ["remember", "the worker's extraction"])
 def test_a_verb_that_is_killed_loses_nothing(stage: Stage, name: str) -> None:
     """One moment of some; all verbs and moments by the marker `long`."""
     killed(stage, name, lambda calls: (calls * 2 // 3,))

@@ -49,7 +49,7 @@ def test_another_byte_before_the_breakpoint_and_nothing_is_read() -> None:
     assert cache.usage(request("b", LONG, marks={1: "1h"}))["cache_read_input_tokens"] == 0
 
 
-@pytest.mark.parametrize("ttl", ["5m", "1h"])
+@pytest.mark.parametrize("ttl", [pytest.param("5m", marks=pytest.mark.long), "1h"])
 def test_a_short_session_is_read_from_the_cache(ttl: Any) -> None:
     """Much of a short one is new each time; a whole one is measured below."""
     found = simulate(Run(messages=90, each=15, ttl=ttl, requests=2))

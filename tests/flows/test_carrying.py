@@ -158,6 +158,7 @@ def test_side_branches_of_a_clone_come_along(ann: Machine, ben: Machine) -> None
     assert is_gone(ben)
 
 
+@pytest.mark.long
 def test_two_purges_at_once_are_both_done_everywhere(
     ann: Machine,
     ben: Machine,

@@ -18,7 +18,8 @@ from gitmem.store.workspace import SHARED_REF
 
 __all__ = ["team"]
 INBOX = "gitmem/inbox/ann-example-com"
-HOWS = ["merge", "squash", "rebase"]
+HOWS = [pytest.param("merge", marks=pytest.mark.long), "squash", "rebase"]
+"""Squash and rebase leave no trace for git to follow; the merge is the easy one."""
 
 
 def without_debugger(text: str) -> str:
@@ -39,7 +40,7 @@ def at_host(team: Team) -> dict[str, str]:
     return {path: text for path, text in found.items() if not path.endswith("MEMORY.md")}
 
 
-@pytest.mark.parametrize("delete", [True, False])
+@pytest.mark.parametrize("delete", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.parametrize("how", HOWS)
 def test_an_inbox_that_landed_is_closed_and_asks_for_nothing_more(team: Team, how: str, delete) -> None:
     ann = team.asking()
@@ -278,7 +279,7 @@ def dreaming(team: Team):
     return ann, ref.rpartition("/")[2]
 
 
-@pytest.mark.parametrize("delete", [True, False])
+@pytest.mark.parametrize("delete", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.parametrize("how", [*HOWS, "bare squash"])
 def test_a_dream_that_landed_is_closed(team: Team, how: str, delete: bool) -> None:
     ann, id = dreaming(team)

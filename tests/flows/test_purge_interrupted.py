@@ -105,6 +105,7 @@ def test_a_partial_clone_does_not_fetch_again_what_it_erases(
     assert is_gone(cem)
 
 
+@pytest.mark.long
 def test_a_memory_of_the_same_name_in_another_scope_stays(
     ann: Machine, machine: MakeMachine, tmp_path: Path, git
 ) -> None:

@@ -315,6 +315,7 @@ def test_the_agent_is_told_that_team_knowledge_waits(team: Team, git: Git) -> No
     assert "hosts.md" in ben.memories()
 
 
+@pytest.mark.long
 def test_only_the_hot_set_is_copied(team: Team) -> None:
     ann = team.join("ann")
     many = {f"note-{n}": f"Fact {n}." for n in range(230)}

@@ -377,6 +377,7 @@ def test_gitmems_own_pre_push_hook_lets_a_sync_pass(clone, bare: Path, git) -> N
     assert PROJECT in remote_refs(git, bare)
 
 
+@pytest.mark.long
 def test_lost_races_end_on_the_writers_own_branch(clone, bare: Path, git, monkeypatch) -> None:
     ann, ben = clone("ann"), clone("ben")
     ann.share()

@@ -311,6 +311,7 @@ def test_all_of_it_works_in_clones_of_every_kind(build: Build, other: Build, mak
     walk_through(gitmem, make(), build, other)
 
 
+@pytest.mark.long
 def test_all_of_it_works_through_the_git_command_alone(make, gitmem: Gitmem, monkeypatch) -> None:
     monkeypatch.setattr(opening, "_libgit2", lambda *_: None)
     walk_through(gitmem, make(), separate_git_dir, plain)
