@@ -56,7 +56,7 @@ def task(given: ExtractInput, *, root: str = "memory", quote: bool = False) -> s
         the text that stands behind the record; secrets redacted.
     """
     return _fill(
-        text("extract-task.v2"),
+        text("extract-task.v1"),
         new=_new(given, quote),
         folder=f"{root}/local/{one_line(given.agent, 80)}",
         manifest=_known(given, root),
