@@ -24,11 +24,11 @@ SPOKEN: tuple[tuple[str, str], ...] = (
         "I will keep that in mind.",
     ),
     (
-        "From now on never mock the database in tests, the mocks hid a broken migration.",
+        "No, don't mock the database in tests, the mocks hid a broken migration.",
         "Understood, tests will use the real database.",
     ),
 )
-"""(what the person says, what the agent answers): a task, something to remember, a standing instruction."""
+"""(what the person says, what the agent answers): a task, something to remember, a correction."""
 
 
 def write_session(
