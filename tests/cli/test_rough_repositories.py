@@ -382,7 +382,8 @@ def test_a_repository_of_another_owner_is_refused_with_the_way_to_trust_it(
     gitmem("save")
 
 
-@pytest.mark.parametrize("size", [0, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("size", [0, 200])
 def test_a_disk_that_takes_no_more_loses_nothing(size: int, git: Git, repo: Path, folder: Path) -> None:
     (folder / "three.md").write_text(memory("three", "word " * 5000))
     before = files(folder)
@@ -659,6 +660,7 @@ def test_a_reader_that_goes_away(repo: Path, folder: Path) -> None:
         assert done.returncode == 3 and b"No space left" in done.stderr
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_with_130_and_does_all_or_nothing(git: Git, repo: Path, folder: Path) -> None:
     (folder / "one.md").write_text(memory("one", "Changed."))
     code = Path(__file__).parents[2]

@@ -197,6 +197,7 @@ def test_a_remote_that_refuses_every_branch_changes_no_setting(team: Team) -> No
     assert ann.git("config", "gitmem.share") == "direct"
 
 
+@pytest.mark.long
 def test_what_lost_too_many_races_is_folded_in_by_the_writers_next_sync(team: Team) -> None:
     ann, ben = team.person("ann"), team.person("ben")
     push, others = sync_module.Remote.push, iter(range(99))
