@@ -119,7 +119,7 @@ def read(
 
 
 def whole(workspace: Workspace, path: Path) -> Session:
-    """All of a session of `main`, for an engine that reads what was said before."""
+    """All of a session of `main`, without what is to be ignored: to be shown."""
     return clients.read(path, keep=False, ignore=ignoring(workspace.settings.all("ignore")))
 
 

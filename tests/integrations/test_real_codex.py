@@ -29,7 +29,6 @@ name = "loopback"
 base_url = "{url}"
 wire_api = "responses"
 """
-PATCH = "*** Begin Patch\n*** Add File: notes.txt\n+hello\n*** End Patch\n"
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
+
+from loopback import Answering, Loopback
 
 USAGE = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
 SUMMARY = "<state_snapshot>The person always wants spaces.</state_snapshot>"
@@ -30,7 +29,7 @@ def answer_of(parts: Sequence[Mapping[str, Any]]) -> bytes:
     return json.dumps({"candidates": [candidate], "usageMetadata": USAGE}).encode()
 
 
-class ScriptedGeneration:
+class ScriptedGeneration(Loopback):
     """Answers each request with the next list of parts, and with "Noted." when they have run out.
 
     What the client asks for by the way, such as a summary for a compaction, is answered with `SUMMARY`.
@@ -45,41 +44,18 @@ class ScriptedGeneration:
         self.requests: list[dict[str, Any]] = []
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, format: str, *args: object) -> None:
-                """Says nothing."""
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        class Handler(Answering):
+            def respond(self) -> None:
+                body = json.loads(self.body())
                 if "streamGenerateContent" in self.path:
                     owner.requests.append(body)
-                    self._send("text/event-stream", b"data: " + owner.answer() + b"\n\n")
+                    self.send("text/event-stream", b"data: " + owner.answer() + b"\n\n")
                 elif "countTokens" in self.path:
-                    self._send("application/json", b'{"totalTokens": 1}')
+                    self.send("application/json", b'{"totalTokens": 1}')
                 else:
-                    self._send("application/json", answer_of([text(SUMMARY)]))
+                    self.send("application/json", answer_of([text(SUMMARY)]))
 
-            def _send(self, kind: str, data: bytes) -> None:
-                self.send_response(200)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-
-    def __enter__(self) -> ScriptedGeneration:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
 
     def answer(self) -> bytes:
         return answer_of(self.answers.pop(0) if self.answers else [text("Noted.")])
