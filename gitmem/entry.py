@@ -5,7 +5,9 @@ A commit, a prompt and a merge wait for these; they get by with the standard lib
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -31,10 +33,16 @@ BUG = 255
 # What a shell shows for a git that a closed pipe has ended (128 and SIGPIPE).
 PIPE_CLOSED = 141
 LOG_BYTES = 256 * 1024
+COMPLETING = "_GITMEM_COMPLETE"
+"""Set by a shell that wants the line completed, not run."""
 
 
 def main() -> int:
     """Runs the command line and returns its exit code; see `gitmem.errors` for their meaning."""
+    # A command lives for a moment, and what it makes is hardly ever garbage.
+    gc.set_threshold(50_000)
+    # Else the interpreter looks through all of it once more at its end, for a tenth of what a hook takes.
+    atexit.register(gc.freeze)
     _read_names_as_git_does()
     _open_streams()
     try:
@@ -82,9 +90,19 @@ def _dispatch(argv: Sequence[str]) -> int:
     if list(argv) in (["--version"], ["version"]):
         sys.stdout.write(f"gitmem {__version__}\n")
         return 0
+    if word == "recall" and _is_plain(argv[1:]):
+        from gitmem.cli import quick
+
+        return quick.recall(argv[1:])
     from gitmem.cli import app
 
     return app.main()
+
+
+def _is_plain(words: Sequence[str]) -> bool:
+    """Whether words are a question, perhaps with `--json`, and nothing that takes the parser to read."""
+    asked = [word for word in words if word != "--json"]
+    return bool(asked) and not any(word.startswith("-") for word in asked) and COMPLETING not in os.environ
 
 
 def _read_names_as_git_does() -> None:

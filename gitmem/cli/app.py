@@ -10,8 +10,8 @@ import typer
 import typer.core
 import typer.main
 
-from gitmem.cli.context import make_context
 from gitmem.cli.output import Output
+from gitmem.cli.run import make_context
 
 FIRST_SCREEN = ("init", "status", "remember", "recall", "log", "review", "sync", "undo")
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -22,7 +22,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Consolidate": ("dream",),
     "Care": ("doctor", "engine", "purge", "uninstall", "demo"),
 }
-HIDDEN = ("extract", "session", "jobs", "stats", "bench")
+HIDDEN = ("extract", "mcp", "session", "jobs", "stats", "bench")
 SUMMARIES = {
     "init": "Start keeping memory in this repository.",
     "status": "Show where memory stands and what waits.",
@@ -54,10 +54,11 @@ SUMMARIES = {
     "uninstall": "Take gitmem out of this repository; memory stays.",
     "demo": "See all of it in a throw-away folder.",
     "extract": "Extract memories from a recorded session by hand.",
+    "mcp": "Serve memory to clients of the Model Context Protocol.",
     "session": "List, show and search recorded sessions.",
     "jobs": "Show what ran in the background, what was skipped, and why.",
     "stats": "Show what extraction stored and what models cost.",
-    "bench": "Measure an engine on labelled sessions.",
+    "bench": "Measure extraction or recall on labelled data.",
 }
 MODULES = {"list": "list_memories"}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from gitmem.dream.refs import branches
 from gitmem.errors import RepositoryError
 from gitmem.memory.account import is_memory, path_of, references
 from gitmem.memory.claim import Claim
@@ -14,10 +14,10 @@ from gitmem.memory.proposal import missing, proposals
 from gitmem.memory.trailers import Fate, parse
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths
-from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Scope, Workspace
+from gitmem.store.workspace import Scope, Workspace
+from gitmem.values import dataclass
 
 REJECTED = "refs/gitmem/rejected/"
-_AT_REMOTE = re.compile(r"refs/remotes/(?P<remote>.+)/gitmem/dream/(?P<id>d-[0-9a-f]{6,64})")
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,6 @@ class Dream:
         return tuple(change for change in self.changes if not change.decided)
 
 
-def prefix(scope: Scope) -> str:
-    """Where the dreams of a scope are parked, with a slash at the end (design.md section 8)."""
-    if scope.name != "project":
-        return "refs/heads/dream/"
-    return "refs/gitmem/dream/" if scope.ref == PRIVATE_REF else "refs/heads/gitmem/dream/"
-
-
 def open_dreams(workspace: Workspace) -> tuple[Dream, ...]:
     """The dreams that wait for a decision, of all scopes, in a fixed order."""
     found: list[Dream] = []
@@ -114,7 +107,7 @@ def dreams_of(scope: Scope) -> tuple[Dream, ...]:
     if tip is None:
         return ()
     found = []
-    for ref, oid, remote in _branches(scope):
+    for ref, oid, remote in branches(scope):
         base = fork_point(scope.repo, tip, oid)
         if base is None or base == oid:
             continue
@@ -122,24 +115,6 @@ def dreams_of(scope: Scope) -> tuple[Dream, ...]:
         if dream.open:
             found.append(dream)
     return tuple(found)
-
-
-def _branches(scope: Scope) -> list[tuple[str, str, str]]:
-    """Each dream's ref, newest commit, and the remote that has it (or nothing), in a fixed order."""
-    repo = scope.repo
-    here = {ref.rpartition("/")[2]: (ref, oid) for ref, oid in repo.refs(prefix(scope)).items()}
-    there: dict[str, tuple[str, str, str]] = {}
-    for ref, oid in sorted(repo.refs("refs/remotes/").items()) if scope.ref == SHARED_REF else ():
-        if match := _AT_REMOTE.fullmatch(ref):
-            there.setdefault(match["id"], (ref, oid, match["remote"]))
-    found = []
-    for id in sorted({*here, *there}):
-        ref, oid = here.get(id, ("", ""))
-        far, newest, remote = there.get(id, ("", "", ""))
-        # What was edited on the web, or rebased there, is newer than what was pushed.
-        ahead = newest and not (oid and repo.is_ancestor(newest, oid))
-        found.append((ref or far, newest if ahead else oid, remote))
-    return found
 
 
 def fork_point(repo: Repository, tip: str, dream: str) -> str | None:

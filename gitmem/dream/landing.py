@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from gitmem.dream.branch import REJECTED, Dream, DreamCommit, fork_point, prefix, read_dream, reviewed
+from gitmem.dream.branch import REJECTED, Dream, DreamCommit, fork_point, read_dream, reviewed
+from gitmem.dream.refs import prefix
 from gitmem.memory.account import path_of, references, reject_keys
 from gitmem.memory.trailers import Provenance
 from gitmem.store.burying import Spade, spade
@@ -15,6 +16,7 @@ from gitmem.store.remote import DREAMS
 from gitmem.store.repository import RefMoved, Repository, Signature
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import SHARED_REF, Scope, Workspace
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from gitmem.dream.branch import REJECTED, Dream, DreamCommit, open_dreams, reviewed
@@ -24,6 +24,7 @@ from gitmem.store.repository import Signature
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_files, read_paths
 from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
 
 __all__ = ["Dream", "DreamCommit", "Landed", "accept", "find_dream", "open_dreams", "reject", "show"]
 

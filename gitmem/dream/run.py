@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gitmem.dream.branch import REJECTED, dreams_of, prefix
+from gitmem.dream.branch import REJECTED, dreams_of
 from gitmem.dream.gather import said_when
 from gitmem.dream.lock import Held
+from gitmem.dream.refs import prefix
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Engine
 from gitmem.errors import CheckFailed
 from gitmem.memory.account import account, is_memory, path_of, reject_keys

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from gitmem.engines.usage import Usage
 from gitmem.memory.change import Change, Header
 from gitmem.memory.trailers import Fate
 from gitmem.sessions.session import Message
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from gitmem.errors import EngineError
 from gitmem.memory.usage import Usage
+from gitmem.values import dataclass
 
 DAYS_KEPT = 400
 """Files of days before go: a year can be looked back on."""

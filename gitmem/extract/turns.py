@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Container, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.sessions.session import Message, ToolCall
+from gitmem.values import dataclass
 
 _EDITORS = {
     "Edit": "file_path",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from gitmem.guard.secrets import Finding, redact, scan
 from gitmem.guard.text import printable
+from gitmem.values import dataclass
 
 RefusalKind = Literal["secret", "path", "size"]
 

@@ -11,12 +11,12 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 from gitmem.errors import RepositoryError
 from gitmem.guard.text import find_invisible, one_line
+from gitmem.values import dataclass
 
 Severity = Literal["block", "warning"]
 Span = tuple[int, int]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gitmem.memory.look_alikes import joined
+from gitmem.values import dataclass
 
 # Invisible though Unicode calls them letters, marks or symbols: used to smuggle text past a reader.
 _BLANK = frozenset(

@@ -13,7 +13,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
@@ -31,6 +31,7 @@ from gitmem.store.record import write_atomically
 from gitmem.store.repository import MissingObject, ReflogEntry, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
+from gitmem.values import dataclass
 
 FILE = "checked-out.json"
 MEMORY = "refs/heads/gitmem/"

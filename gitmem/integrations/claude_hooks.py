@@ -15,13 +15,13 @@ import shlex
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gitmem.errors import RepositoryError
 from gitmem.integrations.place import read_theirs, replace_file
 from gitmem.store.git import GitCommand
+from gitmem.values import dataclass
 
 # Event to seconds. The client stops SessionEnd hooks after 1.5 s whatever they ask for.
 EVENTS = {

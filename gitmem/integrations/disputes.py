@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from gitmem.errors import RepositoryError, UsageError
 from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.saving import sync_live
 from gitmem.memory.claim import Claim, with_dispute
 from gitmem.memory.memory import Memory, parse
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.holdings import heads
-from gitmem.store.paging import bring_back, standing
 from gitmem.store.workspace import Scope, ScopeName, Workspace
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
@@ -85,6 +82,10 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
     Raises:
         UsageError: a number is none of theirs.
     """
+    from gitmem.integrations.saving import sync_live  # a look settles nothing
+    from gitmem.memory.trailers import Provenance
+    from gitmem.store.paging import bring_back, standing
+
     wrong = [number for number in keep if not 1 <= number <= len(dispute.claims)]
     if wrong:
         raise UsageError(f"{dispute.id} has no claim {wrong[0]}", f"It has 1 to {len(dispute.claims)}.")

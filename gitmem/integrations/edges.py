@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
@@ -16,6 +16,7 @@ from gitmem.store.objects import LATEST
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import Surroundings, Workspace, open_workspace
+from gitmem.values import dataclass
 
 # Would lead the secret detector to a library of somebody else's choice.
 UNSAFE_VARIABLES = frozenset({"BETTERLEAKS_LIB_PATH"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from gitmem.errors import EngineError, UsageError
 from gitmem.integrations.edges import Edges
 from gitmem.store.settings import PERSONAL
 from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.engines.anthropic_api import AnthropicEngine

@@ -12,7 +12,7 @@ import os
 import shlex
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ from gitmem.errors import RepositoryError
 from gitmem.integrations import hook_scripts as scripts
 from gitmem.integrations.place import read_theirs, replace_file
 from gitmem.store.git import GitCommand, config_get, config_set, config_unset
+from gitmem.values import dataclass
 
 HOOKS = tuple(scripts.EVENTS)
 # The first git that runs `hook.<name>.command`.

@@ -11,10 +11,10 @@ import json
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.integrations.place import read_regular, replace_file
+from gitmem.values import dataclass
 
 FILE = "pauses.json"
 KEPT = 500

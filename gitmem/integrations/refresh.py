@@ -12,14 +12,11 @@ from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_cla
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
+from gitmem.integrations.waiting import SNAPSHOTS
 from gitmem.share.making import Made, make, project_tip, remember
 from gitmem.share.snapshots import How, Standing, pending, settle, standings, take_trusted
 from gitmem.store.record import write_atomically
-from gitmem.store.replace import read_regular
 from gitmem.store.workspace import Workspace
-
-WAITING = "snapshots.json"
-WAITING_BYTES = 65_536
 
 
 def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
@@ -72,24 +69,11 @@ def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
     return ()
 
 
-def noted_snapshots(workspace: Workspace) -> tuple[tuple[str, str], ...]:
-    """Team knowledge that waited at the last look: (agent, `updatedAt`); one file is read.
-
-    To look anew, snapshots would have to be read, screened and merged.
-    """
-    data = read_regular(workspace.state / WAITING, WAITING_BYTES)
-    try:
-        rows = json.loads(data or b"[]")
-        return tuple((str(row["agent"]), str(row["updatedAt"])) for row in rows)
-    except (ValueError, TypeError, LookupError, RecursionError):
-        return ()
-
-
 def _note(workspace: Workspace, found: Iterable[Standing]) -> None:
     """Notes for the start of the next session what waits; of a stranger's branch, it is told nothing."""
     waiting = [one for one in found if one.waits and one.trusted]
     rows = [{"agent": one.agent, "updatedAt": one.updated_at} for one in waiting]
-    path = workspace.state / WAITING
+    path = workspace.state / SNAPSHOTS
     with suppress(OSError):
         if not rows:
             path.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from gitmem.errors import RepositoryError
@@ -15,6 +14,7 @@ from gitmem.store.holdings import memories
 from gitmem.store.remote import MEMORY_BRANCH, find_remote
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import Scope, Workspace
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from gitmem.integrations.checked_out import stale_trees
@@ -18,6 +17,7 @@ from gitmem.store.live import Saved
 from gitmem.store.locks import is_alive
 from gitmem.store.record import read_record
 from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ terminal knows nothing of that session's environment. Here is the standard libra
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -88,9 +87,11 @@ def unheard(state: Path, session: str) -> tuple[Pause, ...]:
 
 
 def _path(state: Path, session: str) -> Path:
-    plain = _PLAIN.fullmatch(session) and session == session.lower()
-    name = session if plain else hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
-    return state / FOLDER / name
+    if _PLAIN.fullmatch(session) and session == session.lower():
+        return state / FOLDER / session
+    import hashlib
+
+    return state / FOLDER / hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
 
 
 def _read(path: Path) -> tuple[Pause, ...]:

@@ -13,7 +13,6 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from gitmem.integrations import spool
 from gitmem.integrations.place import clean_environment, log, replace_file
 from gitmem.integrations.spool import Job
 from gitmem.store.locks import ProcessIdentity
+from gitmem.values import dataclass
 
 # After the first try, a job that fails (or kills its worker) gets this many more.
 RETRIES = 3

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gitmem.memory.claim import Claim
@@ -16,6 +15,7 @@ from gitmem.memory.facts import lacking
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import Files, kind
 from gitmem.memory.trailers import Fate
+from gitmem.values import dataclass
 
 _UNFIT = re.compile(r"[\s%]|[^ -\U0010ffff]|[\ud800-\udfff]")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from gitmem.memory.index import INDEX
 from gitmem.memory.names import archive_path, is_memory_file
+from gitmem.values import dataclass
 
 _ARCHIVED = re.compile(r"(?P<agent>[^/]+)/(?P<place>archive/[0-9a-f]{2}/(?P<file>[^/]+))")
 

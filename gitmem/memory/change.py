@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from gitmem.memory.types import TYPES as TYPES
+from gitmem.memory.types import MemoryType as MemoryType
+from gitmem.values import dataclass
+
 Op = Literal["add", "update", "delete", "noop"]
-MemoryType = Literal["user", "feedback", "project", "reference"]
-TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

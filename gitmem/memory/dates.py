@@ -10,8 +10,9 @@ from __future__ import annotations
 import bisect
 import calendar
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+
+from gitmem.values import dataclass
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = dict(

@@ -7,8 +7,10 @@ fields line by line, and YAML is only asked about values that a plain reading co
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+
+from gitmem.values import dataclass
 
 Value = str | tuple[str, ...]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote, unquote
 
 from gitmem.memory.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, NAME_CHARS
 from gitmem.memory.sequence import merge_keys
+from gitmem.values import dataclass
 
 INDEX = "MEMORY.md"
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import PurePosixPath
 
 from gitmem.memory import frontmatter
-from gitmem.memory.change import TYPES
 from gitmem.memory.claim import Body, Claim, normal_form, parse_body
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.frontmatter import Frontmatter
+from gitmem.memory.types import TYPES
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

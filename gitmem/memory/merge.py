@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gitmem.memory import archive, index, tombstone
@@ -19,6 +19,7 @@ from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge_memory import Buried, forgotten, merge_memory, nothing_buried, without
 from gitmem.memory.names import kind as kind
 from gitmem.memory.sequence import merge_keys
+from gitmem.values import dataclass
 
 Files = Mapping[str, bytes]
 

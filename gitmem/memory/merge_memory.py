@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitmem.memory import frontmatter
 from gitmem.memory.claim import (
@@ -24,6 +24,7 @@ from gitmem.memory.frontmatter import Frontmatter
 from gitmem.memory.memory import Memory
 from gitmem.memory.merge_front import merge_front
 from gitmem.memory.sequence import Order, merge_keys, pair_edits
+from gitmem.values import dataclass
 
 Buried = Callable[[str], bool]
 """Whether a side's tombstones cover a claim's normal form."""

@@ -6,13 +6,13 @@ It is judged by content alone: hosts squash, rebase and edit, so commits tell no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from gitmem.memory.account import claims_at, is_memory, reference
 from gitmem.memory.claim import Claim
 from gitmem.memory.merge import Files, agent_folder
 from gitmem.memory.sequence import pair_edits
+from gitmem.values import dataclass
 
 ProposalKind = Literal["added", "changed", "moved", "deleted"]
 

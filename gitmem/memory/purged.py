@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from gitmem.memory.names import INDEX, TOMBSTONES, slugify
+from gitmem.values import dataclass
 
 MARK = "[purged]"
 LEAST_CHARACTERS = 4

@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from gitmem.values import dataclass
 
 ALIKE = 0.4
 """Share of common words from which an added unit counts as the edit of a deleted one beside it."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 
 from gitmem.memory import index, tombstone
@@ -19,6 +18,7 @@ from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import merge_lines
 from gitmem.memory.merge_memory import merge_memory, without
 from gitmem.memory.names import kind
+from gitmem.values import dataclass
 
 _MARK = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: .*)?")
 _ANY_MARK = re.compile(r"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)

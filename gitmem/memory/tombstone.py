@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from gitmem.memory.names import TOMBSTONES
+from gitmem.values import dataclass
 
 FILE = TOMBSTONES
 Kind = Literal["forgot", "rejected"]

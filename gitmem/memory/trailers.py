@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, get_args
 from urllib.parse import quote, unquote
 
 from gitmem.memory.usage import Usage, parse_usage
+from gitmem.values import dataclass
 
 Op = Literal["add", "update", "delete", "merge", "restore", "sync", "adopt", "page", "dream", "purge"]
 Writer = Literal["agent", "extract", "dream", "human", "sync"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from gitmem.values import dataclass
 
 _WORD = re.compile(r"([a-z_]{1,32})=([0-9]{1,15}(?:\.[0-9]{1,12})?)")
 _COUNTS = ("requests", "input", "cache_read", "cache_write", "output")

@@ -11,13 +11,13 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from gitmem.errors import GitmemError
 from gitmem.sessions.lines import read_lines
+from gitmem.values import dataclass
 
 SLUG_LENGTH = 200
 """Characters of a slug; a longer one is cut here and gets `-` and a hash that differs between clients."""

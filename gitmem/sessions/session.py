@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
+
+from gitmem.values import dataclass
 
 Role = Literal["person", "agent"]
 Source = Literal["prompt", "queued", "refusal", "answer", "reply", "withheld"]

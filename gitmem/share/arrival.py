@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitmem.guard.check import Refusal
 from gitmem.share.carrying import Carried, bring_together, carry_sides
@@ -15,6 +15,7 @@ from gitmem.store.old_epochs import note_old
 from gitmem.store.repository import RefMoved, Repository
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, list_files, read_paths
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

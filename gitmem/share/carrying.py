@@ -7,7 +7,7 @@ side that still holds it is cleaned of it before anything of it is replayed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitmem.memory.encoding import decode
 from gitmem.memory.memory import parse
@@ -23,6 +23,7 @@ from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.rewriting import Rewriter
 from gitmem.store.rewriting_objects import RawObjects
 from gitmem.store.trees import changed_files, read_paths
+from gitmem.values import dataclass
 
 SUBJECT = "Carry memory over a purge"
 NOTHING = Purge()

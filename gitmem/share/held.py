@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitmem.errors import RepositoryError
 from gitmem.share.leaving import Leaving, leaving
 from gitmem.share.sync import writer_branch
 from gitmem.share.turning import agree, agreed
 from gitmem.store.remote import MEMORY_BRANCH, find_remote
 from gitmem.store.workspace import SHARED_REF, Workspace
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

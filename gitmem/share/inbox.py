@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.memory import index
@@ -34,6 +33,7 @@ from gitmem.store.repository import RefMoved, Repository, Signature, short_name
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace
+from gitmem.values import dataclass
 
 TURNED_DOWN = "refs/gitmem/rejected/"
 """Where this clone keeps which state of an inbox branch the person has turned down."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from gitmem.errors import RepositoryError
 from gitmem.store.landing import (
@@ -18,6 +17,7 @@ from gitmem.store.landing import (
 )
 from gitmem.store.remote import Remote
 from gitmem.store.repository import Repository
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from gitmem.errors import CheckFailed
 from gitmem.guard.check import Refusal
@@ -13,6 +12,7 @@ from gitmem.store.remote import Remote
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, list_files, read_paths
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gitmem.errors import RepositoryError, UsageError
@@ -20,6 +20,7 @@ from gitmem.store.screen import screen
 from gitmem.store.snapshots import STATE_FILE, publishable, read_worktree, write_attributes, write_snapshot
 from gitmem.store.trees import subtree
 from gitmem.store.workspace import MAIN, Workspace
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gitmem.errors import RepositoryError, UsageError
@@ -11,6 +11,7 @@ from gitmem.store.git import config_get, config_set
 from gitmem.store.remote import BRANCHES, ONLY_MEMORY, SEPARATE, Remote, find_remote
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
 
 REACH_SECONDS = 60.0
 """How long a host may take to list its branches."""

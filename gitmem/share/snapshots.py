@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from gitmem.errors import RepositoryError, UsageError
@@ -45,6 +45,7 @@ from gitmem.store.snapshots import (
 )
 from gitmem.store.trees import list_files, read_files, read_paths, subtree
 from gitmem.store.workspace import SNAPSHOT_FOLDER, Scope, Workspace
+from gitmem.values import dataclass
 
 How = Literal["merge", "replace", "keep"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitmem.guard.check import Refusal
 from gitmem.share.carrying import Carried
@@ -11,6 +11,7 @@ from gitmem.share.leaving import Leaving
 from gitmem.share.tending import Tended
 from gitmem.store.landing import Landing
 from gitmem.store.remote import INBOX
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

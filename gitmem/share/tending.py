@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitmem.errors import RepositoryError
 from gitmem.share.arrival import check_arrival
 from gitmem.store.remote import DREAMS, INBOX, MEMORY_BRANCH, Move, Remote
 from gitmem.store.repository import RefMoved, Repository
 from gitmem.store.side_branches import adds_nothing, with_base
+from gitmem.values import dataclass
 
 MESSAGE = "gitmem sync"
 """What a ref's log says about it."""

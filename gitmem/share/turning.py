@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +20,7 @@ from gitmem.store.repository import RefMoved, Repository, Signature
 from gitmem.store.settings import read_settings
 from gitmem.store.trees import list_files, read_file
 from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Workspace
+from gitmem.values import dataclass
 
 Mode = Literal["review", "direct"]
 

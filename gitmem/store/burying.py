@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitmem.memory import tombstone
@@ -13,6 +12,7 @@ from gitmem.store.repository import Repository
 from gitmem.store.salt import salt
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import Scope, Workspace
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

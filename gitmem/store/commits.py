@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.errors import RepositoryError
-from gitmem.memory.trailers import Provenance
-from gitmem.store.caps import check_room
-from gitmem.store.locks import writer_lock
 from gitmem.store.objects import encode_commit, object_name
 from gitmem.store.repository import MissingObject, RefMoved, Repository, Signature
-from gitmem.store.said import safe_message
 from gitmem.store.trees import Edits, write_tree
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.memory.trailers import Provenance
 
 ROOT_SIGNATURE = Signature("gitmem", "gitmem@localhost", 0)
 ROOT_MESSAGE = "Begin a memory\n"
@@ -185,12 +184,16 @@ def commit(
             try:
                 return _attempt(repo, ref, known, tip, write, author, committer or author)
             except RefMoved:
+                import random
+
                 # Writers that lost together would lose together again.
                 time.sleep(random.uniform(0, 0.002 * min(attempt + 1, 25)))  # noqa: S311 - no secret
     raise RepositoryError(f"{ref} kept moving under {ATTEMPTS} attempts to write it", "Run it again.")
 
 
 def _turn_lock(repo: Repository, ref: str) -> tuple[Path, str]:
+    import hashlib
+
     return repo.git_dir / "gitmem", f"turn-{hashlib.sha256(ref.encode()).hexdigest()[:16]}"
 
 
@@ -198,12 +201,16 @@ def _give_way(repo: Repository, ref: str) -> None:
     """Waits for a writer whose plan takes longer than the ref stands still; a courtesy, no guarantee."""
     folder, name = _turn_lock(repo, ref)
     if (folder / f"{name}.lock").exists():
+        from gitmem.store.locks import writer_lock
+
         with suppress(RepositoryError), writer_lock(folder, name, timeout=WAIT):
             pass
 
 
 def _take_turn(repo: Repository, ref: str, turn: ExitStack) -> None:
     """Asks others to wait until this writer is done; what counts is still where the ref is."""
+    from gitmem.store.locks import writer_lock
+
     folder, name = _turn_lock(repo, ref)
     with suppress(RepositoryError):
         path = turn.enter_context(writer_lock(folder, name, timeout=WAIT))
@@ -219,6 +226,9 @@ def _attempt(
     author: Signature,
     committer: Signature,
 ) -> Written | None:
+    from gitmem.store.caps import check_room  # a look needs neither
+    from gitmem.store.said import safe_message
+
     edits = dict(write.edits)
     message = safe_message(write.subject, write.provenance, write.body)
     with repo.together():

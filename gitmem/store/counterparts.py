@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitmem.memory.names import INDEX, TOMBSTONES
 from gitmem.memory.purged import MARK, Purge, explain, unfit
 from gitmem.store.commits import FORMAT_FILE
 from gitmem.store.rewriting_objects import RawObjects, Row
+from gitmem.values import dataclass
 
 _NAMES = re.compile(rb"#[0-9a-f]{12}\b|\b[0-9a-f]{12,64}\b|\(disputed [0-9a-f]{8}\)")
 _UNDOES = re.compile(rb"^[ \t]*(?:[*-][ \t]+)?Gitmem-Undoes:.*\n?", re.MULTILINE)
@@ -38,7 +39,7 @@ class Match:
     here: Purge
 
 
-@dataclass
+@dataclass()
 class _Seen:
     """What a comparison found out; kept only where all of it can be explained."""
 

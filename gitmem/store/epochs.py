@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gitmem.errors import RepositoryError
 from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT
 from gitmem.store.repository import BLOB, EXECUTABLE, Repository
+from gitmem.values import dataclass
 
 _LINE = re.compile(rb"^[ \t]*epoch[ \t]*=[ \t]*(\d{1,9})[ \t]+([0-9a-f]{8})[ \t]*\r?$", re.MULTILINE)
 

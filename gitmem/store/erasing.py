@@ -10,12 +10,12 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
 from gitmem.store.commits import root_objects
 from gitmem.store.git import GitCommand
+from gitmem.values import dataclass
 
 _MARKERS = (".keep", ".promisor")
 _PARTIAL = r"^(extensions\.partialclone|remote\..*\.promisor)$"

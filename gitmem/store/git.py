@@ -6,14 +6,14 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from gitmem.errors import RepositoryError
 from gitmem.store.git_errors import IDENTITY_HINT, explain
-from gitmem.store.ref_locks import FOLDER, moving
 from gitmem.store.repository import Signature
+from gitmem.values import dataclass
 
 # Variables of the caller that choose configuration files, transport and credentials. All others (GIT_DIR,
 # GIT_INDEX_FILE, GIT_CONFIG_COUNT, …) are set by the git that runs a hook, or come from a repository's own
@@ -280,6 +280,8 @@ def config_unset(
 
 
 def _write_config(git: GitCommand, words: Sequence[str], cwd: Path | None, git_dir: Path | None) -> Result:
+    from gitmem.store.ref_locks import FOLDER, moving  # a look writes none
+
     if git_dir is None or "--global" in words or not (git_dir / FOLDER).is_dir():
         return git.run(words, cwd=cwd, git_dir=git_dir, check=False)
     with moving(git_dir, ("config",), "*", "config") as turn:

@@ -9,7 +9,7 @@ gitmem know that all of it was decided, what the reviewer took out stays out, an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitmem.memory.account import claims_at, is_memory
 from gitmem.memory.proposal import Proposal, missing, proposals
@@ -18,6 +18,7 @@ from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import epoch_of
 from gitmem.store.repository import MissingObject, RefMoved, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths
+from gitmem.values import dataclass
 
 ASKED = "refs/gitmem/requests/"
 """What this clone asked for: `<branch>/tip` as pushed, `<branch>/base` where the memory branch was."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from gitmem.guard.paths import linked
@@ -25,6 +25,7 @@ from gitmem.store.replace import ASIDE, replace_file, sweep
 from gitmem.store.scan import Scan, blob_name, displaced_files, is_laid_out, label, scan
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import LiveDirectory
+from gitmem.values import dataclass
 
 SECOND_LOOK_SECONDS = 60.0
 """How long a displaced file is kept for one who still holds it open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitmem.guard.check import Refusal
 from gitmem.memory import archive, index, tombstone
@@ -27,6 +27,7 @@ from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
 from gitmem.store.screen import Caution, screen
 from gitmem.store.trees import blob_or_none, list_files, read_paths, subtree
 from gitmem.store.workspace import LiveDirectory
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

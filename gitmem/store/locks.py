@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
+from gitmem.values import dataclass
 
 # How far two readings of one process's start may differ: Linux gives boot time in whole seconds.
 _START_TOLERANCE = 2.0

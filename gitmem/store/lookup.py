@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import RepositoryError, UsageError
@@ -16,6 +15,7 @@ from gitmem.store.objects import MISSING_HINT
 from gitmem.store.repository import MissingObject
 from gitmem.store.tainted import read_tainted
 from gitmem.store.workspace import SCOPES, Scope, Workspace
+from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.store.commits import is_memory, root_name
@@ -14,6 +13,7 @@ from gitmem.store.record import write_atomically
 from gitmem.store.ref_locks import moving
 from gitmem.store.repository import MissingObject, RefMoved, Repository
 from gitmem.store.workspace import PRIVATE_REF, SHARED_REF
+from gitmem.values import dataclass
 
 CODE_FAMILIES = ("refs/gitmem/", "refs/heads/gitmem/")
 PRIVATE_FAMILIES = ("refs/heads/", "refs/gitmem/")

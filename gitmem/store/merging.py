@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from gitmem.errors import RepositoryError
@@ -16,6 +16,7 @@ from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import refuse_other
 from gitmem.store.repository import Repository
 from gitmem.store.trees import Held, Objects, changed_files, read_paths, write_tree
+from gitmem.values import dataclass
 
 SUBJECT = "Merge memory"
 

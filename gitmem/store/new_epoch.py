@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitmem.memory.claim import DISPUTE_LENGTH, HASH_LENGTH, claim_id
 from gitmem.memory.memory import parse
@@ -15,6 +15,7 @@ from gitmem.store.memory_refs import MemoryRefs, lines
 from gitmem.store.repository import Repository
 from gitmem.store.rewriting import Rewriter, Told
 from gitmem.store.rewriting_objects import RawObjects, objects_with
+from gitmem.values import dataclass
 
 _DISPUTED = b"*(disputed "
 

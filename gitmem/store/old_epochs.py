@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gitmem.store.erasing import Erased, doomed, erase
 from gitmem.store.git import GitCommand
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Repository
+from gitmem.values import dataclass
 
 JOURNAL = Path("gitmem") / "erase.json"
 """In the git directory. It names commits alone, never a text."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 
 from gitmem.guard.text import counted
@@ -22,6 +22,7 @@ from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, re
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository
 from gitmem.store.trees import changed_files, read_file, read_paths, subtree
 from gitmem.store.workspace import Scope
+from gitmem.values import dataclass
 
 ATTEMPTS = 8
 """Lost races after which paging is left to the next writer; till then the hot set is a little too large."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gitmem.store.repository import Repository
 from gitmem.store.scan import Displaced, Scan, blob_name, displaced_files, scan
 from gitmem.store.trees import blob_or_none
 from gitmem.store.workspace import LiveDirectory
+from gitmem.values import dataclass
 
 QUIET_SECONDS = 1.0
 """How long a file that looks half-written must lie still: its writer may be waiting for the processor."""

@@ -10,11 +10,12 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from gitmem.values import dataclass
 
 VERSION = 1
 
@@ -100,14 +101,15 @@ def write_record(state: Path, key: str, record: Record) -> None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Writes a file of gitmem's own state: aside, then renamed into place."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(os.open(aside, flags, 0o600), "wb") as file:
             file.write(data)
         os.replace(aside, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(aside).unlink()
+            aside.unlink()
         raise
 
 

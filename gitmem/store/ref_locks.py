@@ -15,11 +15,11 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from gitmem.store.locks import Locked, ProcessIdentity, is_alive, process_identity
+from gitmem.values import dataclass
 
 FOLDER = "gitmem"
 """Where the turns are, in the git directory."""

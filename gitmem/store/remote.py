@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +16,7 @@ from gitmem.store.ref_locks import moving
 from gitmem.store.remote_errors import explain_remote, is_protection
 from gitmem.store.repository import RefMoved, Repository
 from gitmem.store.shallow import cut_short, deepening
+from gitmem.values import dataclass
 
 BRANCHES = "refs/heads/gitmem/"
 MEMORY_BRANCH = BRANCHES + "project"

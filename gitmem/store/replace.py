@@ -8,10 +8,10 @@ import os
 import re
 import secrets
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gitmem.errors import RepositoryError
+from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.store.git import GitCommand

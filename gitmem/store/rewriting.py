@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitmem.memory.names import INDEX, TOMBSTONES
 from gitmem.memory.purged import Purge
@@ -17,6 +17,7 @@ from gitmem.store.commits import FORMAT_FILE, root_objects
 from gitmem.store.epochs import Epoch, with_epoch
 from gitmem.store.repository import Signature
 from gitmem.store.rewriting_objects import RawObjects, Row, objects_with
+from gitmem.values import dataclass
 
 SUBJECT = "Purge a text from history"
 
@@ -27,7 +28,7 @@ _NAME = re.compile(rb"\b[0-9a-f]{12,64}\b")
 _REPLACED = (b"tree ", b"parent ", b"gpgsig ", b"gpgsig-sha256 ", b"mergetag ")
 
 
-@dataclass
+@dataclass()
 class Told:
     """What became of history.
 

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,6 +17,7 @@ from gitmem.memory.names import is_memory_file, unsafe_segment
 from gitmem.store.objects import object_name
 from gitmem.store.replace import read_regular
 from gitmem.store.workspace import LiveDirectory
+from gitmem.values import dataclass
 
 _LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
 

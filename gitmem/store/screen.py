@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitmem.errors import CheckFailed
 from gitmem.guard.check import Refusal, refusal, weigh
@@ -15,6 +15,7 @@ from gitmem.memory.limits import OTHER_BYTES, size_problem
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import kind
 from gitmem.memory.names import agent_folder_name, is_agent_folder
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)

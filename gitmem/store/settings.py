@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gitmem.errors import UsageError
 from gitmem.store.git import GitCommand, failure
+from gitmem.values import dataclass
 
 PERSONAL = frozenset({"engine", "model", "baseurl", "cafile", "maxruns", "maxtokens", "backup", "allow"})
 """Settings that choose an endpoint, send data out, spend money or accept a secret: only the person's own

@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from gitmem.memory.names import INDEX, agent_name, is_memory_file
 from gitmem.store.replace import read_regular
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
 from gitmem.store.trees import subtree
+from gitmem.values import dataclass
 
 STATE_FILE = "snapshot.json"
 FORMAT = 1

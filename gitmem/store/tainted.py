@@ -8,20 +8,22 @@ and can be deleted at no loss: the next writer makes it again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gitmem.guard.check import Refusal, refused_claims
 from gitmem.memory.encoding import decode
+from gitmem.store.objects import object_name
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.scan import blob_name
 from gitmem.store.workspace import Scope
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.guard.check import Refusal
 
 NOTE = "tainted.json"
 
@@ -56,7 +58,7 @@ class Tainted:
         Args:
             hex_length: length of the repository's object names.
         """
-        hidden = self.hides(blob_name(data, hex_length), allow) if self.blobs else frozenset()
+        hidden = self.hides(object_name("blob", data, hex_length), allow) if self.blobs else frozenset()
         if not hidden or WHOLE in hidden:
             return None if hidden else data
         from gitmem.store.screen import texts_of, without_texts  # what holds no secret needs no parser
@@ -94,6 +96,7 @@ def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Ref
     before = known.screened.get(scope.ref)
     if tip is None or tip == before:
         return ()
+    from gitmem.guard.check import refused_claims  # what was looked at before needs no detector
     from gitmem.store.screen import screen
     from gitmem.store.trees import changed_files, read_paths
 
@@ -106,12 +109,12 @@ def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Ref
     for path, texts in found.bad.items():
         prints = [one.fingerprints for one in found.refusals if one.path == path]
         every = tuple(sorted({each for some in prints for each in some}))
-        blobs[blob_name(after[path], repo.hex_length)] = {_hash(text): every for text in texts}
+        blobs[object_name("blob", after[path], repo.hex_length)] = {_hash(text): every for text in texts}
     secrets = [one for one in found.refusals if one.kind == "secret"]
     for one in found.refusals:
         if one.kind == "size" and (hidden := refused_claims([decode(after[one.path])], path=one.path)):
             secrets.append(hidden[0])
-            blobs[blob_name(after[one.path], repo.hex_length)] = {WHOLE: hidden[0].fingerprints}
+            blobs[object_name("blob", after[one.path], repo.hex_length)] = {WHOLE: hidden[0].fingerprints}
     _write(scope.state, Tainted({**known.screened, scope.ref: tip}, blobs))
     return tuple(one for one in secrets if set(one.fingerprints) - allow)
 
@@ -124,6 +127,8 @@ def _tree(repo: Repository, commit: str | None) -> str | None:
 
 
 def _hash(text: str) -> str:
+    import hashlib
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, re
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.trees import changed_files, read_file, read_paths, subtree, tree_or_none
+from gitmem.values import dataclass
 
 SUBJECT = "Tidy memory after a merge"
 ATTRIBUTES_SUBJECT = "Tell git how to merge memory"

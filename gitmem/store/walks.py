@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from gitmem.store.git import GitCommand
 from gitmem.store.objects import MISSING_HINT, check_oid, parse_commit
 from gitmem.store.repository import Difference, MissingObject, Step, Touch
+from gitmem.values import dataclass
 
 _CHUNK = 1 << 16
 

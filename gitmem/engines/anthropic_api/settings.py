@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from gitmem.values import dataclass
 
 DEFAULT_MODEL = "claude-haiku-5-5"
 OFFICIAL_URL = "https://api.anthropic.com"

@@ -1,0 +1,48 @@
+"""One run of a command: the memory it works on, and where it speaks. Nothing here parses a command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gitmem.cli.output import Output
+from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges, workspace_at
+from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Context:
+    """One run of a command."""
+
+    edges: Edges
+    out: Output
+
+    @property
+    def workspace(self) -> Workspace:
+        """The memory here.
+
+        Raises:
+            RepositoryError: not a repository, or `init` has not run.
+        """
+        return by_command(initialised_at(self.edges))
+
+    @property
+    def any_workspace(self) -> Workspace:
+        """The repository here, whether or not `init` has run."""
+        return by_command(workspace_at(self.edges))
+
+    def with_output(self, *, as_json: bool = False, quiet: bool = False, yes: bool = False) -> Context:
+        """The same with options that were given after the verb."""
+        out = replace(
+            self.out,
+            as_json=self.out.as_json or as_json,
+            quiet=self.out.quiet or quiet,
+            yes=self.out.yes or yes,
+        )
+        return replace(self, out=out, edges=replace(self.edges, say=lambda line: out.say(out.safe(line))))
+
+
+def make_context(directory: Path | None, out: Output) -> Context:
+    """The context for a command run in a folder (`-C`)."""
+    return Context(real_edges(directory), out)
