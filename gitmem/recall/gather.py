@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitmem.errors import RepositoryError
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.catalog import Catalog, Read, read_memory
 from gitmem.store.commits import memory_commit
 from gitmem.store.repository import Repository
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def gather(
     agents: Collection[str] | None = None,
     limit: int = 50,
     read: Read = read_memory,
+    now: int | None = None,
 ) -> tuple[tuple[Source, Candidate], ...]:
     """Finds candidates in every source.
 
@@ -41,6 +43,7 @@ def gather(
         agents: name spaces that apply; None for all.
         limit: candidates at most, over all sources.
         read: parser of memory files, for what is not indexed yet.
+        now: epoch seconds, from which times that the question names are counted; None names none.
 
     Returns:
         Candidates with their source, best first. A source whose index another process is just writing
@@ -56,7 +59,7 @@ def gather(
                 with suppress(RepositoryError):
                     tip = memory_commit(source.repo, ref)
                     source.catalog.bring_up_to_date(source.repo, ref, tip, read)
-        hits = search(source.catalog, query, source.scopes.keys(), agents, limit, source.at)
+        hits = search(source.catalog, query, source.scopes.keys(), agents, limit, source.at, now)
         found += [(source, hit) for hit in hits]
     found.sort(key=lambda pair: (-pair[1].score, pair[0].scopes[pair[1].ref], pair[1].path))
     return tuple(found[:limit])

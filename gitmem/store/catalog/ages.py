@@ -72,6 +72,34 @@ def times(
     return found
 
 
+def brought(connection: sqlite3.Connection, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
+    """Finds commits that may have brought contents to where they stand, as far as was walked.
+
+    Args:
+        files: path to blob.
+
+    Returns:
+        Path to commits, the oldest first. Commits of one second are told together, and some may be of a
+        history that the ref no longer has.
+    """
+    wanted = {encoded(path): path for path in files}
+    places: dict[str, set[int]] = {}
+    slots = ",".join("?" * len(wanted))
+    for key, oid, place in connection.execute(
+        f"SELECT path, oid, place FROM main.taught WHERE ref = ? AND path IN ({slots})",  # noqa: S608
+        (ref, *wanted),
+    ):
+        if oid.hex() == files[wanted[key]]:
+            places.setdefault(wanted[key], set()).add(place)
+    asked = sorted({place for some in places.values() for place in some})[: database.PORTION]
+    slots = ",".join("?" * len(asked))
+    walked = connection.execute(
+        f"SELECT place, oid FROM main.walked WHERE ref = ? AND place IN ({slots}) ORDER BY place, oid",  # noqa: S608
+        (ref, *asked),
+    ).fetchall()
+    return {path: [oid.hex() for place, oid in walked if place in some] for path, some in places.items()}
+
+
 class _Walk:
     """What is known of one ref's history.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,10 @@ from gitmem.store.catalog import ages, database, folders, heads, texts
 from gitmem.store.catalog.fields import Read, read_memory
 from gitmem.store.catalog.heads import Head
 from gitmem.store.catalog.trees import Trees
+from gitmem.store.catalog.vocabulary import Vocabulary
 from gitmem.store.repository import Repository
 from gitmem.store.trees import tree_or_none
+from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Catalog:
         self._folder = folder
         self._connection = connection
         self._laid: dict[tuple[str, str | None], Callable[[], bool]] = {}
+        self._vocabulary: Vocabulary | None = None
 
     @classmethod
     def open(cls, folder: Path) -> Catalog:
@@ -118,6 +120,17 @@ class Catalog:
         self._steadily(work)
         return found
 
+    def known_heads(self, oids: Iterable[str]) -> dict[str, Head]:
+        """What the frontmatter of some blobs says, as far as it is known; nothing is opened."""
+        found: dict[str, Head] = {}
+
+        def work() -> bool:
+            found.update(heads.known(self._connection, oids))
+            return True
+
+        self._steadily(work)
+        return found
+
     def folders(
         self, repo: Repository, tree: str, under: str, *, checked: bool = False
     ) -> dict[str, list[folders.Kept]]:
@@ -146,6 +159,17 @@ class Catalog:
         self._steadily(work)
         return found
 
+    def brought(self, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
+        """The commits that first brought contents to where they stand; see `ages.brought`."""
+        found: dict[str, list[str]] = {}
+
+        def work() -> bool:
+            found.update(ages.brought(self._connection, ref, files))
+            return True
+
+        self._steadily(work)
+        return found
+
     def read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Runs a reading statement; a damaged file is first made anew and filled again."""
         rows: list[tuple[Any, ...]] = []
@@ -157,17 +181,13 @@ class Catalog:
         self._steadily(work)
         return rows
 
-    def stems(self, terms: Iterable[str]) -> list[str]:
-        """Gives each term as the index holds it: stemmed words joined by one space."""
-        self._connection.execute("DELETE FROM temp.probe")
-        asked = list(terms)
-        self._connection.executemany("INSERT INTO temp.probe(rowid, text) VALUES(?, ?)", enumerate(asked))
-        found: list[list[str]] = [[] for _ in asked]
-        for doc, term in self._connection.execute(
-            "SELECT doc, term FROM temp.probe_term ORDER BY doc, offset"
-        ):
-            found[doc].append(term)
-        return [" ".join(words) for words in found]
+    def stems(self, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Gives each word as the index holds it: the stem, or none where it is no word to the index."""
+        asked = list(words)
+        if not self._vocabulary or self._vocabulary.connection is not self._connection:
+            self._vocabulary = Vocabulary(self._connection)
+        self._vocabulary.learn(asked)
+        return {word: tuple(self._vocabulary.stems([word])) for word in asked}
 
     def _steadily(self, work: Callable[[], bool]) -> bool:
         """Runs `work`; on a damaged or unwritable file it moves to a sound one and repeats it once."""
@@ -221,7 +241,6 @@ class Catalog:
             connection.execute("DELETE FROM ref WHERE name = ?", (ref,))
             if tip:
                 connection.execute("INSERT INTO ref(name, tip) VALUES(?, ?)", (ref, tip))
-        texts.count_common(self._connection)
         return True
 
     def _lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:

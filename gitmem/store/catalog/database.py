@@ -8,10 +8,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 FILE = "catalog.sqlite"
-VERSION = 3
+VERSION = 4
 APPLICATION = 0x6D656D31
 """Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
 
@@ -23,6 +23,8 @@ PORTION = 500
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
+Key = TypeVar("Key")
+
 _AGES = """
 CREATE TABLE {where}.walked(ref TEXT NOT NULL, oid BLOB NOT NULL, place INTEGER NOT NULL,
   PRIMARY KEY(ref, oid)) WITHOUT ROWID;
@@ -31,20 +33,27 @@ CREATE TABLE {where}.taught(ref TEXT NOT NULL, path BLOB NOT NULL, oid BLOB NOT 
 """
 
 _SCHEMA = f"""
-CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, name TEXT NOT NULL,
-  description TEXT NOT NULL, type TEXT NOT NULL, words INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, body BLOB NOT NULL,
+  session TEXT NOT NULL);
+CREATE TABLE text(blob INTEGER PRIMARY KEY, words TEXT NOT NULL, thread INTEGER);
+CREATE TABLE word(text TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE tally(word INTEGER PRIMARY KEY, passages INTEGER NOT NULL, labels INTEGER NOT NULL);
+CREATE TABLE posting(id INTEGER PRIMARY KEY, ids BLOB NOT NULL);
+CREATE TABLE called(name INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
+CREATE INDEX called_blob ON called(blob);
+CREATE TABLE link(name INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
+CREATE INDEX link_blob ON link(blob);
+CREATE TABLE period(first INTEGER NOT NULL, last INTEGER NOT NULL, blob INTEGER NOT NULL,
+  PRIMARY KEY(first, last, blob)) WITHOUT ROWID;
 CREATE TABLE ref(name TEXT PRIMARY KEY, tip TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entry(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, blob INTEGER NOT NULL,
   archived INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path)) WITHOUT ROWID;
 CREATE INDEX entry_blob ON entry(blob);
-CREATE TABLE common(term TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE head(oid BLOB PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked INTEGER NOT NULL,
   value TEXT NOT NULL);
 {_AGES.format(where="main")}
-CREATE VIRTUAL TABLE text USING fts5(name, description, body, content='', tokenize='{TOKENIZER}');
-CREATE VIRTUAL TABLE term USING fts5vocab(text, 'row');
 """
 
 _TEMPORARY = f"""
@@ -52,7 +61,7 @@ _TEMPORARY = f"""
 CREATE TEMP TABLE past(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, blob INTEGER NOT NULL,
   archived INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path)) WITHOUT ROWID;
 CREATE INDEX temp.past_blob ON past(blob);
-CREATE VIRTUAL TABLE temp.probe USING fts5(text, tokenize='{TOKENIZER}');
+CREATE VIRTUAL TABLE temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
 """
 
@@ -98,7 +107,7 @@ def connect(folder: Path) -> sqlite3.Connection:
     return in_memory()
 
 
-def portions(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
+def portions(keys: Iterable[Key]) -> Iterator[list[Key]]:
     """Cuts keys into as many as one statement can ask for."""
     left = iter(keys)
     while some := list(islice(left, PORTION)):
@@ -171,10 +180,7 @@ def _is_whole(file: Path) -> bool:
     """Checks a file to its end; one that is locked right now counts as whole."""
     try:
         with contextlib.closing(_open(file)) as connection:
-            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-                return False
-            connection.execute("INSERT INTO text(text) VALUES('integrity-check')")
-            return True
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
     except sqlite3.Error as error:
         return is_busy(error)
 
@@ -190,9 +196,14 @@ def _open(file: Path) -> sqlite3.Connection:
             "blob",
             "ref",
             "entry",
-            "common",
-            "fact",
             "text",
+            "word",
+            "tally",
+            "posting",
+            "called",
+            "link",
+            "period",
+            "fact",
             "head",
             "folder",
             "walked",

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable
+
+from gitmem.values import dataclass
+
+MOST_LINKS = 64
+MOST_PERIODS = 64
+
+_LINK = re.compile(r"\[\[(\w[^\[\]\n|#]{0,200})(?:[|#][^\[\]\n]*)?\]\]")
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The texts of one memory; empty where the file has none."""
+    """The texts of one memory; empty where the file has none.
+
+    Attributes:
+        near: what stands around it and is no part of it; only measurements have that.
+        links: names of memories that it links to, as slugs.
+        dates: first and last day of each date or month that it names, as proleptic ordinals.
+        session: the session that it was learned in, as the client that wrote it says.
+        thread: what it is one turn of, for memories whose order by path tells what belongs together; only
+            measurements have that.
+    """
 
     name: str
     description: str
     type: str
     body: str
+    near: str = ""
+    links: tuple[str, ...] = ()
+    dates: tuple[tuple[int, int], ...] = ()
+    session: str = ""
+    thread: str = ""
 
 
 Read = Callable[[str, bytes], Fields]
@@ -23,6 +44,31 @@ Read = Callable[[str, bytes], Fields]
 def read_memory(path: str, data: bytes) -> Fields:
     """Reads the fields of a memory file, whatever its bytes."""
     from gitmem.memory.memory import parse
+    from gitmem.memory.periods import named_days
 
     memory = parse(path, data)
-    return Fields(memory.name, memory.description, memory.type, memory.body)
+    text = f"{memory.description}\n{memory.body}"
+    days = dict.fromkeys(
+        (first.toordinal(), last.toordinal()) for first, last in named_days(text, MOST_PERIODS)
+    )
+    session = memory.front.text("originSessionId") if memory.front else ""
+    return Fields(
+        memory.name,
+        memory.description,
+        memory.type,
+        memory.body,
+        links=links(text),
+        dates=tuple(days),
+        session=session[:200],
+    )
+
+
+def links(text: str) -> tuple[str, ...]:
+    """Names that a text links to as `[[name]]`, as slugs, the first `MOST_LINKS`."""
+    if "[[" not in text:
+        return ()
+    from gitmem.memory.names import slugify
+
+    found: Iterable[str] = (match[1].strip().removesuffix(".md") for match in _LINK.finditer(text))
+    named = dict.fromkeys(slugify(link) for link in found if any(char.isalpha() for char in link))
+    return tuple(named)[:MOST_LINKS]

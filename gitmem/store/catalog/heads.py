@@ -55,7 +55,7 @@ def heads(
     Returns:
         Blob to head; without those that are missing from the repository.
     """
-    found = _known(connection, oids)
+    found = known(connection, oids)
     lacking = [oid for oid in oids if oid not in found or (checked and found[oid].problems is None)]
     if not lacking:
         return found
@@ -75,11 +75,17 @@ def heads(
     return found | read
 
 
-def keep(connection: sqlite3.Connection, known: Iterable[tuple[str, Head]]) -> None:
+def keep(connection: sqlite3.Connection, read: Iterable[tuple[str, Head]]) -> None:
     """Remembers heads by blob, unless another process is writing."""
-    rows = [(bytes.fromhex(oid), _stored(head)) for oid, head in known]
+    rows = [(bytes.fromhex(oid), _stored(head)) for oid, head in read]
     if rows:
         database.keep(connection, [(_NEW, rows)])
+
+
+def add(connection: sqlite3.Connection, read: Iterable[tuple[str, Head]]) -> None:
+    """Remembers heads that nobody has looked at yet; within a writing transaction."""
+    rows = ((bytes.fromhex(oid), _stored(head)) for oid, head in read)
+    connection.executemany("INSERT OR IGNORE INTO head(oid, value) VALUES(?, ?)", rows)
 
 
 def _head(memory: Memory, data: bytes) -> Head:
@@ -87,7 +93,8 @@ def _head(memory: Memory, data: bytes) -> Head:
     return Head(name, memory.description, memory.type, DISPUTED in data, len(data))
 
 
-def _known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, Head]:
+def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, Head]:
+    """The heads of some blobs, as far as they are known; nothing is opened."""
     found: dict[str, Head] = {}
     for some in database.portions(dict.fromkeys(bytes.fromhex(oid) for oid in oids)):
         slots = ",".join("?" * len(some))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import cache
 from itertools import pairwise
+
+from gitmem.store.catalog.irregular import BASES
 
 _FUNCTION_WORDS = """
     a about after again all also am an and any are aren as at be because been before being between
@@ -22,19 +26,19 @@ STOP = frozenset(_FUNCTION_WORDS.split())
 
 _GENERAL_WORDS = """
     actual add allow alreadi alwai anyth app applic ask bad begin best better big break broken build
-    call center centr chang check clean clear close code come command comment convert copi correct
-    creat current cut dai data delet differ directori drop easi edit empti error everyon everyth
-    exampl explain extract fail fast field file find fine finish first fix folder follow forc format
-    full function gener give go good great happen hard hello help helper hi high idea implement
-    import includ increas issu item keep kind know last leav let like line list littl long look loop
-    lot main make mark mayb mean method modul move name never new next nice noth number object ok
-    okai old on open option output page part pass path pick place point possibl print problem
-    project pull put question quick read readi real refactor rememb remov renam replac repo
-    repositori result return right rule run sai save script second section see send set short show
-    simpl small someon someth sort split start step still stop string stuff sure switch tabl take
-    talk tell test text thank thing think third three time todai tomorrow translat true try turn two
-    type undo unus updat us user valu variabl version wai wait want whole word work world wrap write
-    wrong yesterdai
+    call center centr chang check clean clear close code come command comment complet continu
+    convert copi correct creat current cut dai data delet differ directori drop easi edit empti
+    error everyon everyth exampl explain extract fail fast field file find fine finish first fix
+    folder follow forc format full function gener give go good great happen hard hello help helper
+    hi high idea implement import includ increas issu item keep kind know last leav let like line
+    list littl long look loop lot main make mark mayb mean method modul move name never new next
+    nice noth number object ok okai old on open option output page part pass path pick place plan
+    point possibl print problem proce project pull put question quick read readi real recommend
+    refactor rememb remov renam replac repo repositori result return right rule run sai save script
+    second section see send set ship short show simpl small someon someth sort split start statu
+    step still stop string stuff suggest sure switch tabl take talk tell test text thank thing think
+    third three time todai tomorrow translat true try turn two type undo unus updat us user valu
+    variabl version wai wait want whole word work world wrap write wrong yesterdai
 """
 GENERAL = frozenset(_GENERAL_WORDS.split())
 """Words of any request to a coding agent, as Porter stems: a memory that shares only these is about
@@ -46,21 +50,51 @@ LONG_NUMBER = 3
 MOST_TERMS = 48
 """Terms asked of the index at most: a pasted log as a prompt must not cost a second."""
 
+LONGEST = 64
+"""Characters of a word that count: what is longer is no word but a digest or a blob."""
+
+_VOICED = "\u3099\u309a"
+"""Marks that make another letter: those of Japanese."""
+
 _CHUNK = re.compile(r"\S+")
 _EDGES = re.compile(r"^[^\w]+|[^\w]+$")
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CAMEL = re.compile(r"\b[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*\b|\b[A-Z]{2,}[a-z][A-Za-z0-9]*\b")
-# Scripts written without spaces: each character is a word of its own, neighbours are asked as pairs.
-_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _APOSTROPHE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\b", re.IGNORECASE)
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Scripts written without spaces: a character is a word of its own, neighbours are asked as pairs."""
+    # Compiling its table takes 3 ms, which a start without such text is spared.
+    return re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
 def indexed(text: str) -> str:
     """Adds to a text what its tokens alone would hide: the parts of CamelCase, single CJK characters."""
     parts = [_HUMP.sub(" ", word) for word in _CAMEL.findall(text)]
-    spaced = _UNSPACED.sub(lambda m: f" {m.group(0)} ", text)
+    spaced = text if text.isascii() else _unspaced().sub(lambda m: f" {m.group(0)} ", text)
     return f"{spaced}\n{' '.join(parts)}" if parts else spaced
+
+
+def words(text: str) -> list[str]:
+    """Cuts a text into the words that are indexed of it: in lower case, without marks and stop words.
+
+    An irregular form is its base: to stemming, `went` and `go` are two words.
+    """
+    found = (BASES.get(word, word[:LONGEST]) for word in _WORD.findall(folded(indexed(text))))
+    return [word for word in found if word not in STOP]
+
+
+def folded(text: str) -> str:
+    """A text in lower case, its letters without marks (`café` is `cafe`)."""
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    apart = unicodedata.normalize("NFKD", lower)
+    kept = [char for char in apart if unicodedata.category(char)[0] != "M" or char in _VOICED]
+    return unicodedata.normalize("NFC", "".join(kept))
 
 
 def terms(question: str) -> tuple[str, ...]:
@@ -98,8 +132,8 @@ def tells(stem: str) -> bool:
 
 
 def _of_chunk(chunk: str, option: bool) -> list[str]:
-    if _UNSPACED.search(chunk):
-        spaced = _WORD.findall(_UNSPACED.sub(lambda m: f" {m.group(0)} ", chunk))
+    if not chunk.isascii() and _unspaced().search(chunk):
+        spaced = _WORD.findall(_unspaced().sub(lambda m: f" {m.group(0)} ", chunk))
         return [f"{a} {b}".lower() for a, b in pairwise(spaced)] or [chunk.lower()]
     words = [word.lower() for word in _WORD.findall(chunk)]
     # "and/or", "yes/no": punctuation between stop words makes no identifier. An option's does.

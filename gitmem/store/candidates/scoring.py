@@ -1,0 +1,219 @@
+"""How well a memory answers a question: a pure formula over its words.
+
+A memory is as good as its best passages, and a passage is read with those around it: what is talked about
+is often named a sentence before, and what a question asks for is in the reply to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import mul
+
+from gitmem.store.candidates.texts import Asked, Corpus, Piece, Text
+
+BEFORE = (0.5, 0.325, 0.21, 0.14)
+"""How much a term counts that stands so many passages before, against one in the passage itself."""
+
+AFTER = (0.3, 0.2, 0.13, 0.08)
+"""The same for what comes after: a passage says more about the one that follows it than the other way."""
+
+ANSWERS = 0.75
+"""How much more what is asked right before counts: a reply seldom repeats the words of its question."""
+
+HEADING = 1.0
+"""How much a term counts, for each passage, that stands in the name or description."""
+
+NEAR = 0.4
+"""How much a term counts that stands only around a memory whose neighbours are not known."""
+
+LENGTH = 0.3
+"""BM25's b for a passage with what surrounds it, whose length is a mean of theirs; k1 is 1."""
+
+LABELLED = 1.5
+"""What a term adds that is the label of a passage: who says it, or what it is about. Many passages have
+the same label, so that rarity tells little of it."""
+
+HEADED = 0.5
+"""What a term adds of its rarity once more where it is in the name or description."""
+
+BEST = (0.67, 0.33)
+"""Shares of the best passages in what the passages of a memory are worth."""
+
+CLOSELY = 4
+"""Passages of a memory that are scored exactly."""
+
+PASSAGES = 0.25
+"""What the best passages of a memory of several add to what it is worth as a whole."""
+
+WHOLE_LENGTH = 0.6
+"""BM25's b for a memory as a whole."""
+
+DESCRIPTION, NAME = 2, 3
+"""How often a term in the description or name counts, for a memory as a whole: they were written to be
+found by."""
+
+
+def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> list[float]:
+    """Scores memories; the higher the better, zero where nothing of the question is in it.
+
+    The constants for passages were settled on five conversations of LoCoMo and checked by leaving out one
+    at a time; those for headings and for whole memories are round figures that were not tuned so.
+    """
+    known = [term for term in asked if term.ways]
+    scorer = _Scorer(
+        ways=tuple(term.ways for term in known),
+        rarity=tuple(_rarity(corpus.texts, term.count) for term in known),
+        weight=tuple(
+            _rarity(corpus.passages, min(corpus.passages, term.passages + term.labels)) for term in known
+        ),
+        passage=max(1.0, corpus.body / max(1, corpus.passages)),
+        whole=max(1.0, _length(corpus.body, corpus.description, corpus.name) / max(1, corpus.texts)),
+    )
+    return [scorer.score(text) for text in texts]
+
+
+def _rarity(total: int, count: int) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def _length(body: float, description: float, name: float) -> float:
+    return body + DESCRIPTION * description + NAME * name
+
+
+@dataclass(frozen=True, slots=True)
+class _Scorer:
+    """A question, ready to be held against texts.
+
+    Attributes:
+        ways: what stands for each term.
+        rarity: of each term among memories.
+        weight: of each term, its rarity among passages, a label counting as one.
+        passage, whole: mean lengths of passages and of memories, in terms.
+        seen: terms in each piece that was looked at, by its `id`: around one text stands the next.
+    """
+
+    ways: Sequence[tuple[str, ...]]
+    rarity: Sequence[float]
+    weight: Sequence[float]
+    passage: float
+    whole: float
+    seen: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def score(self, text: Text) -> float:
+        heading = f"{text.name}\x01{text.description}"
+        headed = self._terms(heading) if len(heading) > 1 else ()
+        passages = self._passages(text, headed)
+        extra = HEADED * sum([self.weight[term] for term in headed])
+        if len(text.passages) < 2:
+            return extra + (1 + PASSAGES) * passages[0]
+        best: float = sum(map(mul, BEST, sorted(passages, reverse=True)))
+        return extra + self._whole(text) + PASSAGES * best
+
+    def _terms(self, words: str, among: Iterable[int] | None = None) -> tuple[int, ...]:
+        """Terms that stand in words."""
+        ways = self.ways
+        found = []
+        for term in range(len(ways)) if among is None else among:
+            first, *others = ways[term]
+            if first in words or (others and any(way in words for way in others)):
+                found.append(term)
+        return tuple(found)
+
+    def _each(self, pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
+        """Terms that stand in each piece."""
+        among = None
+        if len(pieces) > CLOSELY:  # most have but a few of the terms
+            among = self._terms("\x01".join([f"{piece.label}\x01{piece.words}" for piece in pieces]))
+            if not among:
+                return [()] * len(pieces)
+        seen = self.seen
+        found = []
+        for piece in pieces:
+            terms = seen.get(id(piece))
+            if terms is None:
+                words = f"{piece.label}\x01{piece.words}" if piece.label else piece.words
+                terms = seen[id(piece)] = self._terms(words, among)
+            found.append(terms)
+        return found
+
+    def _whole(self, text: Text) -> float:
+        """A memory of several passages as a bag of words, the logarithm of how often each is there."""
+        body = "\x01".join([f"{piece.label}\x01{piece.words}" for piece in text.passages])
+        norm = 1 - WHOLE_LENGTH
+        norm += WHOLE_LENGTH * _length(len(body), len(text.description), len(text.name)) / self.whole
+        written = f"{body}\x01{text.description}\x01{text.description}" + NAME * f"\x01{text.name}"
+        total = 0.0
+        for rarity, ways in zip(self.rarity, self.ways, strict=True):
+            often = written.count(ways[0])
+            if len(ways) > 1:
+                often += sum([written.count(way) for way in ways[1:]])
+            if often:
+                total += rarity * math.log1p(often / norm)
+        return total
+
+    def _passages(self, text: Text, headed: Sequence[int]) -> list[float]:
+        """What the best passages are worth, with what surrounds them; an empty body is one."""
+        pieces = (*text.before, *(text.passages or (_NOTHING,)), *text.after)
+        first, last = len(text.before), len(pieces) - len(text.after)
+        start = dict.fromkeys(headed, HEADING)
+        if text.near and len(pieces) == last - first:
+            start = {**dict.fromkeys(self._terms(text.near), NEAR), **start}
+        terms = self._each(pieces)
+        worth = []
+        for at in self._promising(pieces, terms, first, last):
+            counts = start.copy()
+            for place in range(max(0, at - len(BEFORE)), min(len(pieces), at + len(AFTER) + 1)):
+                if terms[place]:
+                    share = _SHARES[at - place]
+                    if place == at - 1 and pieces[place].asks:
+                        share += ANSWERS
+                    for term in terms[place]:
+                        counts[term] = counts.get(term, 0.0) + share
+            worth.append(self._worth(counts, pieces, at) if counts else 0.0)
+        return worth
+
+    def _promising(
+        self, pieces: Sequence[Piece], terms: Sequence[Sequence[int]], first: int, last: int
+    ) -> Sequence[int]:
+        """Passages that may be the best, by themselves and those next to them."""
+        if last - first <= CLOSELY:
+            return range(first, last)
+        weight = self.weight
+        own = [sum([weight[term] for term in some]) if some else 0.0 for some in terms]
+        own.append(0.0)  # beside the first and the last stands nothing
+        rough = [
+            own[at] + (BEFORE[0] + ANSWERS * pieces[at - 1].asks) * own[at - 1] + AFTER[0] * own[at + 1]
+            for at in range(first, last)
+        ]
+        return sorted(range(first, last), key=lambda at: -rough[at - first])[:CLOSELY]
+
+    def _worth(self, counts: Mapping[int, float], pieces: Sequence[Piece], at: int) -> float:
+        norm = 1 - LENGTH + LENGTH * _window(pieces, at) / self.passage
+        weight = self.weight
+        worth = sum([weight[term] * 2 * count / (count + norm) for term, count in counts.items()])
+        if label := pieces[at].label:
+            worth += LABELLED * len(self._terms(label))
+        return worth
+
+
+_NOTHING = Piece("", "", False)
+
+_SHARES: Mapping[int, float] = {
+    0: 1.0,
+    **dict(enumerate(BEFORE, 1)),
+    **{-steps: share for steps, share in enumerate(AFTER, 1)},
+}
+"""Passages from a term's place to the one it counts for, to how much it counts."""
+
+
+def _window(pieces: Sequence[Piece], at: int) -> float:
+    """Mean length of a passage and those around it, each as much as its terms count."""
+    length = weight = 0.0
+    for place in range(max(0, at - len(BEFORE)), min(len(pieces), at + len(AFTER) + 1)):
+        share = _SHARES[at - place]
+        piece = pieces[place]
+        length += share * (len(piece.label) + len(piece.words))
+        weight += share
+    return length / weight
