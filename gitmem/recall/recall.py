@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 from gitmem.memory.limits import RECALLED, RECALLED_BYTES, RECALLED_LINES
-from gitmem.memory.memory import parse
-from gitmem.recall.choose import choose
-from gitmem.recall.truth import missing_note
+from gitmem.memory.memory import Memory, parse
+from gitmem.recall.choose import Left, Selection, Why, select
 from gitmem.store.candidates import Candidate
 from gitmem.store.repository import MissingObject
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.recall.truth import Code, Finding
 
 DAY = 86_400
+
+PROMPT_SECONDS = 0.3
+"""What a prompt may wait for the code, in all."""
+
+PATIENT_SECONDS = 3.0
+"""The same for a person who asks."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +35,13 @@ class RecallItem:
         text: its body, at most 200 lines and 4,096 bytes, with a last line that says so where it was cut.
         age_days: whole days since it was last taught; None where unknown.
         stale: taught more than a day ago, or nobody knows when.
-        note: what is to be known before relying on it, as a fact; empty where nothing is.
+        note: what is to be known before relying on it: the facts in one line; empty where there are none.
         score: the higher the better, for comparison within one answer.
         blob: object name of its content: the key under which a session remembers that it was shown.
         commit: commit it was read at, where the answer is as of then; else empty.
+        facts: the same as short statements.
+        why: what each strategy of search contributed to the score.
+        checked: what became of each name in the code, also of what is still there.
     """
 
     scope: str
@@ -44,14 +57,39 @@ class RecallItem:
     score: float
     blob: str
     commit: str = ""
+    facts: tuple[str, ...] = ()
+    why: Mapping[str, float] = field(default_factory=dict)
+    checked: tuple[str, ...] = ()
+
+
+About = Callable[[Sequence[Candidate]], Sequence[Sequence[str]]]
+"""Facts on each of the memories that will be shown, from where they come from."""
 
 
 @dataclass(frozen=True)
 class Recall:
-    """An answer; no items where nothing fits."""
+    """An answer; no items where nothing fits.
+
+    Attributes:
+        engine: who chose.
+        notes: what a person should know of how it was chosen, e.g. that an engine failed.
+        left: candidates that are not shown, and why.
+    """
 
     query: str
     items: tuple[RecallItem, ...]
+    engine: str = "offline"
+    notes: tuple[str, ...] = ()
+    left: tuple[Left, ...] = ()
+
+
+class NotShown(MissingObject):
+    """A memory that was chosen shows, once it is opened, that it is not worth showing."""
+
+    def __init__(self, why: Why, detail: str = "") -> None:
+        super().__init__(detail or why)
+        self.why: Why = why
+        self.detail = detail
 
 
 def recall(
@@ -62,7 +100,9 @@ def recall(
     scopes: Mapping[str, str],
     shown: Set[str] = frozenset(),
     limit: int = RECALLED,
-    exists: Callable[[str], bool] | None = None,
+    code: Code | None = None,
+    selection: Selection | None = None,
+    about: About | None = None,
 ) -> Recall:
     """Chooses among candidates and opens those chosen, and no others.
 
@@ -73,32 +113,56 @@ def recall(
         scopes: full ref name to scope.
         shown: contents (`RecallItem.blob`) that this session has seen already.
         limit: items at most.
-        exists: whether HEAD has a path; None where there is no code to ask.
+        code: knows what the code has of what a memory names; None where there is none to ask.
+        selection: the choice, where it was made already; else it is made here, offline.
+        about: knows who taught a memory, and what waits that would change it.
     """
-    items: list[RecallItem] = []
-    for candidate in choose(candidates, shown):
-        if len(items) >= limit:
-            break
+    opened: list[tuple[Candidate, Memory]] = []
+    selected = selection or select(candidates, shown)
+    left = list(selected.left)
+    for candidate in selected.chosen:
+        if len(opened) >= limit:
+            left.append(Left(candidate, "limit"))
+            continue
         try:
             data = blobs(candidate)
-        except MissingObject:
+        except NotShown as reason:
+            left.append(Left(candidate, reason.why, reason.detail))
             continue
-        items.append(_item(candidate, data, now, scopes[candidate.ref], exists))
-    return Recall(query, tuple(items))
+        except MissingObject:
+            left.append(Left(candidate, "gone"))
+            continue
+        opened.append((candidate, parse(candidate.path, data)))
+    if not opened:
+        return Recall(query, (), left=tuple(sorted(left, key=lambda one: -one.candidate.score)))
+    from gitmem.recall.truth import named  # most prompts call nothing up, and need none of it
+
+    names = [named(f"{memory.description}\n{memory.body}", candidate.time) for candidate, memory in opened]
+    looked = code.look(names) if code else [()] * len(opened)
+    known = about([candidate for candidate, _ in opened]) if about else [()] * len(opened)
+    items = [
+        _item(candidate, memory, now, scopes[candidate.ref], findings, facts)
+        for (candidate, memory), findings, facts in zip(opened, looked, known, strict=True)
+    ]
+    return Recall(query, tuple(items), left=tuple(sorted(left, key=lambda one: -one.candidate.score)))
 
 
-def age_note(time: int, now: int) -> tuple[int | None, bool, str]:
+def age_note(time: int, now: int, checked: bool = False) -> tuple[int | None, bool, str]:
     """Age in whole days, whether that is stale, and how to say it.
 
     Args:
         time: author time of the last taught change, epoch seconds; 0 where unknown.
+        checked: whether something that the memory names was looked up in the code.
     """
+    how = (
+        "only the names in it were checked against the code" if checked else "not checked against the code"
+    )
     if not time:
-        return None, True, "of unknown age; not checked against the code"
+        return None, True, f"of unknown age; {how}"
     days = max(0, now - time) // DAY
     if not days:
         return 0, False, ""
-    return days, True, f"{days} {'day' if days == 1 else 'days'} old; not checked against the code since"
+    return days, True, f"{days} {'day' if days == 1 else 'days'} old; {how} since"
 
 
 def capped(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -> str:
@@ -122,12 +186,20 @@ def capped(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -
 
 
 def _item(
-    candidate: Candidate, data: bytes, now: int, scope: str, exists: Callable[[str], bool] | None
+    candidate: Candidate,
+    memory: Memory,
+    now: int,
+    scope: str,
+    findings: Sequence[Finding],
+    known: Sequence[str],
 ) -> RecallItem:
-    memory = parse(candidate.path, data)
+    from gitmem.recall.truth import disputed, statement, warnings
+
     body = memory.body.strip()
-    days, stale, aged = age_note(candidate.time, now)
-    notes = (aged, missing_note(f"{memory.description}\n{body}", exists))
+    days, stale, aged = age_note(candidate.time, now, bool(findings))
+    facts = [fact for fact in (aged, disputed(body), *known, *warnings(findings)) if fact]
+    if candidate.commit and warnings(findings):
+        facts.append("what it names was looked up in HEAD as it is now")
     return RecallItem(
         scope=scope,
         agent=candidate.agent,
@@ -138,8 +210,11 @@ def _item(
         text=capped(body),
         age_days=days,
         stale=stale,
-        note="; ".join(note for note in notes if note),
+        note="; ".join(facts),
         score=candidate.score,
         blob=candidate.blob,
         commit=candidate.commit,
+        facts=tuple(facts),
+        why=dict(candidate.why),
+        checked=tuple(map(statement, findings)),
     )

@@ -12,6 +12,9 @@ from gitmem.recall.recall import Recall, RecallItem
 PLACE_CHARS = 100
 """Characters of a place that are shown."""
 
+KNOWN_CHARS = 500
+"""Characters of the facts that are shown of one memory."""
+
 _SHORTEST = 200
 """Characters of a memory below which showing its beginning is of no use."""
 
@@ -53,13 +56,24 @@ def as_json(recall: Recall) -> dict[str, object]:
     return {"query": _sound(recall.query), "items": [_plain(item) for item in recall.items]}
 
 
+def told_by(description: str, text: str) -> bool:
+    """Whether a text begins with its description, which is then not worth saying twice."""
+    said = " ".join(description.split()).rstrip(" .!…")
+    begun = " ".join(text[: 4 * len(description) + 100].split())
+    return bool(said) and begun.startswith(said) and not begun[len(said) : len(said) + 1].isalnum()
+
+
 def _block(item: RecallItem, text: str) -> str:
     place = _place(item)
-    facts = [item.type, *([item.note] if item.note else [])]
+    facts = [item.type, *item.facts[: item.stale]]
     if item.commit:
         facts.append(f"as of {item.commit[:12]}")
-    head = one_line(f"{item.name}: {item.description}" if item.description else item.name, 300)
-    return fence_for_model(f"{head}\n\n{text}", source=f"{place} ({one_line('; '.join(facts), 300)})")
+    about = "" if told_by(item.description, item.text) else item.description
+    head = one_line(f"{item.name}: {about}" if about else item.name, 300)
+    block = fence_for_model(f"{head}\n\n{text}", source=f"{place} ({one_line('; '.join(facts), 300)})")
+    # What is said beside the fence is gitmem's own: names in it are cut down to what a name can be.
+    known = one_line("; ".join(item.facts[item.stale :]).replace("`", "'"), KNOWN_CHARS)
+    return f"{block}Known of it: {known}\n" if known else block
 
 
 def _place(item: RecallItem) -> str:
@@ -68,7 +82,13 @@ def _place(item: RecallItem) -> str:
 
 
 def _plain(item: RecallItem) -> dict[str, object]:
-    return {key: _sound(value) if isinstance(value, str) else value for key, value in asdict(item).items()}
+    value: dict[str, object] = {}
+    for key, one in asdict(item).items():
+        texts = isinstance(one, tuple)
+        value[key] = (
+            [_sound(each) for each in one] if texts else _sound(one) if isinstance(one, str) else one
+        )
+    return value
 
 
 def _sound(text: str) -> str:

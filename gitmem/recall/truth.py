@@ -1,15 +1,32 @@
-"""Whether what a memory names still exists."""
+"""What a memory names in the code, and what is said of it: whether it still is what the memory says.
+
+A false "is gone" would make a true memory look wrong. So only what is surely a name is looked up, and a
+name that the code never had is no claim about it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
-MOST_CHECKED = 20
-"""Paths of one memory that are looked up: a hostile memory may name thousands."""
+MOST_PATHS = 20
+MOST_WORDS = 20
+"""Names of one memory that are looked up: a hostile one may hold thousands."""
 
-_CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
-_PATH = re.compile(r"^(?:\./)?((?:[\w.@+-]+/)*[\w.@+-]+\.(\w{1,6}))(?::\d+(?:[:-]\d+)?)?$")
+MOST_READ = 20_000
+"""Characters of a memory that are searched for names."""
+
+LONGEST = 200
+"""Characters of a name."""
+
+SHORTEST_WORD = 3
+
+MOST_SAID = 6
+"""Findings that are told of one memory; of the rest their number."""
+
 _SOURCE_SUFFIXES = """
     bash bat c cc cfg cjs conf cpp cs css csv dart ex exs fish gradle go h hpp html ini ipynb java
     js json jsonc jsx kt less lock lua m md mjs mk php pl proto ps1 py pyi r rb rs rst sass scala
@@ -17,30 +34,191 @@ _SOURCE_SUFFIXES = """
 """
 _SUFFIXES = frozenset(_SOURCE_SUFFIXES.split())
 
+_CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_PATH = re.compile(r"(?:\./)?((?:[\w.@+-]+/)*[\w.@+-]+\.(\w{1,10}))(?:::[\w.:]+|:\d+(?:[:-]\d+)?)?")
+_FOLDER = re.compile(r"(?:\./)?((?:[\w.@+-]+/)+[\w@+-]+|(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*/)/?")
+_FLAG = re.compile(r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?=[=\s]|$)")
+_CALL = re.compile(r"((?:[^\W\d]\w*(?:\.|::|#))*[^\W\d]\w*)(?:\([^()]{0,60}\))?")
+_TOLD_BY_SHAPE = re.compile(r"_|[a-z0-9][A-Z]|\(|[.:#]")
 
-def named_paths(text: str) -> tuple[str, ...]:
-    """Lists the file paths that a memory names in backticks, without repeats, in order.
+_PROSE_FLAG = re.compile(r"(?<![\w/-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w-])")
+_PROSE_CALL = re.compile(r"(?<![\w./-])((?:[^\W\d]\w*\.)*[^\W\d]\w*)\(\)")
+_PROSE_METHOD = re.compile(r"(?<![\w./@-])([A-Z][a-z]\w*\.[a-z_]\w*)(?![\w./-])")
+_PROSE_CONSTANT = re.compile(r"(?<![\w./-])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![\w/-])")
+_PROSE_PATH = re.compile(
+    r"(?<![\w./:@~$+-])(?:\./)?((?:[\w.@+-]+/)+[\w@+-][\w.@+-]*?\.(\w{1,10}))(?![\w/-])"
+)
 
-    A path is relative, without blanks, and ends in a suffix known from source trees; a lone `x.md` is
-    rather another memory than a file.
+_DISPUTED = re.compile(r"\*\(disputed [0-9a-f]{8}\)\*")
+
+Kind = Literal["there", "moved", "gone", "missing"]
+
+
+@dataclass(frozen=True)
+class Named:
+    """What one memory names.
+
+    Attributes:
+        paths: files and folders from the top of the work tree, or a bare file name.
+        sure: those of them that look like nothing but a file.
+        words: symbols and flags as they are written, to the identifiers that must all be there.
+        taught: when the memory was last taught, epoch seconds; 0 where unknown.
     """
-    found: dict[str, None] = {}
-    for code in _CODE.findall(text):
-        match = _PATH.match(code.strip())
-        if not match or ".." in match[1].split("/") or match[2].lower() not in _SUFFIXES:
-            continue
-        if "/" in match[1] or match[2].lower() != "md":
-            found.setdefault(match[1])
-    return tuple(found)[:MOST_CHECKED]
+
+    paths: tuple[str, ...] = ()
+    sure: frozenset[str] = frozenset()
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    taught: int = 0
 
 
-def missing_note(text: str, exists: Callable[[str], bool] | None) -> str:
-    """Says which of the named paths are gone; empty where none is, or nothing can be asked.
+@dataclass(frozen=True)
+class Finding:
+    """What became of one name.
+
+    Attributes:
+        kind: `there`; `moved` (to `now`); `gone` (from history that had it); `missing` (not in HEAD, and
+            nobody knows whether it ever was).
+        now: where it is; for one that is gone the last name it had, where that is another.
+        commit: the commit that took it away; empty where unknown.
+        time: of that commit, epoch seconds.
+    """
+
+    name: str
+    kind: Kind
+    now: str = ""
+    commit: str = ""
+    time: int = 0
+
+
+class Code(Protocol):
+    """Who knows the code as it is now."""
+
+    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
+        """Findings for each of `asked`, in its order; nothing of a name that nothing is known about."""
+
+
+def named(text: str, taught: int = 0) -> Named:
+    """Finds what a memory names: in backticks, and in prose what can be nothing else.
+
+    Paths are relative and without blanks; a lone `x.md` is rather another memory than a file. What stands
+    in a fence is an example.
 
     Args:
-        exists: whether HEAD has a path, or for a bare file name any file of that name.
+        text: description and body.
+        taught: when it was last taught, epoch seconds; 0 where unknown.
     """
-    gone = [f"`{path}`" for path in named_paths(text) if not exists(path)] if exists else []
-    if not gone:
+    plain = _without_fences(text[:MOST_READ])
+    paths: dict[str, bool] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    for code in _CODE.findall(plain):
+        _name_in(code.strip(), paths, words)
+    prose = _CODE.sub(" ` ", plain)
+    for path, suffix in _PROSE_PATH.findall(prose):
+        if suffix.lower() in _SUFFIXES and _is_below(path):
+            paths.setdefault(path, True)
+    for pattern in (_PROSE_FLAG, _PROSE_CALL, _PROSE_METHOD, _PROSE_CONSTANT):
+        for match in pattern.finditer(prose):
+            _add_word(words, match[0], match[match.lastindex or 0])
+    kept = list(paths)[:MOST_PATHS]
+    return Named(
+        tuple(kept),
+        frozenset(path for path in kept if paths[path]),
+        tuple(words.items())[:MOST_WORDS],
+        taught,
+    )
+
+
+def statement(finding: Finding) -> str:
+    """Says a finding as one short fact."""
+    name = f"`{finding.name}`"
+    since = f" since {finding.commit[:9]}, {_day(finding.time)}" if finding.commit else ""
+    if finding.kind == "there":
+        return f"{name} is still there"
+    if finding.kind == "moved":
+        return f"{name} moved to `{_plain(finding.now)}`"
+    if finding.kind == "missing":
+        return f"{name} is not in HEAD"
+    if finding.now:
+        return f"{name} became `{_plain(finding.now)}`, gone{since}"
+    return f"{name} is gone{since}" if since else f"{name} is no longer in the code"
+
+
+def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """What of the findings is to be known before relying on a memory: all but what is still there."""
+    found = [statement(finding) for finding in findings if finding.kind != "there"]
+    more = len(found) - MOST_SAID
+    return (*found[:MOST_SAID], *([f"{more} more that it names are not in HEAD"] if more > 0 else []))
+
+
+def disputed(body: str) -> str:
+    """Says how many claims of a body are disputed; empty where none is."""
+    count = len(_DISPUTED.findall(body))
+    if not count:
         return ""
-    return f"{', '.join(gone)} {'is' if len(gone) == 1 else 'are'} not in HEAD"
+    return f"{count} {'claim of it is' if count == 1 else 'claims of it are'} disputed, and not settled yet"
+
+
+def _without_fences(text: str) -> str:
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not found[2].strip():
+                fence = ""
+        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            fence = found[1]
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _name_in(code: str, paths: dict[str, bool], words: dict[str, tuple[str, ...]]) -> None:
+    """Adds what one span in backticks names."""
+    match = _PATH.fullmatch(code)
+    if match and match[2].lower() in _SUFFIXES and _is_below(match[1]):
+        if "/" in match[1] or match[2].lower() != "md":
+            paths.setdefault(match[1], True)
+        return
+    match = _FOLDER.fullmatch(code)
+    if match:
+        if _is_below(match[1].rstrip("/")):
+            paths.setdefault(match[1].rstrip("/"), False)
+        return
+    for flag in _FLAG.findall(code) if code.startswith("-") or " --" in code else ():
+        _add_word(words, flag, flag)
+    match = _CALL.fullmatch(code)
+    if match and _TOLD_BY_SHAPE.search(code):
+        _add_word(words, f"{match[1]}()" if "(" in code else match[1], match[1])
+
+
+def _add_word(words: dict[str, tuple[str, ...]], written: str, name: str) -> None:
+    if name.startswith("--"):
+        words.setdefault(name, (name,))
+        return
+    parts = re.split(r"[.:#]+", name)
+    # Of a dotted name the last part is meant, and a class before it; a module's name proves nothing.
+    needed = [part for part in (parts[-2:-1] if len(parts) > 1 else []) if part[:1].isupper()] + parts[-1:]
+    if all(SHORTEST_WORD <= len(part) <= LONGEST for part in needed):
+        words.setdefault(written, tuple(needed))
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path stays where it begins, and is no host name."""
+    segments = path.split("/")
+    return (
+        len(path) <= LONGEST
+        and not any(part in ("", ".", "..", ".git") for part in segments)
+        and not path.startswith("-")
+        and not (len(segments) > 1 and re.fullmatch(r"(?:www\..*|.*\.(?:com|org|net|io|dev))", segments[0]))
+    )
+
+
+def _plain(path: str) -> str:
+    """A path from a tree, which is anyone's: so that no sentence can be made of a file's name."""
+    return re.sub(r"[^\w./@+-]+", "_", path)[:LONGEST]
+
+
+def _day(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))

@@ -242,11 +242,16 @@ def test_recall_as_of_then_answers_from_then(filled: Ground) -> None:
 def test_recall_says_which_named_files_head_no_longer_has(filled: Ground) -> None:
     filled.learn({"reviewer/db.md": memory("db", "The schema is in `src/gone.py` and in `src/kept.py`.")})
     (filled.repo / "src").mkdir()
-    (filled.repo / "src/kept.py").write_text("x\n")
-    for words in (["add", "src"], ["commit", "-q", "-m", "kept"]):
+    for name in ("kept", "gone"):
+        (filled.repo / f"src/{name}.py").write_text(f"{name}\n")
+    (item,) = filled.run("recall", "schema", "--json").json["items"]
+    assert item["note"] == "", "what was never committed is no claim"
+    gone = ["rm", "-q", "--cached", "src/gone.py"]
+    for words in (["add", "src"], ["commit", "-q", "-m", "both"], gone, ["commit", "-q", "-m", "one"]):
         subprocess.run(["git", "-C", str(filled.repo), *words], check=True)
     (item,) = filled.run("recall", "schema", "--json").json["items"]
-    assert item["note"] == "`src/gone.py` is not in HEAD"
+    assert item["note"].startswith("`src/gone.py` is gone since ")
+    assert "`src/kept.py` is still there" in item["checked"]
 
 
 def test_recall_hides_a_secret_that_a_teammate_pushed(filled: Ground) -> None:

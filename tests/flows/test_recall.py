@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from memory_repository import DAY, START, MemoryRepository
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.recall import Recall, RecallItem, age_note, capped, recall
 from gitmem.recall.show import as_context, as_json
-from gitmem.recall.truth import missing_note, named_paths
+from gitmem.recall.truth import Code, Finding, Kind, Named
 from gitmem.store.catalog import Catalog
 
 REF = "refs/gitmem/project"
@@ -67,12 +67,12 @@ class Ground:
         shown: frozenset[str] = frozenset(),
         at: dict[str, str] | None = None,
         limit: int = 5,
-        exists: Callable[[str], bool] | None = None,
+        code: Code | None = None,
     ) -> Recall:
         source = replace(self.source, at=at or {})
         candidates = [candidate for _, candidate in gather(query, [source])]
         return recall(
-            query, candidates, lambda c: self.fake.blob(c.blob), now, source.scopes, shown, limit, exists
+            query, candidates, lambda c: self.fake.blob(c.blob), now, source.scopes, shown, limit, code
         )
 
 
@@ -160,25 +160,47 @@ def test_age_is_told_after_a_day(time: int, expected: tuple[int | None, bool, st
     assert age_note(time, NOW) == expected
 
 
-def test_a_path_that_is_gone_is_said_to_be(ground: Ground) -> None:
-    (item,) = ground.ask("mock the database", exists=lambda path: False).items
-    assert item.note == "12 days old; not checked against the code since; `tests/db.py` is not in HEAD"
-    (item,) = ground.ask("mock the database", exists=lambda path: path == "tests/db.py").items
-    assert "HEAD" not in item.note
+class Fixed:
+    """Says the same of every path that a memory names."""
+
+    def __init__(self, kind: Kind, now: str = "") -> None:
+        self.kind, self.now = kind, now
+
+    def look(self, asked: Sequence[Named]) -> list[list[Finding]]:
+        return [[Finding(path, self.kind, self.now) for path in one.paths] for one in asked]
 
 
-def test_only_what_is_surely_a_path_is_checked() -> None:
-    """A false "is gone" would make a true memory look wrong."""
-    text = (
-        "`src/a.py`, `./lib/b.ts:12`, `setup.cfg`, `docs/x.md` but not `refs/heads/main`, `and/or`, "
-        "`other.md`, `https://host/a.py`, `/etc/a.conf`, `../up.py`, `git add a.py`, `v1.2`, `src/*.py`, "
-        "or plain src/c.py"
+def test_what_became_of_a_path_is_told_and_what_is_still_there_only_to_programs(ground: Ground) -> None:
+    (item,) = ground.ask("mock the database", code=Fixed("moved", "tests/pg.py")).items
+    moved = "`tests/db.py` moved to `tests/pg.py`"
+    aged = "12 days old; only the names in it were checked against the code since"
+    assert item.facts == (aged, moved)
+    assert item.note == "; ".join(item.facts)
+    context = as_context(Recall("q", (item,)))
+    assert f"(feedback; {aged})" in context.replace("\n", " ")
+    assert "Known of it: 'tests/db.py' moved to 'tests/pg.py'" in context
+    (item,) = ground.ask("mock the database", code=Fixed("there")).items
+    assert item.checked == ("`tests/db.py` is still there",)
+    assert "there" not in item.note and "Known of it" not in as_context(Recall("q", (item,)))
+    assert json.loads(json.dumps(as_json(Recall("q", (item,)))))["items"][0]["checked"] == list(
+        item.checked
     )
-    assert named_paths(text) == ("src/a.py", "lib/b.ts", "setup.cfg", "docs/x.md")
-    assert missing_note(text, lambda path: path.startswith("src")) == (
-        "`lib/b.ts`, `setup.cfg`, `docs/x.md` are not in HEAD"
+
+
+def test_as_of_then_it_is_said_that_the_code_is_that_of_now(ground: Ground) -> None:
+    old = ground.refs[REF]
+    (item,) = ground.ask("mock the database", at={REF: old}, code=Fixed("missing")).items
+    assert item.facts[1:] == (
+        "`tests/db.py` is not in HEAD",
+        "what it names was looked up in HEAD as it is now",
     )
-    assert missing_note(text, None) == ""
+
+
+def test_a_disputed_memory_says_so(ground: Ground) -> None:
+    text = FILES["main/no-mocks.md"].replace("`tests/db.py`.", "`tests/db.py`. *(disputed 0123abcd)*")
+    ground.put({"main/no-mocks.md": text})
+    (item,) = ground.ask("mock the database").items
+    assert "1 claim of it is disputed, and not settled yet" in item.facts
 
 
 def test_as_of_then_answers_from_the_tree_then(ground: Ground) -> None:
@@ -236,6 +258,23 @@ def item(text: str, **fields: str) -> RecallItem:
     return RecallItem(**(values | fields), text=text, age_days=3, stale=True, note="", score=1.0, blob="0")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("description", "text", "told"),
+    [
+        ("Ask first", "Ask first.", 1),
+        ("Ask\nfirst…", "Ask first, then act.", 1),
+        ("Ask first", "Ask firstly.", 2),
+        ("When to ask", "Ask first.", 1),
+    ],
+)
+def test_a_description_that_begins_the_text_is_not_said_twice(
+    description: str, text: str, told: int
+) -> None:
+    context = as_context(Recall("q", (item(text, description=description),)))
+    assert context.count("Ask first") == told
+    assert ("When to ask" in context) == (description == "When to ask")
+
+
 @given(
     st.lists(st.text(max_size=60).map(lambda text: (text or "x") * 70), max_size=5), st.text(max_size=500)
 )
@@ -283,6 +322,9 @@ def test_json_has_a_stable_shape(ground: Ground) -> None:
         "score",
         "blob",
         "commit",
+        "facts",
+        "why",
+        "checked",
     ]
     assert value["items"][0]["age_days"] == 12
 

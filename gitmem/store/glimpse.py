@@ -1,0 +1,97 @@
+"""A look through git that never fetches, and ends in time: for who is waited for."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem.errors import RepositoryError
+from gitmem.store.git import GitCommand
+
+NO_FETCHING = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""Keeps git from fetching what a partial clone lacks; git before 2.45 knows only the second."""
+
+CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What a git command said within its limits.
+
+    Attributes:
+        returncode: None where it was ended before its own end.
+    """
+
+    stdout: bytes
+    returncode: int | None
+
+    @property
+    def text(self) -> str:
+        """Output as text (odd bytes as surrogates)."""
+        return self.stdout.decode("utf-8", "surrogateescape")
+
+
+def peek(
+    git: GitCommand,
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    seconds: float,
+    size: int,
+    input: bytes = b"",
+    enough: Callable[[bytes], bool] | None = None,
+) -> Glimpse:
+    """Runs a reading git command until its end or a limit: then it is ended.
+
+    Args:
+        words: after `git`.
+        seconds: time that it has; without any nothing is started.
+        size: bytes of output, about.
+        input: a few lines for its standard input.
+        enough: whether the output so far answers what was asked.
+
+    Raises:
+        RepositoryError: it cannot be started.
+    """
+    until = time.monotonic() + seconds
+    if seconds <= 0:
+        return Glimpse(b"", None)
+    try:
+        process = subprocess.Popen(
+            [git.executable, *words],
+            cwd=cwd,
+            env=git.environment(NO_FETCHING),
+            stdin=subprocess.PIPE if input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise RepositoryError(f"git cannot be run: {error}") from error
+    output = bytearray()
+    with process:
+        try:
+            assert process.stdout is not None  # noqa: S101 - it was asked for
+            if process.stdin is not None:
+                with suppress(OSError):
+                    process.stdin.write(input)
+                    process.stdin.close()
+            while len(output) < size and not (enough is not None and output and enough(bytes(output))):
+                if not select.select([process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+                    break
+                chunk = os.read(process.stdout.fileno(), CHUNK)
+                if not chunk:
+                    return Glimpse(bytes(output), process.wait())
+                output += chunk
+        finally:
+            if process.poll() is None:  # with all that it started, which holds the pipe open
+                with suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    return Glimpse(bytes(output), None)
