@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from textwrap import indent
 from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
-from gitmem.guard.text import one_line
-from gitmem.integrations.recalling import ask
+from gitmem.cli.answered import answer
+from gitmem.cli.completing import words
+from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context
+from gitmem.memory.change import TYPES
 from gitmem.memory.limits import RECALLED
-from gitmem.recall.recall import RecallItem
-from gitmem.recall.show import as_json as as_value
+from gitmem.store.settings import CHOICES
 
 MOST = 50
 
@@ -24,44 +23,52 @@ def register(app: typer.Typer) -> None:
 
 def recall(
     ctx: typer.Context,
-    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or words.")],
-    limit: Annotated[int, typer.Option("--limit", min=1, max=MOST, help="At most so many.")] = RECALLED,
+    query: Annotated[
+        list[str], typer.Argument(metavar="QUERY...", help="A question, or words; - reads standard input.")
+    ],
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=MOST, help="At most so many.")
+    ] = RECALLED,
+    type: Annotated[
+        str | None,
+        typer.Option(
+            "--type", help=f"{', '.join(TYPES)}.", show_default=False, autocompletion=words(*TYPES)
+        ),
+    ] = None,
     at: At = None,
     scope: ScopeOption = None,
     agent: AgentOption = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            help="Who chooses; the configured engine if not given.",
+            show_default=False,
+            autocompletion=words(*CHOICES["engine"]),
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what each was found by, and why others are left out.")
+    ] = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Finds the memories that help with a question, offline, over all scopes and agents.
+    """Finds the memories that help with a question, over all scopes and agents.
 
-    Few and right beats many: where nothing fits, nothing is shown. Each memory comes with its age, and with
-    the files that it names and HEAD no longer has. With --at it answers as of then.
+    Few and right beats many: where nothing fits, nothing is shown. Each memory comes with its age and with
+    what no longer holds of what it names. With --at it answers as of then. It stays on this machine unless
+    a model engine is configured or named; one that fails is stood in for by the offline rules.
     """
-    run = context(ctx, as_json=as_json)
-    workspace = run.workspace
-    answer = ask(workspace, run.edges, " ".join(query), limit=limit, at=at, scope=scope, agent=agent)
-    if run.out.as_json:
-        run.out.json(as_value(answer))
-        return
-    for number, item in enumerate(answer.items):
-        if number:
-            run.out.data()
-        _print(run, item)
-    if not answer.items:
-        run.out.say("no memory fits")
-
-
-def _print(run: Context, item: RecallItem) -> None:
-    out = run.out
-    place = one_line(f"{item.scope}/{item.agent}", 60)
-    age = "age unknown" if item.age_days is None else "today" if not item.age_days else _days(item.age_days)
-    then = f", as of {item.commit[:12]}" if item.commit else ""
-    out.data(f"{out.paint(one_line(item.name, 80), 'bold')}  ({item.type}, {place}, {age}{then})")
-    if item.description:
-        out.data(f"  {one_line(item.description, 160)}")
-    if item.note:
-        out.data(out.paint(f"  note: {one_line(item.note, 300)}", "yellow"))
-    out.data(indent(out.safe(item.text), "    "))
-
-
-def _days(count: int) -> str:
-    return f"{count} day{'' if count == 1 else 's'} old"
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    answer(
+        run,
+        query,
+        limit=limit,
+        at=at,
+        scope=scope,
+        agent=agent,
+        type=type,
+        engine=engine,
+        explain=explain,
+    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, OFFICIAL_URL
+from gitmem.values import dataclass
 
 EngineName = Literal["offline", "anthropic", "claude-code"]
 ENGINES: tuple[EngineName, ...] = ("offline", "anthropic", "claude-code")
@@ -25,6 +26,10 @@ _SESSIONS = (
 )
 _LISTED = "names and descriptions of the agent's memories, your own of the scope user among them"
 _INSTRUCTIONS = "the instruction files: CLAUDE.md and AGENTS.md of the repository, and your own CLAUDE.md"
+_CHOICE = (
+    "prompts of up to 4,000 characters and what `recall` is asked, each with names and descriptions of at "
+    "most fifty memories of all scopes and agents"
+)
 _READ = "memories and tracked files of the repository that it asks to read"
 _WITHHELD = (
     "<private> spans, messages that gitmem.ignore matches, what was said in a pause, secrets that are found"
@@ -190,7 +195,7 @@ def _anthropic(found: Found, why: str) -> Choice:
         key=key,
         proxy="" if bad_proxy else proxy,
         ca_file=_last(found.values, "cafile"),
-        sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ),
+        sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ, _CHOICE),
         withheld=_WITHHELD,
         missing=tuple(missing),
         notes=notes,

@@ -6,36 +6,43 @@ it reads git through a few commands and never fails for ordinary trouble: then n
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from gitmem.errors import GitmemError
 from gitmem.guard.text import fence_for_model, printable
+from gitmem.integrations import per_session, picked
+from gitmem.integrations.choosing import MODELS, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
+from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_initialised, log
 from gitmem.integrations.recalling import ask, without_secrets
+from gitmem.integrations.spool import Job
+from gitmem.integrations.tools_in_use import tools_in_use
 from gitmem.memory import index
 from gitmem.memory.encoding import decode
 from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
 from gitmem.recall.show import as_context
 from gitmem.store.holdings import taught
+from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject
 from gitmem.store.trees import read_file
 from gitmem.store.workspace import MAIN, Scope, Workspace
 
-SHOWN_KEPT = 500
-"""Memories that a session is remembered to have seen: a hundred prompts' worth."""
-
-SESSIONS_KEPT = 64
-
 FORGETFUL = frozenset({"startup", "clear", "compact"})
 """Starts (`source`) after which the model no longer has what it was shown."""
 
+LONGEST_PROMPT = 4_000
+"""Characters of a prompt that a model is asked about: what is pasted into a longer one stays here."""
+
+FEWEST_WORDS = 3
+"""Of a prompt that a model is asked about: "yes, do that" says nothing of what is needed."""
+
+_PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
 _ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 
 
@@ -52,17 +59,22 @@ def session_start(payload: Mapping[str, Any]) -> str:
     try:
         workspace, _ = _here(payload)
         if payload.get("source") in FORGETFUL:
-            _shown_file(workspace, payload).unlink(missing_ok=True)
+            session = per_session.session_of(payload)
+            per_session.forget(workspace.state, session)
+            picked.drop(workspace.private_state, session)
         return _start(workspace)
     except _ORDINARY as error:
         return _nothing(payload, "session start", error)
 
 
-def user_prompt(payload: Mapping[str, Any]) -> str:
+def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None = None) -> str:
     """What bears on a prompt: at most five memories that this session has not seen, chosen offline.
+
+    Before them comes what a model chose for the prompt before; for this one it is asked in the background.
 
     Args:
         payload: the client's JSON for UserPromptSubmit.
+        leave: leaves a job for the worker; None where no model may be asked.
 
     Returns:
         Text of fewer than 10,000 characters; empty where nothing fits, or trouble.
@@ -72,15 +84,56 @@ def user_prompt(payload: Mapping[str, Any]) -> str:
         if not isinstance(prompt, str) or not prompt.strip():
             return ""
         workspace, edges = _here(payload)
-        file = _shown_file(workspace, payload)
-        seen = _seen(file)
-        answer = ask(workspace, edges, prompt, shown=frozenset(seen))
+        session = per_session.session_of(payload)
+        seen = per_session.seen(workspace.state, session)
+        answer = ask(
+            workspace,
+            edges,
+            prompt,
+            shown=frozenset(seen),
+            first=picked.take(workspace.private_state, session),
+            tools=tools_in_use(payload.get("transcript_path")),
+            prefer=_agent(payload),
+        )
         text = as_context(answer)
         if text:
-            _remember(file, [*seen, *(item.blob for item in answer.items)])
+            per_session.remember(workspace.state, session, [*seen, *(item.blob for item in answer.items)])
+        if leave is not None and _may_ask(workspace, edges, payload, prompt):
+            leave(
+                Job(
+                    event="select",
+                    worktree=str(edges.cwd),
+                    session_id=session,
+                    time=edges.now,
+                    args=(prompt,),
+                )
+            )
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _agent(payload: Mapping[str, Any]) -> str:
+    """The folder of the subagent that a hook fires in; empty for the assistant itself."""
+    name = payload.get("agent_type")
+    if not payload.get("agent_id") or not isinstance(name, str):
+        return ""
+    with suppress(GitmemError):
+        return chosen_agent(name) or ""
+    return ""
+
+
+def _may_ask(workspace: Workspace, edges: Edges, payload: Mapping[str, Any], prompt: str) -> bool:
+    """Whether a model is to be asked what bears on a prompt; the worker looks for secrets."""
+    engine, _ = configured(workspace)
+    return (
+        engine in MODELS
+        and not payload.get("agent_id")
+        and len(prompt) <= LONGEST_PROMPT
+        and len(prompt.split()) >= FEWEST_WORDS
+        and not _PRIVATE.search(prompt)
+        and not paused(workspace.state, edges.now)
+    )
 
 
 def _here(payload: Mapping[str, Any]) -> tuple[Workspace, Edges]:
@@ -114,7 +167,7 @@ def _start(workspace: Workspace) -> str:
         )
     parts += _team_knowledge(workspace)
     # What is held back in live directories is left out: to find it, each would be read and screened.
-    from gitmem.integrations.review import waiting_in_refs
+    from gitmem.integrations.waiting import waiting_in_refs
 
     # The agent waits for this: what would have to be read and screened first is left out.
     count = waiting_in_refs(workspace)
@@ -126,7 +179,7 @@ def _start(workspace: Workspace) -> str:
 
 def _team_knowledge(workspace: Workspace) -> Iterator[str]:
     """A line on snapshots that hold what memory here does not; names are a repository's, and hostile."""
-    from gitmem.integrations.refresh import noted_snapshots
+    from gitmem.integrations.waiting import noted_snapshots
 
     waiting = noted_snapshots(workspace)
     named = sorted(agent for agent, _ in waiting if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", agent))
@@ -171,31 +224,3 @@ def _cut(whole: str, room: int) -> str:
     notice = f"[cut here: {len(index.targets(whole))} entries in all; `git mem list` names them]"
     kept = text[: room - len(notice) - 1]
     return f"{kept[: kept.rfind(chr(10)) + 1] or kept}{notice}"
-
-
-def _shown_file(workspace: Workspace, payload: Mapping[str, Any]) -> Path:
-    """Where it is kept what a session was shown; a name that is no plain word is hashed."""
-    session = str(payload.get("session_id") or "unknown")
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", session):
-        session = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
-    return workspace.state / "shown" / session
-
-
-def _seen(file: Path) -> list[str]:
-    try:
-        lines = file.read_text("ascii", "replace").split()
-    except OSError:
-        return []
-    return lines[-SHOWN_KEPT:]
-
-
-def _remember(file: Path, blobs: list[str]) -> None:
-    from gitmem.store.record import write_atomically
-
-    with suppress(OSError):
-        write_atomically(file, "".join(f"{blob}\n" for blob in blobs[-SHOWN_KEPT:]).encode())
-        files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
-        if len(files) > SESSIONS_KEPT:
-            files.sort(key=lambda each: each.lstat().st_mtime)
-            for old in files[:-SESSIONS_KEPT]:
-                old.unlink(missing_ok=True)

@@ -10,14 +10,16 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gitmem.integrations.place import find_initialised, is_on, log, start_worker
 from gitmem.integrations.saying import take
-from gitmem.integrations.spool import Job, put
 from gitmem.integrations.switches import DISABLE, note, switched_off
+
+if TYPE_CHECKING:
+    from gitmem.integrations.spool import Job
 
 # Claude Code's events that mean new conversation to extract from.
 CLAUDE_JOBS = {
@@ -89,6 +91,8 @@ def _claude(
     worktree, common = place
     off = _note(event, environ, payload)
     if event in CLAUDE_JOBS and not off:
+        from gitmem.integrations.spool import Job
+
         subagent = _text(payload, "agent_transcript_path")
         job = Job(
             event=CLAUDE_JOBS[event],
@@ -99,12 +103,14 @@ def _claude(
             time=time.time(),
         )
         _spool(common, job, environ, start)
+    # Where nothing is learned from a session, no model is asked about it either.
+    leave = None if off else partial(_spool, common, environ=environ, start=start)
     answer: dict[str, Any] = {}
     if event in SAYS and not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN:
         every = event == "SessionStart"
         if said := take(common / "gitmem", _text(payload, "session_id"), all_sessions=every):
             answer["systemMessage"] = said
-    if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common)):
+    if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common, leave)):
         answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
     if answer:
         stdout.write(json.dumps(answer) + "\n")
@@ -136,6 +142,10 @@ def _git(
     place = find_initialised(Path.cwd())
     if place is None or (hook == "post-commit" and _in_rebase(Path(environ.get("GIT_DIR") or ".git"))):
         return
+    from dataclasses import replace
+
+    from gitmem.integrations.spool import Job
+
     job = Job(GIT_JOBS[hook], str(place[0]), time=time.time(), args=tuple(args))
     if hook == "post-rewrite":
         lines = [line.split() for line in stdin.read(LARGEST).decode("ascii", "replace").splitlines()]
@@ -149,6 +159,8 @@ def _in_rebase(git_dir: Path) -> bool:
 
 
 def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -> None:
+    from gitmem.integrations.spool import put
+
     try:
         put(common / "gitmem" / "spool", job)
         start(common, environ)
@@ -156,11 +168,13 @@ def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -
         log(common, f"{job.event}: the job could not be left or its worker not started: {error}")
 
 
-def _context(name: str, payload: Mapping[str, Any], common: Path) -> str:
+def _context(
+    name: str, payload: Mapping[str, Any], common: Path, leave: Callable[[Job], None] | None
+) -> str:
     try:
         from gitmem.integrations.context import session_start, user_prompt
 
-        return session_start(payload) if name == "session_start" else user_prompt(payload)
+        return session_start(payload) if name == "session_start" else user_prompt(payload, leave)
     except Exception as error:
         log(common, f"{name}: {type(error).__name__}: {error}")
         return ""

@@ -66,6 +66,14 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
     if not workspace.initialised:
         watch.tally.skip("all of it", "gitmem is not set up here")
         return
+    from gitmem.integrations.choosing_ahead import choose_for_prompts, split
+
+    asked, rest = split(job)
+    if asked:
+        choose_for_prompts(workspace, edges, asked, watch.tally)
+    if rest is None:
+        return
+    job = rest
     if job.rewritten or any(part.rewritten for part in job.all):
         keep_rewrites(workspace.state, [pair for part in job.all for pair in part.rewritten])
     events = frozenset(job.events)

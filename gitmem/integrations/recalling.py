@@ -1,23 +1,37 @@
-"""Recall as people, hooks and tools ask for it: over all scopes and agents, offline, without pygit2."""
+"""Recall as people, hooks and tools ask for it: over all scopes and agents, without pygit2."""
 
 from __future__ import annotations
 
-from collections.abc import Set
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from gitmem.errors import EngineError, RepositoryError, UsageError
+from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, configured, told_of
 from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.memory.change import TYPES
 from gitmem.memory.limits import RECALLED
+from gitmem.memory.memory import parse
+from gitmem.recall.alike import said_by
+from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
-from gitmem.recall.recall import Recall, recall
+from gitmem.recall.in_use import explains, warns
+from gitmem.recall.recall import PROMPT_SECONDS, NotShown, Recall, recall
 from gitmem.store.candidates import Candidate
 from gitmem.store.catalog import Catalog
-from gitmem.store.git import GitCommand
-from gitmem.store.history import resolve_all
+from gitmem.store.commits import memory_commit
 from gitmem.store.lookup import chosen_agent, chosen_scopes
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.tainted import read_tainted
 from gitmem.store.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gitmem.recall.truth import Finding, Named
+
+CANDIDATES = 50
+OF_ONE_TYPE = 400
+"""Candidates that are looked through where only one type is wanted."""
 
 
 def ask(
@@ -29,21 +43,104 @@ def ask(
     at: str | None = None,
     scope: str | None = None,
     agent: str | None = None,
+    type: str | None = None,
     shown: Set[str] = frozenset(),
+    engine: str | None = OFFLINE,
+    first: Sequence[Candidate] = (),
+    tools: Set[str] = frozenset(),
+    prefer: str = "",
+    patience: float = PROMPT_SECONDS,
 ) -> Recall:
     """Recalls memories for a question or prompt.
 
     Args:
+        limit: memories at most.
         at: revision, date or tag to answer as of.
         scope: one scope; None for all three.
         agent: one agent's memories; None for every agent's: what a reviewer learned may help anyone.
+        type: one type's; None for all.
         shown: blobs that this session has seen already.
+        engine: who chooses; None for the one that is configured. A model that fails, or must not be told,
+            is stood in for by the offline rules, and `Recall.notes` says so.
+        first: what was chosen before for this session: shown first where it still stands at its tip.
+        tools: names of tools in use: references that only explain them are left out.
+        prefer: an agent's folder; of what the offline rules choose, its memories come first.
+        patience: seconds that a look at the code may take.
 
     Raises:
-        UsageError: an unknown scope, or `at` means nothing.
+        UsageError: an unknown scope, type or engine, or `at` means nothing.
     """
+    name, note = (checked(engine), "") if engine else configured(workspace)
+    notes = [note] if note else []
+    if type is not None and type not in TYPES:
+        raise UsageError(f"There is no type {type!r}", f"Choose one of: {', '.join(TYPES)}.")
+    folder = chosen_agent(agent)
+    agents = None if folder is None else {folder}
+    with _sources(workspace, edges, scope, at) as (sources, scopes):
+        most = OF_ONE_TYPE if type else CANDIDATES
+        pairs = gather(query, sources, agents, most, now=int(edges.now))
+        candidates = [one for _, one in pairs if type in (None, one.type)]
+        repos = {ref: source.repo for source in sources for ref in source.scopes}
+        selection: Selection | None = None
+        if name in MODELS:
+            unseen = [one for one in candidates if one.blob not in shown]
+            told = [one for one in told_of(unseen, sources, agents, CANDIDATES) if one.blob not in shown]
+            told = [one for one in told if type in (None, one.type)]
+            try:
+                selection, name = by_model(workspace, edges, name, query, told, scopes, limit)
+            except (EngineError, UsageError) as error:
+                notes.append(f"{error.message}; chosen offline")
+                name = OFFLINE
+        elif name != OFFLINE:
+            notes.append(f"{name} leaves the choice to the offline rules")
+            name = OFFLINE
+        if selection is None:
+            selection = _before(first, repos, shown, _leading(select(candidates, shown), prefer))
+        known = _Known(workspace, sources, patience)
+        answer = recall(
+            query,
+            candidates,
+            _Reader(workspace, repos, tools),
+            int(edges.now),
+            scopes,
+            shown,
+            limit,
+            known,
+            selection,
+            known.about,
+        )
+    return replace(answer, engine=name, notes=tuple(notes))
+
+
+def choose_ahead(
+    workspace: Workspace, edges: Edges, engine: str, query: str, shown: Set[str]
+) -> tuple[Selection, str]:
+    """Has a model choose for a prompt, to be shown with the next one.
+
+    Returns:
+        Its choice, and the engine's full name.
+
+    Raises:
+        EngineError, UsageError: see `choosing.by_model`.
+    """
+    with _sources(workspace, edges, None, None) as (sources, scopes):
+        pairs = gather(query, sources, None, CANDIDATES, now=int(edges.now))
+        found = [one for _, one in pairs if one.blob not in shown]
+        told = [one for one in told_of(found, sources, None, CANDIDATES) if one.blob not in shown]
+        return by_model(workspace, edges, engine, query, told, scopes, RECALLED)
+
+
+@contextmanager
+def _sources(
+    workspace: Workspace, edges: Edges, scope: str | None, at: str | None
+) -> Iterator[tuple[list[Source], dict[str, str]]]:
+    """The repositories to ask, and full ref name to scope."""
     scopes = chosen_scopes(workspace, scope)
-    past = resolve_all(workspace, scopes, at, edges.now) if at else None
+    past = None
+    if at:
+        from gitmem.store.history import resolve_all
+
+        past = resolve_all(workspace, scopes, at, edges.now)
     sources: list[Source] = []
     try:
         for repo in dict.fromkeys(each.repo for each in scopes):
@@ -52,46 +149,77 @@ def ask(
                 names = {each.ref: str(each.name) for each in mine}
                 then = {ref: commit for ref, commit in (past or {}).items() if ref in names}
                 sources.append(Source(repo, Catalog.open(mine[0].state), names, then))
-        folder = chosen_agent(agent)
-        pairs = gather(query, sources, None if folder is None else {folder})
-        repos = {ref: source.repo for source in sources for ref in source.scopes}
-        return recall(
-            query,
-            [candidate for _, candidate in pairs],
-            lambda candidate: _read(workspace, repos[candidate.ref], candidate),
-            int(edges.now),
-            {each.ref: each.name for each in scopes},
-            shown,
-            limit,
-            Head(workspace.git, workspace.layout.worktree).has if workspace.layout.worktree else None,
-        )
+        yield sources, {each.ref: str(each.name) for each in scopes}
     finally:
         for source in sources:
             source.catalog.close()
 
 
-class Head:
-    """What the code commit holds, listed once and only when a chosen memory names a path."""
+def _leading(selection: Selection, agent: str) -> Selection:
+    if not agent:
+        return selection
+    return replace(selection, chosen=tuple(sorted(selection.chosen, key=lambda one: one.agent != agent)))
 
-    def __init__(self, git: GitCommand, worktree: Path) -> None:
-        self._git = git
-        self._worktree = worktree
 
-    @cached_property
-    def _paths(self) -> frozenset[str] | None:
-        words = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"]
-        result = self._git.run(words, cwd=self._worktree, check=False)
-        return frozenset(result.text.split("\0")) if result.returncode == 0 else None
+def _before(
+    first: Sequence[Candidate], repos: Mapping[str, Repository], shown: Set[str], then: Selection
+) -> Selection:
+    """A choice with what was chosen earlier before it: what this session has not seen and still stands."""
+    standing = tuple(
+        one for one in first if one.blob not in shown and one.ref in repos and _stands(repos[one.ref], one)
+    )
+    blobs = {one.blob for one in standing}
+    return Selection(
+        (*standing, *(one for one in then.chosen if one.blob not in blobs)),
+        tuple(left for left in then.left if left.candidate.blob not in blobs),
+    )
 
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(path.rpartition("/")[2] for path in self._paths or ())
 
-    def has(self, path: str) -> bool:
-        """Whether HEAD has a path, or for a bare file name any file of that name; yes without a HEAD."""
-        if self._paths is None:
-            return True
-        return path in (self._paths if "/" in path else self._names)
+def _stands(repo: Repository, one: Candidate) -> bool:
+    with suppress(RepositoryError):
+        tip = memory_commit(repo, one.ref)
+        entry = repo.entry(repo.commit(tip).tree, one.path) if tip else None
+        return entry is not None and entry.oid == one.blob
+    return False
+
+
+class _Known:
+    """Asks git about what is shown; loaded only where something is."""
+
+    def __init__(self, workspace: Workspace, sources: Sequence[Source], patience: float) -> None:
+        self._workspace, self._sources, self._patience = workspace, sources, patience
+
+    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
+        """See `truth.Code`."""
+        from gitmem.integrations.code_now import code_now
+
+        return code_now(self._workspace, self._patience).look(asked)
+
+    def about(self, shown: Sequence[Candidate]) -> Sequence[Sequence[str]]:
+        """See `recall.About`."""
+        from gitmem.integrations.memory_facts import about_memories
+
+        return about_memories(self._workspace, self._sources)(shown)
+
+
+class _Reader:
+    """Opens what was chosen; what then proves not to be worth showing is refused."""
+
+    def __init__(self, workspace: Workspace, repos: Mapping[str, Repository], tools: Set[str]) -> None:
+        self._workspace, self._repos, self._tools = workspace, repos, tools
+        self._opened: list[tuple[Candidate, str]] = []
+
+    def __call__(self, candidate: Candidate) -> bytes:
+        data = _read(self._workspace, self._repos[candidate.ref], candidate)
+        memory = parse(candidate.path, data)
+        said = replace(candidate, name=memory.name, description=memory.description, type=memory.type)
+        if explains(said, self._tools) and not warns(f"{memory.description}\n{memory.body}"):
+            raise NotShown("in-use")
+        at = said_by(memory.body, [body for _, body in self._opened])
+        if at is not None:
+            raise NotShown("duplicate", self._opened[at][0].path)
+        self._opened.append((candidate, memory.body))
+        return data
 
 
 def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:

@@ -11,11 +11,12 @@ import json
 import os
 import time as clock
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from gitmem.integrations.place import read_regular, replace_file
+from gitmem.values import dataclass
 
 UNKNOWN = "unknown"
 HEADER = "gitmem-job 1"
@@ -44,11 +45,11 @@ class Job:
 
     Attributes:
         event: `commit`, `merge`, `checkout`, `rewrite`, `stop`, `subagent-stop`, `session-end`,
-            `pre-compact`, `session-start`, or `unknown`.
+            `pre-compact`, `session-start`, `select`, or `unknown`.
         worktree: the directory that it happened in; empty where unknown.
         session_path, session_id, agent: the conversation it is about; empty for git's own events.
         time: epoch seconds.
-        args: the hook's arguments.
+        args: the hook's arguments; the prompt, of `select`.
         rewritten: (old, new) commit names, of `rewrite`.
         parts: the jobs that were united in this one, oldest first; empty for a single job.
     """

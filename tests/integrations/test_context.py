@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -15,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 import gitmem
-from gitmem.integrations import context
+from gitmem.integrations import per_session
 from gitmem.integrations.context import session_start, user_prompt
 
 __all__ = ["ground"]
@@ -76,8 +75,8 @@ def test_a_session_id_cannot_choose_a_path(filled: Ground, session: object) -> N
 
 
 def test_what_is_remembered_of_sessions_is_bounded(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "SESSIONS_KEPT", 3)
-    monkeypatch.setattr(context, "SHOWN_KEPT", 2)
+    monkeypatch.setattr(per_session, "SESSIONS_KEPT", 3)
+    monkeypatch.setattr(per_session, "SHOWN_KEPT", 2)
     for number in range(5):
         assert prompt(filled, session=f"s-{number}")
     shown = filled.workspace.state / "shown"
@@ -133,9 +132,7 @@ def test_an_index_cannot_leave_its_fence_nor_steer_a_terminal(filled: Ground) ->
 
 
 def test_what_waits_is_counted_and_not_told(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    review = ModuleType("gitmem.integrations.review")
-    review.waiting_in_refs = lambda workspace: 3  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "gitmem.integrations.review", review)
+    monkeypatch.setattr("gitmem.integrations.waiting.waiting_in_refs", lambda workspace: 3)
     assert start(filled) == "3 items wait for the person in `git mem review`.\n"
 
 

@@ -54,7 +54,7 @@ def hook() -> Hook:
 def context(monkeypatch) -> types.ModuleType:
     module = types.ModuleType("gitmem.integrations.context")
     module.session_start = lambda payload: f"started by {payload['source']}"
-    module.user_prompt = lambda payload: "é" * 3
+    module.user_prompt = lambda *_: "é" * 3
     monkeypatch.setitem(sys.modules, "gitmem.integrations.context", module)
     return module
 
@@ -108,7 +108,7 @@ def test_no_context_is_no_output(repo: Path, common: Path, hook: Hook, context, 
     if fault == "missing":
         del context.user_prompt
     else:
-        context.user_prompt = {"empty": lambda _: "", "raises": lambda _: 1 / 0}[fault]
+        context.user_prompt = {"empty": lambda *_: "", "raises": lambda *_: 1 / 0}[fault]
     assert hook("claude", "UserPromptSubmit", payload={"cwd": str(repo)}) == ""
     assert (common / "gitmem/log").exists() == (fault in ("raises", "missing"))
 

@@ -1,0 +1,151 @@
+"""What `git mem recall` does and prints; `quick` gets here without the command line's parser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from textwrap import indent
+from typing import Any
+
+from gitmem.cli.run import Context
+from gitmem.errors import UsageError
+from gitmem.guard.text import one_line
+from gitmem.integrations.recalling import ask
+from gitmem.memory.limits import RECALLED
+from gitmem.recall.choose import Left
+from gitmem.recall.recall import PATIENT_SECONDS, Recall, RecallItem
+from gitmem.recall.show import KNOWN_CHARS, told_by
+from gitmem.recall.show import as_json as as_value
+
+LONGEST = 65_536
+"""Characters of a question that are read from standard input."""
+
+EXPLAINED = 8
+"""Candidates left out of which --explain tells; --json tells of all."""
+
+
+def answer(
+    run: Context,
+    query: Sequence[str],
+    *,
+    limit: int = RECALLED,
+    at: str | None = None,
+    scope: str | None = None,
+    agent: str | None = None,
+    type: str | None = None,
+    engine: str | None = None,
+    explain: bool = False,
+) -> None:
+    """Answers a question on the output of a command; other arguments are those of `recalling.ask`.
+
+    Args:
+        query: its words, or `-` alone for standard input.
+        explain: also what each was found by, and why others are left out.
+    """
+    found = ask(
+        run.workspace,
+        run.edges,
+        _question(query),
+        limit=limit,
+        at=at,
+        scope=scope,
+        agent=agent,
+        type=type,
+        engine=engine,
+        patience=PATIENT_SECONDS,
+    )
+    for note in found.notes:
+        run.out.say(run.out.safe(note))
+    if run.out.as_json:
+        run.out.json(_value(found, explain))
+        return
+    for number, item in enumerate(found.items):
+        if number:
+            run.out.data()
+        _print(run, item, explain)
+    if not found.items:
+        run.out.say("no memory fits")
+    if explain:
+        _explain(run, found)
+
+
+def _question(words: Sequence[str]) -> str:
+    if list(words) == ["-"]:
+        text = sys.stdin.read(LONGEST)
+        if not text.strip():
+            raise UsageError(
+                "Standard input holds no question", "Give it as words: git mem recall QUESTION"
+            )
+        return text
+    text = " ".join(words)
+    if not text.strip():
+        raise UsageError("The question is empty", "Give it as words, or as - on standard input.")
+    return text
+
+
+def _print(run: Context, item: RecallItem, explain: bool) -> None:
+    out = run.out
+    place = one_line(f"{item.scope}/{item.agent}", 60)
+    age = "age unknown" if item.age_days is None else "today" if not item.age_days else _days(item.age_days)
+    then = f", as of {item.commit[:12]}" if item.commit else ""
+    out.data(f"{out.paint(one_line(item.name, 80), 'bold')}  ({item.type}, {place}, {age}{then})")
+    if item.description and not told_by(item.description, item.text):
+        out.data(f"  {one_line(item.description, 160)}")
+    if item.note:
+        out.data(out.paint(f"  note: {one_line(item.note, KNOWN_CHARS)}", "yellow"))
+    if explain:
+        out.data(f"  found by: {_figures(item.score, item.why)}")
+        for fact in item.checked:
+            out.data(f"  in HEAD: {one_line(fact, 200)}")
+    out.data(indent(out.safe(item.text), "    "))
+
+
+def _explain(run: Context, answer: Recall) -> None:
+    out = run.out
+    if not answer.items and not answer.left:
+        out.data("no memory here holds a telling word of it")
+        return
+    if answer.items:
+        out.data()
+    out.data(out.safe(f"chosen by {answer.engine}: {len(answer.items)} of {_considered(answer)}"))
+    for left in answer.left[:EXPLAINED]:
+        one = left.candidate
+        place = one_line(f"{one.agent}/{one.file}", 80)
+        out.data(f"  left out: {place}: {one_line(left.words, 120)}; {_figures(one.score, one.why)}")
+    if len(answer.left) > EXPLAINED:
+        out.data(f"  and {len(answer.left) - EXPLAINED} more")
+
+
+def _considered(answer: Recall) -> str:
+    count = len(answer.items) + len(answer.left)
+    return f"{count} candidate{'' if count == 1 else 's'}"
+
+
+def _figures(score: float, why: Mapping[str, float]) -> str:
+    if not score:
+        return "no word of it"
+    parts = ", ".join(f"{one_line(name, 30)} {share:.2f}" for name, share in why.items())
+    return f"score {score:.2f}" + (f" ({parts})" if parts else "")
+
+
+def _value(answer: Recall, explain: bool) -> dict[str, Any]:
+    value = as_value(answer) | {"engine": answer.engine, "notes": list(answer.notes)}
+    return value | ({"left": [_left(one) for one in answer.left]} if explain else {})
+
+
+def _left(left: Left) -> dict[str, Any]:
+    one = left.candidate
+    texts = {
+        "ref": one.ref,
+        "agent": one.agent,
+        "file": one.file,
+        "name": one.name,
+        "reason": left.why,
+        "detail": left.detail,
+    }
+    sound = {key: text.encode("utf-8", "replace").decode() for key, text in texts.items()}
+    return sound | {"score": one.score, "why": dict(one.why), "parts": dict(one.parts)}
+
+
+def _days(count: int) -> str:
+    return f"{count} day{'' if count == 1 else 's'} old"

@@ -1,0 +1,151 @@
+"""Who chooses among memories: a model where the person's configuration names one, else the offline rules.
+
+Only a model engine is told anything. What it is told: the question, and one line each of at most fifty
+memories. It is told nothing in a pause, of a question that holds `<private>`, matches `gitmem.ignore` or
+holds a secret, or of a memory whose line does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from gitmem.errors import EngineError, UsageError
+from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.recall.choose import Selection
+from gitmem.recall.gather import Source
+from gitmem.store.candidates import Candidate
+from gitmem.store.settings import CHOICES
+from gitmem.store.tainted import read_tainted
+from gitmem.store.workspace import Workspace
+
+OFFLINE = "offline"
+
+MODELS = frozenset({"anthropic"})
+"""Engines that choose by themselves. `claude-code` leaves it to the offline rules: a question of its own
+would share no cache with any session."""
+
+
+def configured(workspace: Workspace) -> tuple[str, str]:
+    """The engine that chooses where none is named.
+
+    Returns:
+        Its name, and what is to be said of it where the setting means nothing.
+    """
+    try:
+        return workspace.settings.get("engine"), ""
+    except UsageError as error:
+        return OFFLINE, f"{error.message}; chosen offline"
+
+
+def checked(name: str) -> str:
+    """An engine's name as given.
+
+    Raises:
+        UsageError: there is no such engine.
+    """
+    if name not in CHOICES["engine"]:
+        raise UsageError(f"There is no engine {name!r}", f"Choose one of: {', '.join(CHOICES['engine'])}.")
+    return name
+
+
+def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
+    """Why no model is asked a question now; empty where it may be.
+
+    Raises:
+        UsageError: `gitmem.ignore` cannot be honoured.
+    """
+    from gitmem.integrations.pausing import paused
+    from gitmem.recall.by_model import kept_here
+    from gitmem.sessions.private import ignoring
+
+    if paused(workspace.state, edges.now):
+        return "gitmem is paused"
+    return kept_here(query, ignoring(workspace.settings.all("ignore")), allowed_fingerprints(workspace))
+
+
+def by_model(
+    workspace: Workspace,
+    edges: Edges,
+    name: str,
+    query: str,
+    candidates: Sequence[Candidate],
+    scopes: Mapping[str, str],
+    limit: int,
+) -> tuple[Selection, str]:
+    """Has a model choose.
+
+    Args:
+        name: the engine, of `MODELS`.
+        candidates: best first; see `told_of`.
+        scopes: full ref name to scope.
+        limit: how many at most.
+
+    Returns:
+        Its choice, and the engine's full name.
+
+    Raises:
+        EngineError: it cannot be asked, or gave no answer that can be used.
+        UsageError: `gitmem.ignore` cannot be honoured.
+    """
+    from gitmem.integrations.engines import engine_for
+    from gitmem.recall.by_model import select_by
+    from gitmem.sessions.private import ignoring
+
+    if reason := kept_back(workspace, edges, query):
+        raise EngineError(f"Nothing was sent to {name}: {reason}")
+    engine = engine_for(workspace, edges, name)
+    project = workspace.scope("project")
+    allow = allowed_fingerprints(workspace)
+    tainted = read_tainted(project.state)
+    clean = [one for one in candidates if one.ref != project.ref or not tainted.hides(one.blob, allow)]
+    ignore = ignoring(workspace.settings.all("ignore"))
+    chosen = select_by(engine, query, clean, scopes, limit, ignore, allow) if clean else Selection(())
+    return chosen, engine.name
+
+
+def told_of(
+    found: Sequence[Candidate], sources: Sequence[Source], agents: Collection[str] | None, most: int
+) -> tuple[Candidate, ...]:
+    """The memories that a model is told of: the best by words, then the newest.
+
+    Args:
+        found: by words, best first.
+        agents: name spaces that apply; None for all.
+        most: how many at most.
+    """
+    known = {(one.ref, one.path) for one in found}
+    more = [
+        one
+        for source in sources
+        for one in _newest(source, agents, most)
+        if (one.ref, one.path) not in known
+    ]
+    more.sort(key=lambda one: (-one.time, one.ref, one.path))
+    return (*found, *more)[:most]
+
+
+def _newest(source: Source, agents: Collection[str] | None, most: int) -> Iterator[Candidate]:
+    places = [
+        place
+        for ref in source.scopes
+        for place in source.catalog.places(ref, source.at.get(ref))
+        if not place.archived and (agents is None or place.agent in agents)
+    ]
+    places.sort(key=lambda place: (-place.time, place.ref, place.path))
+    heads = source.catalog.heads(source.repo, [place.blob for place in places[:most]])
+    for place in places[:most]:
+        if head := heads.get(place.blob):
+            yield Candidate(
+                ref=place.ref,
+                agent=place.agent,
+                path=place.path,
+                blob=place.blob,
+                score=0.0,
+                parts={},
+                name=head.name or place.path.rpartition("/")[2].removesuffix(".md"),
+                description=head.description,
+                type=head.type,
+                archived=False,
+                time=place.time,
+                commit=source.at.get(place.ref, ""),
+            )

@@ -1,0 +1,81 @@
+"""Small files by session in a repository's state: what it was shown, what was chosen for it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from gitmem.store.record import write_atomically
+
+SESSIONS_KEPT = 64
+"""Files that a folder keeps: those of the sessions that were active last."""
+
+SHOWN = "shown"
+"""Folder of what sessions were shown: object names, one a line."""
+
+SHOWN_KEPT = 500
+"""Memories that a session is remembered to have seen: a hundred prompts' worth."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def session_of(payload: Mapping[str, Any]) -> str:
+    """Whose context a hook adds to: the session, or a subagent in it, which sees nothing of the other.
+
+    Args:
+        payload: the client's JSON.
+
+    Returns:
+        A plain word; a name that is none is hashed.
+    """
+    session = str(payload.get("session_id") or "unknown")
+    agent = payload.get("agent_id")
+    name = f"{session}.{agent}" if agent else session
+    return plain(name)
+
+
+def plain(name: str) -> str:
+    """A name as that of a file."""
+    if _PLAIN.fullmatch(name):
+        return name
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
+
+
+def write(file: Path, data: bytes) -> None:
+    """Writes a session's file and drops those of sessions long gone; trouble is borne."""
+    with suppress(OSError):
+        write_atomically(file, data)
+        files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
+        if len(files) > SESSIONS_KEPT:
+            files.sort(key=lambda each: each.lstat().st_mtime)
+            for old in files[:-SESSIONS_KEPT]:
+                old.unlink(missing_ok=True)
+
+
+def seen(state: Path, session: str) -> list[str]:
+    """Object names of the memories that a session was shown, oldest first.
+
+    Args:
+        state: `<common git dir>/gitmem`.
+        session: as `session_of` gives it.
+    """
+    try:
+        lines = (state / SHOWN / session).read_text("ascii", "replace").split()
+    except OSError:
+        return []
+    return lines[-SHOWN_KEPT:]
+
+
+def remember(state: Path, session: str, blobs: list[str]) -> None:
+    """Keeps what a session was shown."""
+    write(state / SHOWN / session, "".join(f"{blob}\n" for blob in blobs[-SHOWN_KEPT:]).encode())
+
+
+def forget(state: Path, session: str) -> None:
+    """Forgets what a session was shown: its model no longer has it."""
+    with suppress(OSError):
+        (state / SHOWN / session).unlink(missing_ok=True)

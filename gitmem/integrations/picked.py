@@ -1,0 +1,76 @@
+"""What a model chose for a session's last prompt: kept until the next prompt's hook adds it.
+
+Places and object names alone, beside the private repository: nothing of what memories say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gitmem.integrations import per_session
+from gitmem.integrations.place import read_regular
+from gitmem.store.candidates import Candidate
+
+FOLDER = "picked"
+MOST = 5
+_BYTES = 256 * 1024
+_TEXTS = ("ref", "agent", "path", "blob")
+
+
+def keep(state: Path, session: str, chosen: Sequence[Candidate]) -> None:
+    """Keeps a choice in place of the one before.
+
+    Args:
+        state: `Workspace.private_state`.
+        session: as `per_session.session_of` gives it.
+        chosen: best first; none takes the old choice away.
+    """
+    if not chosen:
+        drop(state, session)
+        return
+    rows = [
+        {key: value for key, value in asdict(one).items() if key in (*_TEXTS, "time")} for one in chosen
+    ]
+    per_session.write(state / FOLDER / session, json.dumps(rows[:MOST]).encode("ascii"))
+
+
+def take(state: Path, session: str) -> tuple[Candidate, ...]:
+    """Gives the choice that waits for a session, once."""
+    file = state / FOLDER / session
+    try:
+        found = read_regular(file, _BYTES)
+        rows = json.loads(found[0]) if found else []
+    except (OSError, ValueError, RecursionError):
+        rows = []
+    drop(state, session)
+    return tuple(_candidates(rows if isinstance(rows, list) else []))
+
+
+def drop(state: Path, session: str) -> None:
+    """Forgets the choice that waits."""
+    with suppress(OSError):
+        (state / FOLDER / session).unlink(missing_ok=True)
+
+
+def _candidates(rows: Iterable[Any]) -> Iterable[Candidate]:
+    for row in rows:
+        if not isinstance(row, dict):
+            continue
+        texts = {key: row.get(key) for key in _TEXTS}
+        time = row.get("time")
+        if all(isinstance(text, str) for text in texts.values()) and isinstance(time, int):
+            yield Candidate(
+                **texts,  # type: ignore[arg-type]
+                time=time,
+                score=0.0,
+                parts={},
+                name="",
+                description="",
+                type="",
+                archived=False,
+            )
