@@ -1,10 +1,11 @@
-"""`git mem bench`: how good an engine is, measured on data that a person labelled."""
+"""`git mem bench`: how good extraction and recall are, measured on data that a person labelled."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,36 +13,26 @@ from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
 from gitmem.engines.choose import ENGINES
 from gitmem.errors import UsageError
-from gitmem.guard.text import counted
-from gitmem.integrations.benching import Find, Label, Scored, figures, read_gold, score
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Engine
 
-JOBS = ("extract",)
-ROWS = (
-    ("stored", "precision of what is stored unasked"),
-    ("stored_and_suggested", "precision with suggestions"),
-    ("recall_asked_stored", "recall, asked for and stored"),
-    ("recall_plain", "recall of what was plainly said"),
-    ("recall", "recall of all labels"),
-    ("types", "right types"),
-)
+Verbose = Annotated[bool, typer.Option("--verbose", help="Name each miss and false find.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb."""
-    app.command()(bench)
+    """Adds the verb with its two words."""
+    app.command()(extract)
+    app.command()(recall)
 
 
-def bench(
+def extract(
     ctx: typer.Context,
-    job: Annotated[str, typer.Argument(help="What to measure: extract.", autocompletion=words(*JOBS))],
     gold: Annotated[Path, typer.Option("--gold", metavar="FILE", help="Labelled sessions.")],
     engine: Annotated[
         str, typer.Option("--engine", help="Which engine to measure.", autocompletion=words(*ENGINES))
     ] = "offline",
-    verbose: Annotated[bool, typer.Option("--verbose", help="Name each miss and false find.")] = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Measures an engine on labelled sessions. Nothing is stored.
@@ -52,31 +43,72 @@ def bench(
     `excluded`, what must not be kept, `{"message": UUID, "key": [WORDS]}`. Other keys are ignored. A find
     matches a label when it stems from its message and holds its key words.
     """
+    from gitmem.cli.bench_show import show_extraction
+    from gitmem.integrations.benching.extraction import score
+    from gitmem.integrations.benching.gold import read_gold
+
     run = context(ctx, as_json=as_json)
-    if job not in JOBS:
-        raise UsageError(f"{job} cannot be measured", f"Choose of: {', '.join(JOBS)}.")
     if engine not in ENGINES:
         raise UsageError(f"There is no engine {engine!r}", f"One of: {', '.join(ENGINES)}.")
     sessions = read_gold(run.edges.cwd / gold.expanduser())
     measured = _engine(run, engine)
     begun = perf_counter()
     scored = [score(one, measured) for one in sessions]
-    seconds = perf_counter() - begun
-    total = figures(scored)
-    if run.out.as_json:
-        named = {"engine": measured.name, **total, "seconds": round(seconds, 3)}
-        run.out.json({**named, "per_session": [_session(one) for one in scored]} if verbose else named)
+    show_extraction(run.out, measured.name, scored, perf_counter() - begun, verbose=verbose)
+
+
+def recall(
+    ctx: typer.Context,
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", metavar="FILE", help="Memories.", show_default=False)
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Option("--queries", metavar="FILE", help="Questions.", show_default=False)
+    ] = None,
+    own: Annotated[bool, typer.Option("--own", help="Ask every memory here by its description.")] = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Measures recall on a corpus, or on the memories of this repository (--own). Nothing is stored.
+
+    A line of --corpus is a JSON object for one memory: `id`, `text`, and as far as known `name`, `time`,
+    `context` (what stands around it) and `space`; a line of --queries one for a question: `id`, `query`,
+    `relevant` (a list of ids), and `at` (asked as of then) and `space`. A query sees its own space only;
+    other keys are ignored. Recall is the mean share of what is relevant among the first 1, 5 and 10, 0 to
+    100, before the choice that may show less; "selected" is what the default choice then shows.
+    """
+    run = context(ctx, as_json=as_json)
+    if own:
+        if corpus or queries:
+            raise UsageError("--own asks this repository's memories, and takes no files")
+        _own(run)
         return
-    if verbose:
-        for one in scored:
-            _show(run, one)
-    size = f"{counted(total['sessions'], 'session')}, {counted(total['messages'], 'message')}"
-    run.out.data(f"engine {measured.name}: {size}")
-    for key, title in ROWS:
-        run.out.data(f"{title:<36} {_shown(total[key])}")
-    run.out.data(f"{'excluded content kept':<36} {total['exclusion_violations']}")
-    run.out.data(f"{'finds where nothing is to keep':<36} {total['finds_where_nothing_is_to_keep']}")
-    run.out.say(f"{total['messages'] / max(seconds, 1e-6):.0f} messages a second")
+    if corpus is None or queries is None:
+        raise UsageError("Two files are needed", "Give --corpus FILE --queries FILE, or --own.")
+    from gitmem.cli.bench_show import show_recall
+    from gitmem.integrations.benching.corpus import read_given
+    from gitmem.integrations.benching.recall import measure
+    from gitmem.store.git import GitCommand
+
+    given = read_given(run.edges.cwd / corpus.expanduser(), run.edges.cwd / queries.expanduser())
+    with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
+        measured = measure(
+            given, GitCommand(run.edges.environ), Path(folder), int(run.edges.now), run.out.say
+        )
+    show_recall(run.out, measured, verbose=verbose)
+
+
+def _own(run: Context) -> None:
+    from gitmem.integrations.benching.own import as_value, ask_own
+
+    asked = ask_own(run.workspace, run.out.say)
+    if run.out.as_json:
+        run.out.json(as_value(asked))
+        return
+    lost = [one for one in asked if not one.found]
+    for one in lost:
+        run.out.data(run.out.safe(f"{one.scope}/{one.path}: {one.why}"))
+    run.out.data(f"{len(asked) - len(lost)} of {len(asked)} are found by their own description")
 
 
 def _engine(run: Context, name: str) -> Engine:
@@ -87,52 +119,3 @@ def _engine(run: Context, name: str) -> Engine:
     from gitmem.integrations.engines import engine_for
 
     return engine_for(run.any_workspace, run.edges, name)
-
-
-def _shown(rate: dict[str, Any]) -> str:
-    if not rate["of"]:
-        return "none to judge"
-    return f"{rate['share']:.2f}  {rate['right']}/{rate['of']}  [{rate['low']:.2f}, {rate['high']:.2f}]"
-
-
-def _session(one: Scored) -> dict[str, Any]:
-    return {
-        "session": one.name,
-        "messages": one.spoken,
-        "right": [_find(find) for find, _ in one.right],
-        "wrong": [_find(find) for find in one.wrong],
-        "missed": [_label(label) for label in one.missed],
-        "violations": [_find(find) for find in one.violations],
-    }
-
-
-def _find(find: Find) -> dict[str, Any]:
-    change = find.change
-    return {
-        "message": find.messages[-1],
-        "stored": find.stored,
-        "type": change.type,
-        "name": change.name,
-        "description": change.description,
-        "reason": change.reason,
-    }
-
-
-def _label(label: Label) -> dict[str, Any]:
-    return {"message": label.message, "type": label.type, "asked": label.asked, "key": list(label.keys)}
-
-
-def _show(run: Context, one: Scored) -> None:
-    out = run.out
-    counts = f"{len(one.right)} right, {len(one.wrong)} wrong, {len(one.missed)} missed"
-    out.data(out.safe(f"{one.name}: {counted(one.spoken, 'message')}, {counts}"))
-    for find in one.wrong:
-        word = "stored" if find.stored else "suggested"
-        out.data(out.safe(f"  false ({word}) {find.messages[-1]}: {find.change.reason}"))
-    for find in one.violations:
-        out.data(out.safe(f"  excluded, kept {find.messages[-1]}: {find.change.description}"))
-    for find, label in one.right:
-        if find.change.type != label.type:
-            out.data(out.safe(f"  {find.change.type}, not {label.type}: {find.change.description}"))
-    for label in one.missed:
-        out.data(out.safe(f"  missed {label.message} ({label.type}): {' '.join(label.keys)}"))

@@ -10,7 +10,9 @@ import pytest
 
 from gitmem.engines.offline import OfflineEngine
 from gitmem.errors import UsageError
-from gitmem.integrations.benching import figures, read_gold, score, wilson
+from gitmem.integrations.benching.extraction import figures, score
+from gitmem.integrations.benching.gold import read_gold
+from gitmem.integrations.benching.intervals import wilson
 
 SAID = [
     {"uuid": "aaaaaa-1", "text": "from now on squash before you merge"},
