@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -11,29 +9,17 @@ import typer
 
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
-from gitmem.cli.words import day, iso, sound
-from gitmem.errors import UsageError
+from gitmem.cli.words import day
 from gitmem.guard.text import one_line
+from gitmem.integrations.blaming import Line, as_value, code_of
+from gitmem.integrations.blaming import blame as look_up
 from gitmem.memory.squash import Telling
-from gitmem.store.blame import Blamed, blame_memory
-from gitmem.store.code_time import Became, became
-from gitmem.store.lookup import find
-from gitmem.store.sayings import sayings
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.store.blame import Blamed
+from gitmem.store.code_time import Became
 
 SHORT = 12
 WHO_WIDTH = 40
 CLAIM_WIDTH = 80
-
-
-@dataclass(frozen=True)
-class Line:
-    """One claim with its place: scope, agent's folder, and file inside it."""
-
-    scope: Scope
-    agent: str
-    file: str
-    blamed: Blamed
 
 
 def register(app: typer.Typer) -> None:
@@ -69,16 +55,8 @@ def blame(
     """
     run = context(ctx, as_json=as_json)
     workspace = run.workspace
-    if (name is None) == (text is None):
-        raise UsageError("Blame takes the name of a memory, or --text", "For example: git mem blame NAME")
-    if text is not None:
-        lines = list(_saying(run, workspace, text, at, scope, agent))
-    else:
-        found = find(workspace, name or "", scope, agent, at, run.edges.now)
-        where = workspace.scope(found.scope)
-        blamed = blame_memory(where.repo, found.commit, found.path)
-        lines = [Line(where, found.agent, found.file, one) for one in blamed]
-    code = became(workspace, (one.provenance.code_commit for one in _all_told(lines)))
+    lines = look_up(workspace, run.edges, name, text, scope, agent, at)
+    code = code_of(workspace, lines)
     if run.out.as_json:
         run.out.json([as_value(line, code) for line in lines])
     elif not lines:
@@ -88,70 +66,6 @@ def blame(
             _print_hops(run, line, code)
     else:
         _print_lines(run, lines)
-
-
-def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
-    """One claim for `--json`; empty strings where a trailer is missing.
-
-    Args:
-        code: what is known of the code commits that are named.
-    """
-    blamed = line.blamed
-    return {
-        "scope": line.scope.name,
-        "agent": sound(line.agent),
-        "file": sound(line.file),
-        "claim": blamed.claim.short,
-        "text": sound(blamed.claim.text),
-        "description": blamed.description,
-        "disputed": blamed.claim.dispute,
-        "against": list(blamed.against),
-        "origins": [
-            {
-                "commit": origin.commit,
-                "path": sound(origin.path),
-                "claim": origin.claim,
-                "via": list(origin.via),
-                "told": [_told_value(one, code) for one in origin.told],
-            }
-            for origin in blamed.origins
-        ],
-    }
-
-
-def _told_value(one: Telling, code: dict[str, Became]) -> dict[str, object]:
-    told = one.provenance
-    known = code.get(told.code_commit)
-    return {
-        "subject": sound(one.subject),
-        "author": sound(one.author),
-        "time": iso(one.time) if one.time is not None else None,
-        "op": told.op,
-        "writer": told.writer,
-        "engine": sound(told.engine),
-        "session": sound(told.session),
-        "messages": [sound(uuid) for uuid in told.messages or ()],
-        "code_commit": sound(told.code_commit),
-        "code_commit_now": known.oid if known else "",
-        "code_subject": sound(known.subject) if known else "",
-    }
-
-
-def _saying(
-    run: Context, workspace: Workspace, text: str, at: str | None, scope: str | None, agent: str | None
-) -> Iterator[Line]:
-    for said in sayings(workspace, text, scope, agent, at, run.edges.now):
-        found = blame_memory(said.scope.repo, said.commit, f"{said.agent}/{said.file}", said.claims)
-        # A description mostly repeats the body, which is where the thing was said.
-        in_body = [one for one in found if not one.description]
-        for one in in_body or found:
-            yield Line(said.scope, said.agent, said.file, one)
-
-
-def _all_told(lines: Iterable[Line]) -> Iterator[Telling]:
-    for line in lines:
-        for origin in line.blamed.origins:
-            yield from origin.told
 
 
 def _print_lines(run: Context, lines: list[Line]) -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import Annotated
 
 import typer
 
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
-from gitmem.cli.words import day, iso, sound
-from gitmem.errors import UsageError
+from gitmem.cli.words import day
 from gitmem.guard.text import one_line
-from gitmem.store.commits import memory_commit
-from gitmem.store.gone import places
-from gitmem.store.log import LogEntry, entries, entries_of, fates, homes
-from gitmem.store.lookup import Ambiguous, chosen_agent, chosen_scopes, find
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.integrations.learned import as_value, learned
+from gitmem.store.log import LogEntry, fates
+from gitmem.store.workspace import Scope
 
 SUBJECT_WIDTH = 100
 SHORT = 12
@@ -55,8 +50,7 @@ def log(
     whole.
     """
     run = context(ctx, as_json=as_json)
-    workspace = run.workspace
-    found = islice(_all(workspace, name, scope, agent), max_count)
+    found = islice(learned(run.workspace, name, scope, agent), max_count)
     if run.out.as_json:
         run.out.json([as_value(where, entry) for where, entry in found])
         return
@@ -66,80 +60,6 @@ def log(
         _print(run, where, entry)
     if empty and max_count != 0:
         run.out.say("nothing was learned here yet")
-
-
-def as_value(scope: Scope, entry: LogEntry) -> dict[str, object]:
-    """One commit for `--json`; empty strings where a trailer is missing."""
-    told = entry.provenance
-    return {
-        "commit": entry.commit,
-        "scope": scope.name,
-        "time": iso(entry.time),
-        "author": sound(entry.author),
-        "op": told.op,
-        "writer": told.writer,
-        "engine": sound(told.engine),
-        "session": sound(told.session),
-        "code_commit": sound(told.code_commit),
-        "undoes": sound(told.undoes),
-        "subject": sound(entry.subject),
-        "paths": [sound(path) for path in entry.paths],
-        "claims": fates(told),
-    }
-
-
-def _all(
-    workspace: Workspace, name: str | None, scope: str | None, agent: str | None
-) -> Iterator[tuple[Scope, LogEntry]]:
-    if name is not None:
-        streams = _named(workspace, name, scope, agent)
-    else:
-        folder = chosen_agent(agent)
-        streams = [
-            _with(where, entries(where.repo, tip, (folder,) if folder else ()))
-            for where, tip in _tips(workspace, scope)
-        ]
-    return heapq.merge(*streams, key=lambda pair: -pair[1].time)
-
-
-def _named(
-    workspace: Workspace, name: str, scope: str | None, agent: str | None
-) -> list[Iterator[tuple[Scope, LogEntry]]]:
-    """The log of a memory, wherever its file stood; a deleted one is known by its file."""
-    try:
-        found = find(workspace, name, scope, agent)
-    except Ambiguous:
-        raise
-    except UsageError as error:
-        gone = _deleted(workspace, name, scope, agent)
-        if not gone:
-            raise error from None
-        return gone
-    where = workspace.scope(found.scope)
-    return [_with(where, entries_of(where.repo, found.commit, homes(found.path)))]
-
-
-def _deleted(
-    workspace: Workspace, name: str, scope: str | None, agent: str | None
-) -> list[Iterator[tuple[Scope, LogEntry]]]:
-    streams = []
-    for where, tip, paths in places(workspace, name, scope, agent):
-        log = entries_of(where.repo, tip, paths)
-        newest = next(log, None)
-        if newest is not None:
-            streams.append(_with(where, chain([newest], log)))
-    return streams
-
-
-def _tips(workspace: Workspace, scope: str | None) -> Iterator[tuple[Scope, str]]:
-    for where in chosen_scopes(workspace, scope):
-        tip = memory_commit(where.repo, where.ref)
-        if tip is not None:
-            yield where, tip
-
-
-def _with(scope: Scope, log: Iterable[LogEntry]) -> Iterator[tuple[Scope, LogEntry]]:
-    return ((scope, entry) for entry in log)
 
 
 def _print(run: Context, scope: Scope, entry: LogEntry) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -11,10 +10,9 @@ import typer
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age as in_words
-from gitmem.cli.words import iso, sound
 from gitmem.guard.text import one_line
-from gitmem.store.lookup import Found, age, find
-from gitmem.store.repository import MissingObject
+from gitmem.integrations.showing import as_value
+from gitmem.integrations.showing import show as look_up
 
 
 def register(app: typer.Typer) -> None:
@@ -42,20 +40,20 @@ def show(
     It is read from the ref: what was edited but not saved yet is in `git mem diff`.
     """
     run = context(ctx, as_json=as_json)
-    workspace = run.workspace
-    found = find(workspace, name, scope, agent, at, run.edges.now)
-    taught = age(workspace, found.spot)
-    found, hidden = _shown(run, found)
+    shown = look_up(run.workspace, run.edges, name, scope, agent, at)
+    found = shown.found
     if run.out.as_json:
-        run.out.json(as_value(found, taught, hidden))
+        run.out.json(as_value(shown))
         return
     run.out.say(
         run.out.safe(
-            one_line(f"{found.address}, {found.memory.type}, taught {_ago(taught, run.edges.now)}", 300)
+            one_line(
+                f"{found.address}, {found.memory.type}, taught {_ago(shown.taught, run.edges.now)}", 300
+            )
             + (f", as of {found.commit[:12]}" if at else "")
         )
     )
-    if hidden:
+    if shown.hidden:
         run.out.warn("something of it holds a secret that came with shared memory, and is not shown")
         run.out.say(
             run.out.safe(
@@ -63,40 +61,6 @@ def show(
             )
         )
     _print(run, found.memory.render())
-
-
-def _shown(run: Context, found: Found) -> tuple[Found, bool]:
-    """A memory without what of it came with a secret; whether that is something."""
-    from gitmem.integrations.recalling import without_secrets
-    from gitmem.memory.memory import parse
-
-    if found.scope != "project":
-        return found, False
-    whole = found.memory.render()
-    try:
-        kept = without_secrets(run.workspace, found.file, whole)
-    except MissingObject:
-        kept = b""
-    return (replace(found, memory=parse(found.file, kept)), True) if kept != whole else (found, False)
-
-
-def as_value(found: Found, taught: int, hidden: bool = False) -> dict[str, object]:
-    """A memory for `--json`: its parts, and `content`, the whole file as text."""
-    memory = found.memory
-    return {
-        "name": sound(memory.name),
-        "type": memory.type,
-        "scope": found.scope,
-        "agent": sound(found.agent),
-        "file": sound(found.file),
-        "description": sound(memory.description),
-        "taught": iso(taught) if taught else None,
-        "archived": found.archived,
-        "commit": found.commit,
-        "blob": found.blob,
-        "secret": hidden,
-        "content": memory.render().decode("utf-8", "replace"),
-    }
 
 
 def _ago(taught: int, now: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from gitmem.store.paging import archived, standing
 from gitmem.store.screen import Caution, refuse_secrets
 from gitmem.store.trees import Edits
 from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
+from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.store.lookup import Found
@@ -72,12 +73,11 @@ def scope_for(workspace: Workspace, type: str) -> ScopeName:
     return "user" if type == "user" else "project"
 
 
-def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
-    """Stores one memory; the same name again updates it.
+def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
+    """The scope that something wanted goes to.
 
     Raises:
         UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
-        CheckFailed: it holds a secret.
     """
     if wanted.type not in TYPES:
         raise UsageError(f"There is no type {wanted.type!r}", f"Types are: {', '.join(TYPES)}.")
@@ -85,8 +85,16 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
         raise UsageError("There is nothing to remember", "Give the text: git mem remember TEXT")
     scope = workspace.scope(wanted.scope or scope_for(workspace, wanted.type))
     _may_enter(scope, wanted.type)
-    agent = agent_name(wanted.agent)
-    said = datetime.fromtimestamp(edges.now, UTC).astimezone()
+    return scope
+
+
+def composed(wanted: Wanted, now: float) -> tuple[str, str, str]:
+    """Name, description and body of something wanted; relative dates in the body are annotated.
+
+    Args:
+        now: when it was said, seconds since the epoch.
+    """
+    said = datetime.fromtimestamp(now, UTC).astimezone()
     body = "\n\n".join(
         [
             annotate(wanted.text.strip(), said),
@@ -95,7 +103,19 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
         ]
     )
     name = wanted.name.strip() or slugify(_first_words(wanted.text))
-    description = one_line(wanted.description) or _first_sentence(wanted.text)
+    return name, one_line(wanted.description) or _first_sentence(wanted.text), body
+
+
+def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
+    """Stores one memory; the same name again updates it.
+
+    Raises:
+        UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
+        CheckFailed: it holds a secret.
+    """
+    scope = scope_of(workspace, wanted)
+    agent = agent_name(wanted.agent)
+    name, description, body = composed(wanted, edges.now)
     sync_live(workspace, edges, scope.name, agent)
     made: list[Memory] = []
     seen: list[Caution] = []
@@ -126,11 +146,19 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     return Edited(scope, agent, made[0], written, tuple(seen) if written else ())
 
 
-def forget(workspace: Workspace, edges: Edges, found: Found, *, code_commit: str = "") -> Edited:
+def forget(
+    workspace: Workspace,
+    edges: Edges,
+    found: Found,
+    *,
+    code_commit: str = "",
+    told: Provenance | None = None,
+) -> Edited:
     """Deletes a memory and buries its claims, so that no merge or extraction brings them back.
 
     Args:
         code_commit: commit of the code that asks for it; HEAD unless given.
+        told: who carries it out, for the trailers; a person unless given.
     """
     scope = workspace.scope(found.scope)
     sync_live(workspace, edges, scope.name, found.agent)
@@ -147,9 +175,9 @@ def forget(workspace: Workspace, edges: Edges, found: Found, *, code_commit: str
         edits = _with_index(found.agent, known, file, None)
         stones = with_what.bury(known.get(tombstone.FILE), buried_keys(current), "forgot")
         edits[f"{found.agent}/{tombstone.FILE}"] = stones
-        told = _human(workspace, "delete")
-        told = replace(told, code_commit=code_commit or told.code_commit)
-        return Write(edits, f"Forget {current.name}", told)
+        code = code_commit or code_head(workspace)
+        by = replace(told or Provenance(writer="human"), op="delete", code_commit=code)
+        return Write(edits, f"Forget {current.name}", by)
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
     sync_live(workspace, edges, scope.name, found.agent, lay_out=True)

@@ -93,12 +93,18 @@ def find_claim(
 
 
 def forget_claim(
-    workspace: Workspace, edges: Edges, holding: Holding, *, code_commit: str = ""
+    workspace: Workspace,
+    edges: Edges,
+    holding: Holding,
+    *,
+    code_commit: str = "",
+    told: Provenance | None = None,
 ) -> Written | None:
     """Takes a claim out of a memory, and buries it; a memory with nothing left goes whole.
 
     Args:
         code_commit: commit of the code that asks for it; HEAD unless given.
+        told: who carries it out, for the trailers; a person unless given.
 
     Returns:
         The commit; None where the memory does not say it any more.
@@ -132,9 +138,9 @@ def forget_claim(
         gone = dict.fromkeys([key, *(twin for twin in twins if twin not in stays)])
         stones = with_what.bury(known.get(tombstone.FILE), gone, "forgot")
         edits[f"{holding.agent}/{tombstone.FILE}"] = stones
-        op = Provenance(
+        op = replace(
+            told or Provenance(writer="human"),
             op="update" if left else "delete",
-            writer="human",
             code_commit=code_commit or code_head(workspace),
         )
         return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitmem.dream import review as dreams
@@ -24,6 +23,7 @@ from gitmem.store.live import Saved
 from gitmem.store.parked import Suggestion, parked
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
 
 Subject = dreams.Dream | Inbox | Held | Suggestion | Dispute | Standing
 
@@ -85,11 +85,6 @@ def waiting(
 ) -> int:
     """How many things wait; arguments as for `queue`."""
     return len(queue(workspace, edges, live, places))
-
-
-def waiting_in_refs(workspace: Workspace) -> int:
-    """How many things wait that refs alone can tell: no folder and no snapshot is read and screened."""
-    return len(_decidable(workspace))
 
 
 def _decidable(workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None) -> list[Item]:
@@ -275,7 +270,10 @@ def _suggestion(one: Suggestion) -> Item:
         "session": change.origin.session,
         "takes_out": [claim.text for claim in gone],
     }
-    return Item(one.id, "suggestion", f"{change.type}: {change.description}", tuple(lines), value, one)
+    title = f"{change.type}: {change.description}"
+    if change.op == "delete":
+        title = f"forget {change.name}: {change.description}"
+    return Item(one.id, "suggestion", title, tuple(lines), value, one)
 
 
 def _dispute(one: Dispute) -> Item:

@@ -1,7 +1,10 @@
-"""Deciding on a suggestion: what an extraction found and did not dare to store unasked."""
+"""Deciding on a suggestion: what an extraction found, or an agent asked for, that waits for a person."""
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
+from gitmem.errors import UsageError
 from gitmem.extract.commit import store_change
 from gitmem.extract.edits import claim_keys
 from gitmem.extract.plan import Placed
@@ -10,7 +13,7 @@ from gitmem.integrations.saving import sync_live
 from gitmem.memory.trailers import Provenance
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.parked import Suggestion, unpark
+from gitmem.store.parked import AGENT, Suggestion, unpark
 from gitmem.store.workspace import Workspace
 
 
@@ -18,20 +21,37 @@ def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Wr
     """Stores what was suggested, with the messages it stems from, and takes it off the queue."""
     scope = workspace.scope(one.scope)
     origin = one.change.origin
+    by_agent = one.engine == AGENT
     provenance = Provenance(
-        writer="extract",
+        writer="agent" if by_agent else "extract",
         session=origin.session,
         messages=(origin.first, origin.last) if origin.first else None,
-        engine=one.engine,
+        engine="" if by_agent else one.engine,
         reviewed=one.id,
     )
     who = author(workspace, edges)
     sync_live(workspace, edges, scope.name, one.change.agent)
-    allow = allowed_fingerprints(workspace)
-    written = store_change(scope, Placed(scope.name, one.change), who, provenance, lift=True, allow=allow)
+    if by_agent and one.change.op == "delete":
+        written = _forgotten(workspace, edges, one, provenance)
+    else:
+        placed, allow = Placed(scope.name, one.change), allowed_fingerprints(workspace)
+        written = store_change(scope, placed, who, provenance, lift=True, allow=allow)
     unpark(workspace, [one.id], who, f"Accept {one.id}")
     sync_live(workspace, edges, scope.name, one.change.agent, lay_out=True)
     return written
+
+
+def _forgotten(workspace: Workspace, edges: Edges, one: Suggestion, told: Provenance) -> Written | None:
+    """Forgets a memory as a person would; None where it is gone by now."""
+    from gitmem.integrations.editing import forget
+    from gitmem.store.lookup import find
+
+    stem = PurePosixPath(one.change.file).stem
+    try:
+        found = find(workspace, f"{one.scope}/{one.change.agent}/{stem}", whole=True)
+    except UsageError:
+        return None
+    return forget(workspace, edges, found, told=told).written
 
 
 def reject_suggestion(workspace: Workspace, edges: Edges, one: Suggestion, why: str) -> Written | None:

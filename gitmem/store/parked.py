@@ -20,7 +20,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args
 
@@ -35,10 +35,13 @@ from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.trees import list_files
 from gitmem.store.workspace import SCOPES, Workspace
+from gitmem.values import dataclass
 
 FOLDER = "suggestions"
 VERSION = 1
 OFFLINE = "offline"
+AGENT = "agent"
+"""Stands for an engine where none found it: an agent asked for it through a tool."""
 ID_DIGITS = 6
 TEXT_CHARS = 4_096
 """Characters of every field but the body: far above what an engine writes."""
@@ -54,7 +57,7 @@ class Suggestion:
         id: `s-` and at least 6 hex digits of a SHA-256 over type and claims, so that a find is parked once.
         scope: `project`, `local` or `user`: where it goes when it is accepted.
         created: when it was parked, ISO 8601, UTC.
-        engine: which engine found it.
+        engine: which engine found it, or `AGENT`.
     """
 
     id: str

@@ -1,0 +1,30 @@
+"""`git mem mcp`: serve memory to clients that speak the Model Context Protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(mcp)
+
+
+def mcp(
+    ctx: typer.Context,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Also offer remember and forget; project memory only through review."),
+    ] = False,
+) -> None:
+    """Serves memory over stdio, for a client that starts it; read-only without --write.
+
+    It serves the repository of -C or of the folder that it is started in, else that of the client's roots.
+    """
+    from gitmem.integrations.mcp.serve import serve
+
+    given = ctx.parent.params.get("directory") if ctx.parent else None
+    serve(Path(given).absolute() if given else None, write=write)

@@ -1,0 +1,124 @@
+"""What an agent asks for through a tool: stored as a commit, or left for a person where it is the team's.
+
+An agent that writes files in a live directory is judged when they are saved. Through a tool it comes to
+this door, where what no extraction may store is refused, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitmem.errors import CheckFailed
+from gitmem.extract.commit import store_change
+from gitmem.extract.edits import claim_keys, is_text, texts
+from gitmem.extract.plan import Placed
+from gitmem.guard.check import refused_claims
+from gitmem.guard.exclusions import excluded
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.extraction_rules import rule_texts
+from gitmem.integrations.place import is_on
+from gitmem.integrations.saving import sync_live
+from gitmem.integrations.switches import DISABLE
+from gitmem.integrations.words import iso
+from gitmem.memory import tombstone
+from gitmem.memory.encoding import decode
+from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.trailers import Provenance
+from gitmem.store.commits import Written, memory_commit
+from gitmem.store.parked import (
+    AGENT,
+    change_from_json,
+    change_to_json,
+    digest,
+    park,
+    parked,
+    suggest,
+)
+from gitmem.store.trees import read_file
+from gitmem.store.workspace import Scope, Workspace
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of it: at most one of the two; neither where memory says so already.
+
+    Attributes:
+        written: the commit.
+        waiting: id of the suggestion that a person decides on in `git mem review`.
+    """
+
+    written: Written | None = None
+    waiting: str = ""
+
+
+def may_write(edges: Edges) -> None:
+    """Lets nothing be written where gitmem is switched off, as in a fork that an engine runs.
+
+    Raises:
+        CheckFailed: it is.
+    """
+    if is_on(edges.environ.get(DISABLE)):
+        raise CheckFailed(f"Nothing is stored: {DISABLE} is set", f"Start the client without {DISABLE}.")
+
+
+def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> Outcome:
+    """Stores a change in a private scope, or parks one of the project's for review.
+
+    Args:
+        told: the agent's session and the code commit; the op is what the change comes to.
+
+    Raises:
+        CheckFailed: it may not be stored: a secret, what is never stored, or what was forgotten.
+    """
+    may_write(edges)
+    _refuse(workspace, edges, placed)
+    who = author(workspace, edges)
+    if placed.scope == "project":
+        return Outcome(waiting=_parked(workspace, edges, placed, told))
+    scope = workspace.scope(placed.scope)
+    sync_live(workspace, edges, scope.name, placed.agent)
+    written = store_change(scope, placed, who, told, allow=allowed_fingerprints(workspace))
+    sync_live(workspace, edges, scope.name, placed.agent, lay_out=True)
+    return Outcome(written)
+
+
+def _parked(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> str:
+    one = suggest(placed.change, placed.scope, iso(edges.now), AGENT)
+    park(workspace, [one], author(workspace, edges), told)
+    whole = digest(placed.change)
+    return next((each.id for each in parked(workspace) if digest(each.change) == whole), one.id)
+
+
+def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> None:
+    change = placed.change
+    pieces = list(texts(change))
+    if change.op == "delete":
+        pieces = [change.reason] if change.reason else []
+    refused = refused_claims(pieces, allowed_fingerprints(workspace))
+    if refused:
+        first = refused[min(refused)]
+        hint = "Leave the secret out and name where it is kept."
+        raise CheckFailed(f"Not stored: it {first.reason}: {first.claim_text_redacted}", hint)
+    if not is_text(change) or change_from_json(change_to_json(change)) is None:
+        raise CheckFailed("Not stored: no memory could be written so", "Keep to plain text, and shorter.")
+    if len(change.body.encode()) > MEMORY_BYTES // 2:
+        raise CheckFailed(f"Not stored: it is longer than {MEMORY_BYTES // 2:,} bytes", "Split it.")
+    stones = tombstone.parse(_buried(workspace.scope(placed.scope), placed.agent))
+    if any(tombstone.matches(stones, key) for key in claim_keys(change)):
+        raise CheckFailed(
+            "Not stored: it was forgotten or rejected before",
+            "Only a person brings it back: git mem remember, or git mem restore",
+        )
+    if change.op == "delete" or change.edited is not None:
+        return
+    reason = excluded(change.body, kind=change.type, rules=rule_texts(workspace, edges))
+    if reason:
+        raise CheckFailed(f"Not stored: {reason}", "A person can store it all the same: git mem remember")
+
+
+def _buried(scope: Scope, agent: str) -> str:
+    tip = memory_commit(scope.repo, scope.ref)
+    if tip is None:
+        return ""
+    path = f"{agent}/{tombstone.FILE}"
+    return decode(read_file(scope.repo, scope.repo.commit(tip).tree, path) or b"")

@@ -1,0 +1,118 @@
+"""Who taught each claim of a memory, or what says a thing, and the way back to session and code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gitmem.errors import UsageError
+from gitmem.integrations.edges import Edges
+from gitmem.integrations.words import iso, sound
+from gitmem.memory.squash import Telling
+from gitmem.store.blame import Blamed, blame_memory
+from gitmem.store.code_time import Became, became
+from gitmem.store.lookup import find
+from gitmem.store.sayings import sayings
+from gitmem.store.workspace import Scope, Workspace
+
+
+@dataclass(frozen=True)
+class Line:
+    """One claim with its place: scope, agent's folder, and file inside it."""
+
+    scope: Scope
+    agent: str
+    file: str
+    blamed: Blamed
+
+
+def blame(
+    workspace: Workspace,
+    edges: Edges,
+    name: str | None,
+    text: str | None,
+    scope: str | None = None,
+    agent: str | None = None,
+    at: str | None = None,
+) -> list[Line]:
+    """Blames the claims of one memory, or those of all memories that say something.
+
+    Args:
+        name: a memory, as for `lookup.find`; None where a text is given.
+        text: what claims say; None where a name is given.
+
+    Raises:
+        UsageError: both are given, or neither; or as for `lookup.find` and `sayings`.
+    """
+    if (name is None) == (text is None):
+        raise UsageError("Blame takes the name of a memory, or --text", "For example: git mem blame NAME")
+    if text is not None:
+        return list(_saying(workspace, edges, text, at, scope, agent))
+    found = find(workspace, name or "", scope, agent, at, edges.now)
+    where = workspace.scope(found.scope)
+    blamed = blame_memory(where.repo, found.commit, found.path)
+    return [Line(where, found.agent, found.file, one) for one in blamed]
+
+
+def code_of(workspace: Workspace, lines: Sequence[Line]) -> dict[str, Became]:
+    """What is known of the code commits that these claims were taught at, by the name that they go by."""
+    told = (one for line in lines for origin in line.blamed.origins for one in origin.told)
+    return became(workspace, (one.provenance.code_commit for one in told))
+
+
+def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
+    """One claim as a value; empty strings where a trailer is missing.
+
+    Args:
+        code: what is known of the code commits that are named.
+    """
+    blamed = line.blamed
+    return {
+        "scope": line.scope.name,
+        "agent": sound(line.agent),
+        "file": sound(line.file),
+        "claim": blamed.claim.short,
+        "text": sound(blamed.claim.text),
+        "description": blamed.description,
+        "disputed": blamed.claim.dispute,
+        "against": list(blamed.against),
+        "origins": [
+            {
+                "commit": origin.commit,
+                "path": sound(origin.path),
+                "claim": origin.claim,
+                "via": list(origin.via),
+                "told": [_told_value(one, code) for one in origin.told],
+            }
+            for origin in blamed.origins
+        ],
+    }
+
+
+def _told_value(one: Telling, code: dict[str, Became]) -> dict[str, object]:
+    told = one.provenance
+    known = code.get(told.code_commit)
+    return {
+        "subject": sound(one.subject),
+        "author": sound(one.author),
+        "time": iso(one.time) if one.time is not None else None,
+        "op": told.op,
+        "writer": told.writer,
+        "engine": sound(told.engine),
+        "session": sound(told.session),
+        "messages": [sound(uuid) for uuid in told.messages or ()],
+        "code_commit": sound(told.code_commit),
+        "code_commit_now": known.oid if known else "",
+        "code_subject": sound(known.subject) if known else "",
+    }
+
+
+def _saying(
+    workspace: Workspace, edges: Edges, text: str, at: str | None, scope: str | None, agent: str | None
+) -> Iterator[Line]:
+    for said in sayings(workspace, text, scope, agent, at, edges.now):
+        found = blame_memory(said.scope.repo, said.commit, f"{said.agent}/{said.file}", said.claims)
+        # A description mostly repeats the body, which is where the thing was said.
+        in_body = [one for one in found if not one.description]
+        for one in in_body or found:
+            yield Line(said.scope, said.agent, said.file, one)
