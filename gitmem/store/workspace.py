@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -28,6 +28,7 @@ from gitmem.store.open import create_bare, open_known, open_repository
 from gitmem.store.record import read_record, record_key
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.settings import Settings, read_settings
+from gitmem.values import dataclass
 
 ScopeName = Literal["project", "local", "user"]
 SCOPES: tuple[ScopeName, ...] = ("project", "local", "user")
@@ -175,6 +176,13 @@ class Workspace:
         """The private repository, made where it is missing."""
         create_bare(self.private_path, self.git)
         return open_repository(self.private_path, self.git, bare=True)
+
+    def close(self) -> None:
+        """Frees the repositories that were opened; one that is asked for again is opened anew."""
+        for name in ("code", "private"):
+            opened: Repository | None = self.__dict__.pop(name, None)
+            if opened is not None:
+                opened.close()
 
     @property
     def project_id(self) -> str:

@@ -1,0 +1,238 @@
+"""The Python API: what a program asks of the memory of one repository.
+
+    import gitmem
+
+    with gitmem.open(".") as memories:
+        memories.remember("Use the real database in tests.", name="no-mocks", why="A mock hid a bug.")
+        for item in memories.recall("how do we test?").items:
+            print(item.name, item.age_days, item.text)
+        for entry in memories.log("no-mocks"):
+            print(entry.time, entry.author, entry.subject)
+
+A program speaks for the person who runs it, as `git mem` does: what it stores is theirs, and goes to the
+scope that `git mem remember` would choose. What a model asks for belongs into `gitmem.GitMemoryTool`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from gitmem.errors import UsageError
+from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
+from gitmem.memory.change import MemoryType
+from gitmem.memory.limits import RECALLED
+from gitmem.store.workspace import MAIN, ScopeName, Workspace
+
+if TYPE_CHECKING:
+    from gitmem.recall.recall import Recall
+    from gitmem.store.log import LogEntry
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A memory that was stored.
+
+    Attributes:
+        scope: `project`, `local` or `user`.
+        agent: the agent's folder in the tree.
+        file: its file in that folder.
+        commit: the commit that stored it; empty where it said so already.
+        warnings: rules that saw in it what may be a credential; it is stored all the same.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    name: str
+    description: str
+    commit: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One commit of the memory.
+
+    Attributes:
+        scope: `project`, `local` or `user`.
+        time: when it was taught, UTC.
+        author: name and address, `Ann <ann@example.com>`.
+        op: what was done, e.g. `add`; empty in commits that gitmem did not make.
+        writer: `human`, `agent`, `extract`, `dream` or `sync`.
+        engine: who thought, e.g. `anthropic:<model>`; empty for none.
+        session: id of the conversation that it stems from; empty for none.
+        paths: files that it changed, from the root of the scope's tree; of those asked about.
+    """
+
+    commit: str
+    scope: str
+    time: datetime
+    author: str
+    subject: str
+    op: str
+    writer: str
+    engine: str
+    session: str
+    paths: tuple[str, ...]
+
+
+class Memories:
+    """The memory of one repository; made by `gitmem.open`.
+
+    Not for several threads at once: open one for each.
+    """
+
+    def __init__(self, path: Path, workspace: Workspace) -> None:
+        self._path = path
+        self._workspace = workspace
+
+    @property
+    def path(self) -> Path:
+        """The folder that it was opened for."""
+        return self._path
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = RECALLED,
+        at: str | None = None,
+        scope: ScopeName | None = None,
+        agent: str | None = None,
+        shown: Set[str] = frozenset(),
+    ) -> Recall:
+        """Finds the memories that help with a question, offline; none where nothing fits.
+
+        Args:
+            query: a question, or words.
+            limit: memories at most.
+            at: revision, date or tag to answer as of, e.g. `2026-11-20`, `2 days ago`, `~1`.
+            scope: one scope; None for all.
+            agent: one agent's memories; None for every agent's.
+            shown: `blob` of items that need not be given again.
+
+        Returns:
+            The answer; its `items` are best first, each with text, age and what is to be known of it.
+
+        Raises:
+            UsageError: an unknown scope, `limit` is below 1, or `at` means nothing.
+            RepositoryError: the repository cannot be read.
+        """
+        from gitmem.integrations.recalling import ask
+
+        if limit < 1:
+            raise UsageError(f"limit is {limit}", "Ask for one memory at least.")
+        where, edges = self._workspace, self._edges()
+        return ask(where, edges, query, limit=limit, at=at, scope=scope, agent=agent, shown=shown)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        name: str = "",
+        type: MemoryType = "feedback",
+        scope: ScopeName | None = None,
+        agent: str = MAIN,
+        description: str = "",
+        why: str = "",
+        how: str = "",
+    ) -> Remembered:
+        """Stores one memory: file, index line and commit in one step.
+
+        Args:
+            text: the fact, in markdown; relative dates in it are annotated.
+            name: the same name again updates that memory; made from the text where empty.
+            type: `user`, `feedback`, `project` or `reference`.
+            scope: None for the scope of its type.
+            description: one line that would find it again; the first sentence where empty.
+            why: the reason.
+            how: when and how it applies.
+
+        Raises:
+            UsageError: no text, or an unknown type or scope.
+            CheckFailed: it holds a secret.
+            RepositoryError: git knows no identity, or the repository cannot be written.
+        """
+        from gitmem.integrations.editing import Wanted, remember
+
+        wanted = Wanted(text, type, name, description, why, how, agent, scope or "")
+        done = remember(self._workspace, self._edges(), wanted)
+        return Remembered(
+            scope=done.scope.name,
+            agent=done.agent,
+            file=done.memory.path,
+            name=done.memory.name,
+            description=done.memory.description,
+            commit=done.written.commit if done.written else "",
+            warnings=tuple(one.rule for one in done.warnings),
+        )
+
+    def log(
+        self, name: str | None = None, *, scope: ScopeName | None = None, agent: str | None = None
+    ) -> Iterator[Learned]:
+        """Gives what was learned, newest first, read as it is asked for.
+
+        Args:
+            name: only what changed this memory, also one that was deleted.
+            scope, agent: narrow it.
+
+        Raises:
+            UsageError: an unknown scope; there is and was no such memory, or several have the name.
+            RepositoryError: the repository cannot be read.
+        """
+        from gitmem.integrations.learned import learned
+
+        found = learned(self._workspace, name, scope, agent)
+        return (_learned(where.name, entry) for where, entry in found)
+
+    def close(self) -> None:
+        """Ends helper processes and frees handles; what is asked for afterwards opens them again."""
+        self._workspace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"gitmem.open({str(self._path)!r})"
+
+    def _edges(self) -> Edges:
+        return real_edges(self._path)
+
+
+def _learned(scope: str, entry: LogEntry) -> Learned:
+    told = entry.provenance
+    return Learned(
+        commit=entry.commit,
+        scope=scope,
+        time=datetime.fromtimestamp(entry.time, UTC),
+        author=entry.author,
+        subject=entry.subject,
+        op=told.op,
+        writer=told.writer,
+        engine=told.engine,
+        session=told.session,
+        paths=entry.paths,
+    )
+
+
+def open(path: str | Path = ".") -> Memories:
+    """Opens the memory of the repository that a folder is in.
+
+    Args:
+        path: a folder inside a work tree in which `git mem init` ran.
+
+    Raises:
+        RepositoryError: there is no repository, or `git mem init` has not run in it.
+    """
+    where = Path(path).absolute()
+    return Memories(where, by_command(initialised_at(real_edges(where))))

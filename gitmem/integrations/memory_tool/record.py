@@ -1,0 +1,187 @@
+"""From what a command changes to the commit: the index line, the account of claims, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gitmem.errors import CheckFailed
+from gitmem.extract.edits import fates
+from gitmem.guard.secrets import find_secrets, redact
+from gitmem.guard.text import one_line
+from gitmem.integrations.memory_tool import words
+from gitmem.integrations.memory_tool.commands import Changed
+from gitmem.integrations.memory_tool.folder import Folder, is_index
+from gitmem.memory import index, tombstone
+from gitmem.memory.account import references
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.limits import MEMORY_BYTES, OTHER_BYTES
+from gitmem.memory.memory import Memory, parse
+from gitmem.memory.merge import kind
+from gitmem.memory.names import is_memory_file
+from gitmem.memory.trailers import Fate, Provenance
+from gitmem.store.commits import Write
+from gitmem.store.screen import refuse_secrets
+
+TOOL = "memory_20250818"
+"""The tool's type, which commits name."""
+
+MOST_FATES = 200
+"""Claims whose fate one message tells; where a folder held more, the commit itself is their record."""
+
+_SHOWN = 120
+_VERBS = {"create": "Remember", "delete": "Delete", "rename": "Rename", "clear": "Clear"}
+
+
+def to_write(folder: Folder, changed: Changed, provenance: Provenance, allow: frozenset[str]) -> Write:
+    """The commit that a command makes.
+
+    Args:
+        provenance: who and when; op and claims are filled in.
+        allow: fingerprints of accepted secrets.
+
+    Raises:
+        Refused: it is too large, holds a secret, or says what a person had forgotten.
+    """
+    files = dict(changed.files)
+    check(folder, changed, allow)
+    if not any(map(is_index, files)):
+        files |= _index_edit(folder, changed)
+    told = _fates(folder.agent, changed)
+    body = f"{TOOL}: {_command(changed)}"
+    if len(told) > MOST_FATES:
+        body += f"\n\n{len(told)} claims went; what they said is in the commit before."
+        told = ()
+    edits = {f"{folder.agent}/{at}": data for at, data in files.items()}
+    return Write(edits, _subject(changed), replace(provenance, op=changed.op, claims=told), body)
+
+
+def check(folder: Folder, changed: Changed, allow: frozenset[str]) -> None:
+    """Raises where what a command writes may not be stored; arguments and errors as for `to_write`."""
+    written = {at: data for at, data in changed.files.items() if data is not None}
+    before = {
+        at: changed.before[changed.moved.get(at, at)] for at in written if _old(changed, at) is not None
+    }
+    for at, data in written.items():
+        limit = OTHER_BYTES if is_index(at) else MEMORY_BYTES
+        if len(data) > limit and len(data) > len(before.get(at, b"")):
+            raise words.too_large(changed.path, len(data), limit)
+    _refuse_forgotten(folder, changed, written)
+    names = {f"{folder.agent}/{at}": b"" for at in written if changed.to}
+    contents = {f"{folder.agent}/{at}": data for at, data in written.items()}
+    known = {f"{folder.agent}/{at}": data for at, data in before.items()}
+    try:
+        # A file that changes places is judged by its new name, and its content was judged before.
+        refuse_secrets({}, names, allow)
+        refuse_secrets(known, contents, allow)
+    except CheckFailed as error:
+        raise words.unsafe(_clean(changed.to or changed.path), _reason(error)) from error
+
+
+def single_memory(changed: Changed) -> str | None:
+    """The one memory file that a command is about; None where it is about more, or something else."""
+    at = next(iter(changed.files), "")
+    return at if len(changed.files) == 1 and is_memory_file(at) else None
+
+
+def described(memory: Memory) -> str:
+    """One line that tells what a memory says: its description, else its first claim that is no heading."""
+    claims = [claim.key for claim in memory.parsed.claims if not claim.key.startswith("#")]
+    return memory.description or one_line(next(iter(claims), ""), _SHOWN)
+
+
+def _old(changed: Changed, at: str) -> bytes | None:
+    return changed.before.get(changed.moved.get(at, at))
+
+
+def _clean(path: str) -> str:
+    """A path as it may be repeated: the secret may be in the name."""
+    lines = path.replace("/", "\n")
+    return redact(lines, find_secrets(lines)).replace("\n", "/")
+
+
+def _reason(error: CheckFailed) -> str:
+    """Why, without the file's name, which the model knows by another path."""
+    found = error.message.partition("holds a secret")
+    return one_line(f"holds a secret{found[2]}" if found[1] else error.message, 300)
+
+
+def _refuse_forgotten(folder: Folder, changed: Changed, written: Mapping[str, bytes]) -> None:
+    stones = tombstone.parse(decode(folder.read(tombstone.FILE) or b""))
+    if not stones:
+        return
+    is_buried = tombstone.finder(stones, "forgot")
+    known = {claim.key for at, data in changed.before.items() for claim in parse(at, data).claims}
+    for at, data in written.items():
+        for claim in parse(at, data).claims:
+            if claim.key not in known and is_buried(claim.key):
+                raise words.forgotten(changed.path, one_line(claim.text, _SHOWN))
+
+
+def _index_edit(folder: Folder, changed: Changed) -> dict[str, bytes | None]:
+    """The index with a line for each new memory, and without those of memories that are gone."""
+    listed = decode(folder.read(index.INDEX) or b"")
+    gone = {at.rpartition("/")[2] for at, data in changed.files.items() if data is None and _in_index(at)}
+    added = {}
+    for at, data in changed.files.items():
+        if data is None or not is_memory_file(at):
+            continue
+        memory, old = parse(at, data), _old(changed, at)
+        gone.discard(at)
+        before = parse(at, old) if old is not None and at in changed.before else None
+        if before is None:
+            added[at] = index.entry(memory.name, at, memory.description)
+        elif (before.name, before.description) != (memory.name, memory.description):
+            # Its line says what it was about before.
+            listed_now = at in index.targets(listed)
+            line = index.entry(memory.name, at, memory.description)
+            listed = index.with_entry(listed, at, line) if listed_now else listed
+    shown = encode(index.reconcile(listed, added, gone))
+    return {} if shown == (folder.read(index.INDEX) or b"") else {index.INDEX: shown}
+
+
+def _in_index(at: str) -> bool:
+    return is_memory_file(at) or at.startswith("archive/")
+
+
+def _fates(agent: str, changed: Changed) -> tuple[Fate, ...]:
+    """What became of the claims of memories that were edited, renamed or deleted."""
+    home = {old: new for new, old in changed.moved.items()}
+    found: list[Fate] = []
+    for at, data in changed.before.items():
+        target = home.get(at, at)
+        after = changed.files.get(target)
+        if kind(at) != "memory":
+            continue
+        old = references({f"{agent}/{at}": data})
+        if after is None or kind(target) != "memory":
+            why = f"{_command(changed)}, by the memory tool"
+            found += [Fate("dropped", source, "", why) for source in old]
+            continue
+        new = {claim.key: source for source, claim in references({f"{agent}/{target}": after}).items()}
+        if changed.to:
+            found += [
+                Fate("kept", source, new[claim.key]) for source, claim in old.items() if claim.key in new
+            ]
+        found += fates(
+            parse(at, data), parse(target, after), agent=agent, reason="edited by the memory tool"
+        )
+    return tuple(found)
+
+
+def _subject(changed: Changed) -> str:
+    shown = changed.path.removeprefix(f"{words.ROOT}/")
+    verb = _VERBS.get(changed.command, "Update")
+    if changed.to:
+        return f"Rename {shown} to {changed.to.removeprefix(f'{words.ROOT}/')}"
+    at = single_memory(changed)
+    data = changed.files.get(at) if at else None
+    if at is None or data is None:
+        return f"{verb} {shown}"
+    memory = parse(at, data)
+    told = described(memory)
+    return f"{verb} {memory.name}: {told}" if told else f"{verb} {memory.name}"
+
+
+def _command(changed: Changed) -> str:
+    return f"{changed.command} {changed.path}" + (f" to {changed.to}" if changed.to else "")

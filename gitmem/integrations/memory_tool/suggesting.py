@@ -1,0 +1,77 @@
+"""Changes to a team's memory: they wait for a person, as what an extraction finds does."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitmem.extract.edits import claim_keys
+from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.memory_tool import words
+from gitmem.integrations.memory_tool.commands import Changed
+from gitmem.integrations.memory_tool.folder import Folder
+from gitmem.integrations.memory_tool.record import check, described, single_memory
+from gitmem.memory import tombstone
+from gitmem.memory.change import Change, Edited, Origin
+from gitmem.memory.encoding import decode
+from gitmem.memory.memory import parse
+from gitmem.memory.names import slugify
+from gitmem.memory.trailers import Provenance
+from gitmem.store.parked import park, suggest
+from gitmem.store.workspace import Workspace
+
+_REASON = "a model asked for it through the memory tool"
+
+
+def suggest_change(
+    workspace: Workspace,
+    edges: Edges,
+    folder: Folder,
+    changed: Changed,
+    provenance: Provenance,
+    allow: frozenset[str],
+) -> str:
+    """Parks what a command would change, and says so.
+
+    Args:
+        folder: the project scope's.
+        allow: fingerprints of accepted secrets.
+
+    Returns:
+        What the model is told.
+
+    Raises:
+        Refused: it is more than one memory, or may not be stored, or was rejected before.
+    """
+    file = single_memory(changed)
+    if file is None:
+        raise words.by_people_only(changed.path)
+    check(folder, changed, allow)
+    change = _change(folder.agent, file, changed, provenance.session)
+    stones = tombstone.parse(decode(folder.read(tombstone.FILE) or b""))
+    if any(tombstone.matches(stones, key) for key in claim_keys(change)):
+        raise words.rejected(changed.path)
+    created = datetime.fromtimestamp(edges.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    one = suggest(change, "project", created, provenance.engine)
+    park(workspace, [one], author(workspace, edges), provenance)
+    return words.suggested(one.id, changed.path)
+
+
+def _change(agent: str, file: str, changed: Changed, session: str) -> Change:
+    before, after = changed.before.get(file), changed.files[file]
+    memory = parse(file, after if after is not None else before or b"")
+    stem = file.removesuffix(".md")
+    return Change(
+        op="delete" if after is None else "update" if before is not None else "add",
+        # The file of a new memory is named after it: it should be the one that the model asked for.
+        name=slugify(stem) if before is None else memory.name,
+        description=described(memory),
+        type=memory.type,  # type: ignore[arg-type]
+        body=memory.body.strip() if after is not None else "",
+        reason=_REASON,
+        confidence=1.0,
+        asked=False,
+        origin=Origin(session=session),
+        agent=agent,
+        file=file if before is not None else "",
+        edited=Edited(before, after) if before is not None and after is not None else None,
+    )
