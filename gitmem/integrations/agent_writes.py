@@ -16,6 +16,7 @@ from gitmem.guard.check import refused_claims
 from gitmem.guard.exclusions import excluded
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.extraction_rules import rule_texts
+from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import is_on
 from gitmem.integrations.saving import sync_live
 from gitmem.integrations.switches import DISABLE
@@ -68,9 +69,13 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
         told: the agent's session and the code commit; the op is what the change comes to.
 
     Raises:
-        CheckFailed: it may not be stored: a secret, what is never stored, or what was forgotten.
+        CheckFailed: it may not be stored: a secret, what is never stored, or what was forgotten; or in a
+            pause, in which what is said is never learned.
     """
     may_write(edges)
+    teaches = placed.change.op != "delete" and placed.change.edited is None
+    if teaches and paused(workspace.state, edges.now):
+        raise CheckFailed("Nothing is stored: gitmem is paused", "The person ends it: git mem unpause")
     _refuse(workspace, edges, placed)
     who = author(workspace, edges)
     if placed.scope == "project":

@@ -1,8 +1,8 @@
 """Who chooses among memories: a model where the person's configuration names one, else the offline rules.
 
 Only a model engine is told anything. What it is told: the question, and one line each of at most fifty
-memories. It is told nothing in a pause, of a question that holds `<private>`, matches `gitmem.ignore` or
-holds a secret, or of a memory whose line does.
+memories, of whatever scope. It is told nothing in a pause or where gitmem is switched off, of a question
+that holds `<private>`, matches `gitmem.ignore` or holds a secret, or of a memory whose line does.
 """
 
 from __future__ import annotations
@@ -55,9 +55,13 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.integrations.pausing import paused
+    from gitmem.integrations.place import is_on
+    from gitmem.integrations.switches import DISABLE
     from gitmem.recall.by_model import kept_here
     from gitmem.sessions.private import ignoring
 
+    if is_on(edges.environ.get(DISABLE)):
+        return f"{DISABLE} is set"
     if paused(workspace.state, edges.now):
         return "gitmem is paused"
     return kept_here(query, ignoring(workspace.settings.all("ignore")), allowed_fingerprints(workspace))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gitmem.integrations.place import is_own_folder, read_regular
 from gitmem.store.record import write_atomically
 
 VERSION = 1
@@ -17,6 +19,11 @@ HEADS_KEPT = 8
 MOMENTS_KEPT = 200
 NAMES_KEPT = 4_000
 """Names above which the answers for a HEAD are begun anew."""
+
+BYTES = 8 << 20
+"""Of a file that is read: 4,000 names and what eight former commits had of them are a tenth of it."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 Fact = tuple[str, str, str, int]
 """(kind, now, commit, time) as in `Finding`; `never` and `unknown` are kinds of which nothing is said."""
@@ -71,6 +78,8 @@ class Shelf:
             "tries": known.tries,
         }
         with suppress(OSError, ValueError):
+            if not is_own_folder(self._folder):
+                return
             write_atomically(self._folder / f"{head}.json", json.dumps(value).encode())
             for old in self._files()[HEADS_KEPT:]:
                 old.unlink(missing_ok=True)
@@ -83,20 +92,28 @@ class Shelf:
 
 
 def _read(file: Path) -> Known | None:
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        value: dict[str, Any] = json.loads(file.read_bytes())
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        found = read_regular(file, BYTES)
+        value: dict[str, Any] = json.loads(found[0]) if found else {}
         if value["version"] == VERSION:
             return Known(
                 {str(name): _fact(fact) for name, fact in value["paths"].items()},
                 {str(word): _spot(spot) for word, spot in value["words"].items()},
                 {
-                    str(commit): {str(word): bool(had) for word, had in words.items()}
+                    _commit(commit): {str(word): bool(had) for word, had in words.items()}
                     for commit, words in value["then"].items()
                 },
-                {str(moment): str(commit) for moment, commit in value["moments"].items()},
+                {str(moment): commit and _commit(commit) for moment, commit in value["moments"].items()},
                 int(value["tries"]),
             )
     return None
+
+
+def _commit(value: Any) -> str:
+    """A commit's name: it becomes an argument of git's, and the file may be anyone's."""
+    if not _COMMIT.fullmatch(value):
+        raise ValueError("no name of a commit")
+    return str(value)
 
 
 def _fact(value: Any) -> Fact | None:

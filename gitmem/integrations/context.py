@@ -139,7 +139,7 @@ def _may_ask(workspace: Workspace, edges: Edges, payload: Mapping[str, Any], pro
 def _here(payload: Mapping[str, Any]) -> tuple[Workspace, Edges]:
     given = payload.get("cwd")
     edges = real_edges(Path(given) if isinstance(given, str) and given else None)
-    return by_command(initialised_at(edges)), edges
+    return by_command(initialised_at(edges), fetches=False), edges
 
 
 def _nothing(payload: Mapping[str, Any], what: str, error: Exception) -> str:

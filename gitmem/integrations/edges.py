@@ -110,12 +110,15 @@ def initialised_at(edges: Edges) -> Workspace:
     return workspace
 
 
-def by_command(workspace: Workspace) -> Workspace:
+def by_command(workspace: Workspace, *, fetches: bool = True) -> Workspace:
     """Opens a workspace's repositories through the `git` command.
 
     A look needs some ten calls, which together take less time than importing pygit2.
+
+    Args:
+        fetches: whether git may fetch what a partial clone lacks; a hook waits for no network.
     """
-    git = workspace.git
+    git = workspace.git if fetches else replace(workspace.git, fetches=False)
     workspace.code = GitRepository(git, workspace.main_layout)
     if workspace.has_private:
         workspace.private = open_repository(workspace.private_path, git, prefer="git", bare=True)

@@ -98,7 +98,7 @@ def _others(
         if commit is None or len(commit.parents) > 1 or parse(commit.message).op not in _TAUGHT:
             continue
         if commit.author.email.lower() != mine and (name := _name(commit.author.name)):
-            facts.append((path, f"taught by {name}"))
+            facts.append((path, f'taught by "{name}"'))
     if required:
         signed = _signatures(workspace, [commit.oid for commit in commits.values() if commit])
         for one in shown:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gitmem.integrations.place import is_own_folder, read_regular
 from gitmem.store.record import write_atomically
 
 SESSIONS_KEPT = 64
@@ -20,6 +21,7 @@ SHOWN = "shown"
 SHOWN_KEPT = 500
 """Memories that a session is remembered to have seen: a hundred prompts' worth."""
 
+_BYTES = 256 * 1024
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -48,6 +50,8 @@ def plain(name: str) -> str:
 def write(file: Path, data: bytes) -> None:
     """Writes a session's file and drops those of sessions long gone; trouble is borne."""
     with suppress(OSError):
+        if not is_own_folder(file.parent):
+            return
         write_atomically(file, data)
         files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
         if len(files) > SESSIONS_KEPT:
@@ -64,10 +68,10 @@ def seen(state: Path, session: str) -> list[str]:
         session: as `session_of` gives it.
     """
     try:
-        lines = (state / SHOWN / session).read_text("ascii", "replace").split()
+        found = read_regular(state / SHOWN / session, _BYTES)
     except OSError:
         return []
-    return lines[-SHOWN_KEPT:]
+    return found[0].decode("ascii", "replace").split()[-SHOWN_KEPT:] if found else []
 
 
 def remember(state: Path, session: str, blobs: list[str]) -> None:

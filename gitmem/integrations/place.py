@@ -137,6 +137,19 @@ def read_regular(path: Path, limit: int) -> tuple[bytes, float] | None:
         return file.read(limit + 1), state.st_mtime
 
 
+def is_own_folder(path: Path) -> bool:
+    """Whether old files may be cleared from a folder: it is one, or is yet to be made, and no link.
+
+    A `.git` may come out of an archive, with a link to where somebody keeps files of their own.
+    """
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
 def read_theirs(path: Path, limit: int) -> bytes | None:
     """Reads a file of the person's that gitmem writes into; at most `limit` + 1 bytes, None as above.
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.integrations.pausing import Pause
-from gitmem.integrations.place import is_on, read_regular, replace_file
+from gitmem.integrations.place import is_on, is_own_folder, read_regular, replace_file
 
 DISABLE = "GITMEM_DISABLE"
 DISABLE_CLIENT = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
@@ -75,7 +75,7 @@ def note(state: Path, session: str, *, off: bool, now: float, whole: bool = Fals
         path.parent.mkdir(mode=0o700, exist_ok=True)
         replace_file(path, json.dumps([[one.start, one.end] for one in made]).encode(), 0o600)
         files = list(path.parent.iterdir())
-        if len(files) > KEPT:
+        if len(files) > KEPT and is_own_folder(path.parent):
             files.sort(key=lambda file: file.lstat().st_mtime)
             for old in files[:-KEPT]:
                 old.unlink(missing_ok=True)

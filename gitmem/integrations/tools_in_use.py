@@ -19,7 +19,7 @@ TURNS = 3
 MOST = 64
 _SHELLS = frozenset({"Bash", "BashOutput", "shell"})
 _COMMAND = re.compile(
-    r"(?:^|[|;&\n(]|\$\()\s*((?:[A-Za-z_]\w*=\S*\s+)*)([^\s|;&()<>'\"$`]+)(?:\s+([^\s|;&()<>'\"$`]+))?"
+    r"(?:^|[|;&\n(]|\$\()[^\S\n]*((?:[A-Za-z_]\w*=\S*\s+)*)([^\s|;&()<>'\"$`]+)(?:\s+([^\s|;&()<>'\"$`]+))?"
 )
 _RUNNERS = frozenset({"sudo", "env", "time", "npx", "uvx", "pipx", "exec", "nohup", "xargs", "command"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")

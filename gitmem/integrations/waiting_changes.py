@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.errors import GitmemError
+from gitmem.integrations.place import read_regular
 from gitmem.store.commits import root_name
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
@@ -32,6 +33,7 @@ REJECTED = "refs/gitmem/rejected/"
 MOST_REFS = 16
 SECONDS = 1.0
 FILE = "waiting-changes.json"
+BYTES = 16 << 20
 VERSION = 1
 
 _FAMILIES = ("refs/remotes", "refs/heads/gitmem", "refs/gitmem", "refs/heads/dream")
@@ -119,8 +121,9 @@ def _changes(repo: Repository, own: str, sides: Iterable[str]) -> dict[str, list
 
 
 def _read(file: Path, key: str) -> dict[str, dict[str, list[str]]] | None:
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        value = json.loads(file.read_bytes())
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        found = read_regular(file, BYTES)
+        value = json.loads(found[0]) if found else {}
         if value["key"] == key:
             return {
                 str(fact): {str(path): list(map(str, blobs)) for path, blobs in changes.items()}

@@ -43,6 +43,10 @@ FIXED_VARIABLES = {
 }
 
 
+NO_FETCHING = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""Keeps git from fetching what a partial clone lacks; git before 2.45 knows only the second."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What a git command gave back; `stderr` is decoded with replacement."""
@@ -64,15 +68,17 @@ class GitCommand:
     Attributes:
         environ: the environment to run in; cleaned of git's own variables for each run.
         executable: name or path of the program.
+        fetches: whether it may fetch what a partial clone lacks.
     """
 
     environ: Mapping[str, str] = field(repr=False)
     executable: str = "git"
+    fetches: bool = True
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Returns the environment a git process gets: cleaned, then git's fixed settings, then `extra`."""
         kept = {k: v for k, v in self.environ.items() if not k.startswith("GIT_") or k in SAFE_VARIABLES}
-        return kept | FIXED_VARIABLES | dict(extra or {})
+        return kept | FIXED_VARIABLES | ({} if self.fetches else NO_FETCHING) | dict(extra or {})
 
     def run(
         self,

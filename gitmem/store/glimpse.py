@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.errors import RepositoryError
-from gitmem.store.git import GitCommand
-
-NO_FETCHING = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-"""Keeps git from fetching what a partial clone lacks; git before 2.45 knows only the second."""
+from gitmem.store.git import NO_FETCHING, GitCommand
 
 CHUNK = 65_536
 
@@ -88,10 +85,14 @@ def peek(
                     break
                 chunk = os.read(process.stdout.fileno(), CHUNK)
                 if not chunk:
-                    return Glimpse(bytes(output), process.wait())
+                    with suppress(subprocess.TimeoutExpired):
+                        return Glimpse(bytes(output), process.wait(max(0.0, until - time.monotonic())))
+                    break
                 output += chunk
         finally:
-            if process.poll() is None:  # with all that it started, which holds the pipe open
+            # With all that it started, which may outlive it and hold the pipe open. Until somebody waits
+            # for it its number is nobody else's.
+            if process.returncode is None:
                 with suppress(OSError):
                     os.killpg(process.pid, signal.SIGKILL)
     return Glimpse(bytes(output), None)

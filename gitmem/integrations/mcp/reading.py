@@ -10,7 +10,7 @@ from typing import Any
 from gitmem.guard.text import fence_for_model, one_line
 from gitmem.integrations import blaming, learned, showing
 from gitmem.integrations.edges import allowed_fingerprints
-from gitmem.integrations.mcp.call import ABOUT, Answer, Call
+from gitmem.integrations.mcp.call import ABOUT, Answer, Call, plain_place
 from gitmem.integrations.recalling import ask, without_secrets
 from gitmem.integrations.words import iso
 from gitmem.memory.limits import RECALLED
@@ -80,7 +80,7 @@ def show(call: Call, given: Mapping[str, Any]) -> Answer:
         facts.append(f"as of {found.commit[:SHORT]}")
     if shown.hidden:
         facts.append("something of it holds a secret and is not shown")
-    text = fence_for_model(content, source=f"{found.address} ({'; '.join(facts)})")
+    text = fence_for_model(content, source=f"{plain_place(found.address)} ({'; '.join(facts)})")
     return Answer(text, {"about": ABOUT, **value})
 
 

@@ -82,7 +82,12 @@ class MemoryServer:
         tool = self._tools.get(asked.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {one_line(asked.name, 60)!a}")
-        given = {name: value for name, value in (asked.arguments or {}).items() if value is not None}
+        given = {
+            # A whole number may be written 5.0.
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in (asked.arguments or {}).items()
+            if value is not None
+        }
         try:
             wrong = best_match(self._checks[tool.name].iter_errors(given))
             if wrong is not None:
@@ -103,6 +108,9 @@ class MemoryServer:
         except UsageError as error:
             raise MCPError(types.INVALID_PARAMS, in_words(error)) from None
         except GitmemError as error:
+            # Added for all repositories, it is started in those without memory too: no error at each start.
+            if find_initialised(await self._place(context) or Path.cwd()) is None:
+                return types.ListResourcesResult(resources=[])
             raise MCPError(types.INTERNAL_ERROR, in_words(error)) from None
         listed = [
             types.Resource(

@@ -22,6 +22,7 @@ from gitmem.memory.trailers import one_line
 from gitmem.store.commits import Written
 from gitmem.store.lookup import Ambiguous, Found, find
 from gitmem.store.repository import MissingObject
+from gitmem.store.tainted import read_tainted
 from gitmem.store.trees import read_file
 from gitmem.store.workspace import MAIN
 
@@ -72,7 +73,7 @@ def forget(call: Call, given: Mapping[str, Any]) -> Answer:
         raise UsageError("Say what to forget", "Give either name, or claim: what it says.")
     scope, agent = given.get("scope"), given.get("agent")
     if claim is not None:
-        (holding,) = find_claim(call.workspace, claim, scope=scope, agent=agent)
+        holding = _holding(call, claim, scope, agent)
         return _forget_claim(call, holding, given.get("reason", ""))
     found = find(call.workspace, name or "", scope, agent, whole=True)
     place = place_value(found)
@@ -94,6 +95,18 @@ def forget(call: Call, given: Mapping[str, Any]) -> Answer:
         return _told(place, carry_out(call.workspace, call.edges, Placed("project", change), call.told))
     done = forget_whole(call.workspace, call.edges, found, told=call.told)
     return _told(place, Outcome(done.written), "Forgot", "it is gone already")
+
+
+def _holding(call: Call, claim: str, scope: str | None, agent: str | None) -> Holding:
+    try:
+        (holding,) = find_claim(call.workspace, claim, scope=scope, agent=agent)
+    except Ambiguous:
+        if not read_tainted(call.workspace.scope("project").state).blobs:
+            raise
+        # The list would quote what came with a secret.
+        hint = "Give more of the text, or narrow with scope and agent."
+        raise Ambiguous("Several claims say that", hint) from None
+    return holding
 
 
 def _forget_claim(call: Call, holding: Holding, reason: str) -> Answer:
