@@ -20,6 +20,9 @@ from gitmem.recall.show import as_json as as_value
 LONGEST = 65_536
 """Characters of a question that are read from standard input."""
 
+NEAREST = 3
+"""Memories named where none fits."""
+
 EXPLAINED = 8
 """Candidates left out of which --explain tells; --json tells of all."""
 
@@ -64,7 +67,7 @@ def answer(
             run.out.data()
         _print(run, item, explain)
     if not found.items:
-        run.out.say("no memory fits")
+        run.out.say(run.out.safe(_none_fits(found)))
     if explain:
         _explain(run, found)
 
@@ -81,6 +84,12 @@ def _question(words: Sequence[str]) -> str:
     if not text.strip():
         raise UsageError("The question is empty", "Give it as words, or as - on standard input.")
     return text
+
+
+def _none_fits(found: Recall) -> str:
+    """Says so, and names what comes nearest: a person can tell at a glance what rules cannot."""
+    nearest = [one_line(left.candidate.name, 60) for left in found.left if left.why == "below"]
+    return "no memory fits" + (f"; nearest: {', '.join(nearest[:NEAREST])}" if nearest else "")
 
 
 def _print(run: Context, item: RecallItem, explain: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 import typer
@@ -21,17 +21,21 @@ def memory_names(ctx: typer.Context, incomplete: str) -> list[str]:
     anything but plain characters are left out.
     """
     try:
-        workspace = by_command(initialised_at(_edges(ctx)))
-        found: set[str] = set()
-        for scope in workspace.scopes:
-            tip = memory_commit(scope.repo, scope.ref)
-            for path in list_files(scope.repo, scope.repo.commit(tip).tree) if tip else ():
-                _, _, file = (hot_path(path) or path).partition("/")
-                stem = PurePosixPath(file).stem
-                if is_memory_file(file) and stem.replace("-", "").replace("_", "").isalnum():
-                    found.add(stem)
-        return sorted(stem for stem in found if stem.startswith(incomplete))
+        found = {
+            PurePosixPath(file).stem
+            for _, _, file in (path.partition("/") for path in _paths(ctx))
+            if is_memory_file(file)
+        }
+        return _plain(found, incomplete)
     except Exception:  # a shell waits at its prompt: nothing may be said there
+        return []
+
+
+def agent_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Agents that have a memory and begin like this, as `memory_names`."""
+    try:
+        return _plain({path.partition("/")[0] for path in _paths(ctx) if "/" in path}, incomplete)
+    except Exception:  # as above
         return []
 
 
@@ -54,6 +58,19 @@ def words(*choices: str) -> Callable[[str], list[str]]:
         return [word for word in choices if word.startswith(incomplete)]
 
     return those
+
+
+def _paths(ctx: typer.Context) -> Iterator[str]:
+    workspace = by_command(initialised_at(_edges(ctx)))
+    for scope in workspace.scopes:
+        tip = memory_commit(scope.repo, scope.ref)
+        for path in list_files(scope.repo, scope.repo.commit(tip).tree) if tip else ():
+            yield hot_path(path) or path
+
+
+def _plain(found: set[str], incomplete: str) -> list[str]:
+    safe = (one for one in found if one.replace("-", "").replace("_", "").isalnum())
+    return sorted(one for one in safe if one.startswith(incomplete))
 
 
 def _edges(ctx: typer.Context) -> Edges:

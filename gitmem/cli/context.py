@@ -18,16 +18,34 @@ def _some_time(at: str | None) -> str | None:
     return at
 
 
+def _scopes(incomplete: str) -> list[str]:
+    from gitmem.store.workspace import SCOPES
+
+    return [name for name in SCOPES if name.startswith(incomplete)]
+
+
+def _agents(ctx: typer.Context, incomplete: str) -> list[str]:
+    from gitmem.cli.completing import agent_names
+
+    return agent_names(ctx, incomplete)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but data and errors.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Show what would be done, and do nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
 ScopeOption = Annotated[
-    str | None, typer.Option("--scope", help="project, local or user.", show_default=False)
+    str | None,
+    typer.Option("--scope", help="project, local or user.", show_default=False, autocompletion=_scopes),
 ]
 AgentOption = Annotated[
     str | None,
-    typer.Option("--agent", help="Whose memory: main, or a subagent's name.", show_default=False),
+    typer.Option(
+        "--agent",
+        help="Whose memory: main, or a subagent's name.",
+        show_default=False,
+        autocompletion=_agents,
+    ),
 ]
 At = Annotated[
     str | None,

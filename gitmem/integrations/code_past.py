@@ -22,7 +22,10 @@ _LOG = (
     *("--literal-pathspecs", "log", "-z", "--no-color", "--no-ext-diff", "--full-history", "--no-renames"),
     *("--diff-filter=D", "--name-only", f"--format={_MARK}%H %ct"),
 )
-_PAIRS = ("diff-tree", "--stdin", "-r", "-z", "--no-ext-diff", "--diff-filter=R", "--name-status")
+_PAIRS = (  # all empty files are alike: which one became which would be a guess
+    *("diff-tree", "--stdin", "-r", "-z", "--no-ext-diff", "--no-rename-empty"),
+    *("--diff-filter=R", "--name-status"),
+)
 
 
 @dataclass(frozen=True)

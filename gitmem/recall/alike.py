@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from gitmem.store.candidates import Candidate
@@ -50,10 +51,16 @@ def said_by(body: str, others: Iterable[str]) -> int | None:
 
 def _holds(known: str, new: str) -> bool:
     """Whether a text says all that another says."""
-    words, other = set(_WORD.findall(new.lower())), set(_WORD.findall(known.lower()))
+    words, other = _words(new), _words(known)
     if len(words) < LEAST_WORDS or len(words & other) < _SHARED * len(words):
         return False
     from gitmem.engines.offline.likeness import gist, same  # takes longer to import than to use
 
     mine = gist(new)
     return len(mine.words) >= LEAST_WORDS and same(mine, gist(known))
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> frozenset[str]:
+    # Of fifty candidates each is compared with each.
+    return frozenset(_WORD.findall(text.lower()))

@@ -69,8 +69,10 @@ def _block(item: RecallItem, text: str) -> str:
     if item.commit:
         facts.append(f"as of {item.commit[:12]}")
     about = "" if told_by(item.description, item.text) else item.description
-    head = one_line(f"{item.name}: {about}" if about else item.name, 300)
-    block = fence_for_model(f"{head}\n\n{text}", source=f"{place} ({one_line('; '.join(facts), 300)})")
+    name = "" if item.file == f"{item.name}.md" and not about else item.name  # its place says it
+    head = one_line(": ".join(filter(None, (name, about))), 300)
+    whole = f"{head}\n\n{text}" if head else text
+    block = fence_for_model(whole, source=f"{place} ({one_line('; '.join(facts), 300)})")
     # What is said beside the fence is gitmem's own: names in it are cut down to what a name can be.
     known = one_line("; ".join(item.facts[item.stale :]).replace("`", "'"), KNOWN_CHARS)
     return f"{block}Known of it: {known}\n" if known else block

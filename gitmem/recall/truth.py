@@ -121,10 +121,13 @@ def named(text: str, taught: int = 0) -> Named:
         for match in pattern.finditer(prose):
             _add_word(words, match[0], match[match.lastindex or 0])
     kept = list(paths)[:MOST_PATHS]
+    once: dict[tuple[str, ...], str] = {}  # `A.b()` and `A.b` are one name
+    for written, parts in words.items():
+        once.setdefault(parts, written)
     return Named(
         tuple(kept),
         frozenset(path for path in kept if paths[path]),
-        tuple(words.items())[:MOST_WORDS],
+        tuple((written, parts) for parts, written in list(once.items())[:MOST_WORDS]),
         taught,
     )
 

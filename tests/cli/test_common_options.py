@@ -120,6 +120,12 @@ def test_a_shell_completes_engines_and_the_words_of_a_verb(ground: Ground) -> No
     assert completed(ground, "gitmem session show ") == []
 
 
+def test_a_shell_completes_scopes_and_the_agents_that_have_a_memory(taught: Ground) -> None:
+    taught.learn({"main/tone.md": memory("tone")}, "local")
+    assert completed(taught, "gitmem recall --scope l") == ["local"]
+    assert completed(taught, "gitmem recall --agent ") == ["main", "reviewer"]
+
+
 @pytest.mark.parametrize("verb", ["show", "blame", "log", "forget", "restore", "move"])
 def test_a_shell_completes_names_of_memories(taught: Ground, verb: str) -> None:
     odd = {"reviewer/$(touch x).md": memory("odd"), "reviewer/MEMORY.md": "- x\n"}

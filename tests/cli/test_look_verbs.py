@@ -230,6 +230,8 @@ def test_recall_finds_over_all_scopes_with_age_and_place(filled: Ground) -> None
 def test_recall_with_nothing_that_fits_says_so_and_is_no_error(filled: Ground) -> None:
     ran = filled.run("recall", "kubernetes")
     assert (ran.out, ran.err) == ("", "no memory fits\n")
+    near = filled.run("recall", "kubernetes cluster upgrade behind the proxy")
+    assert (near.out, near.err) == ("", "no memory fits; nearest: ports\n")
 
 
 def test_recall_as_of_then_answers_from_then(filled: Ground) -> None:
@@ -246,7 +248,7 @@ def test_recall_says_which_named_files_head_no_longer_has(filled: Ground) -> Non
         (filled.repo / f"src/{name}.py").write_text(f"{name}\n")
     (item,) = filled.run("recall", "schema", "--json").json["items"]
     assert item["note"] == "", "what was never committed is no claim"
-    gone = ["rm", "-q", "--cached", "src/gone.py"]
+    gone = ["rm", "-q", "src/gone.py"]
     for words in (["add", "src"], ["commit", "-q", "-m", "both"], gone, ["commit", "-q", "-m", "one"]):
         subprocess.run(["git", "-C", str(filled.repo), *words], check=True)
     (item,) = filled.run("recall", "schema", "--json").json["items"]

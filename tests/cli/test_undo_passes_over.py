@@ -1,4 +1,4 @@
-"""`undo` where project memory began from a snapshot in the code."""
+"""`undo` among commits that are not the person's to take back."""
 
 from __future__ import annotations
 
@@ -25,3 +25,15 @@ def test_undo_takes_back_the_newest_change_and_passes_over_the_snapshot(
     assert "Remember lint" in gitmem("undo").out
     assert gitmem("undo", ok=False).code == 1
     assert "ports" in gitmem("list").out
+
+
+def test_undo_passes_over_what_gitmem_tells_git(gitmem: Gitmem, repo: Path, git, tmp_path: Path) -> None:
+    """The newest commit after `share` says how to merge: taken back, it would be made again at once."""
+    git("init", "-q", "--bare", tmp_path / "hub.git")
+    git("-C", repo, "remote", "add", "origin", tmp_path / "hub.git")
+    git("-C", repo, "push", "-q", "origin", "HEAD")
+    gitmem("init", "-y")
+    gitmem("remember", "Ports start at 4000.", "--name", "ports", "--scope", "project")
+    gitmem("share", "-y")
+    assert "Tell git how to merge" in gitmem("log").out
+    assert "Remember ports" in gitmem("undo").out

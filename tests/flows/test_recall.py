@@ -229,6 +229,19 @@ def test_the_best_of_several_repositories_come_first(ground: Ground, tmp_path: P
     }
 
 
+def test_a_full_match_in_a_small_repository_is_above_a_partial_one_in_a_large_one(
+    ground: Ground, tmp_path: Path
+) -> None:
+    private = Ground(tmp_path / "private")
+    other = {f"main/m{n}.md": f"Heron number {n} likes colour {n * 7}.\n" for n in range(300)}
+    private.put({**other, "main/latency.md": "Latency of the printer does not matter.\n"})
+    sources = [ground.source, replace(private.source, scopes={REF: "local"})]
+    asked = "dashboard for request latency"
+    best, *_ = gather(asked, sources)
+    assert (best[0].scopes[best[1].ref], best[1].file) == ("project", "grafana.md")
+    assert best[1].score == pytest.approx(sum(best[1].why.values()))
+
+
 @given(st.text(max_size=400), st.integers(2, 30), st.integers(80, 300))
 def test_a_cut_text_keeps_within_both_limits_and_says_so(text: str, lines: int, size: int) -> None:
     cut = capped(text, lines, size)

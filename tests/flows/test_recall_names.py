@@ -69,6 +69,12 @@ def test_symbols_and_flags_are_known_by_their_shape(text: str, words: set[str]) 
     assert {written for written, _ in named(text).words} == words
 
 
+def test_a_symbol_that_is_written_in_two_ways_is_one_name() -> None:
+    assert named("Orders.place() is slow, `Orders.place` too").words == (
+        ("Orders.place", ("Orders", "place")),
+    )
+
+
 def test_of_a_dotted_name_the_last_part_and_a_class_before_it_count() -> None:
     parts = dict(named("`store.Git.run_it()` `os.path.join` `Foo::bar_baz`").words)
     assert parts == {

@@ -140,7 +140,7 @@ def test_paths_tell_the_line() -> None:
 @pytest.mark.parametrize(
     ("corpus", "queries", "said"),
     [
-        ([{"id": "a"}], [], "corpus.jsonl, line 1: has no `text`"),
+        ([{"id": "a"}], [], "corpus.jsonl, line 1: no `text`"),
         ([{"id": "a", "text": 3}], [], "`text` is no text"),
         (
             [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}],
@@ -162,9 +162,9 @@ def test_a_line_of_another_form_is_told_by_file_and_number(
 def test_what_is_no_json_is_told_too(tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "a", "text": "x"}\n\n{"id"\n', "utf-8")
-    with pytest.raises(UsageError, match="line 3: is no JSON"):
+    with pytest.raises(UsageError, match="line 3: no JSON"):
         read_given(path, path)
-    with pytest.raises(UsageError, match=r"line 1: is no object"):
+    with pytest.raises(UsageError, match=r"line 1: no JSON object"):
         read_given(lines(path, [[]]), path)  # type: ignore[list-item]
     with pytest.raises(UsageError, match="cannot be read"):
         read_given(tmp_path / "absent", path)

@@ -130,6 +130,13 @@ def test_a_folder_is_followed_to_where_its_files_went(code: Code) -> None:
     assert code.say("`old/app/`") == ["`old/app` moved to `new`"]
 
 
+def test_an_empty_file_did_not_become_another_empty_file(code: Code) -> None:
+    code.commit(old__a_py="", k_py="k\n")
+    code.commit(old__a_py=None, new__b_py="")
+    (said,) = code.say("`old/a.py`")
+    assert "is gone since" in said
+
+
 def test_a_rename_on_a_branch_that_was_merged_is_found(code: Code) -> None:
     code.commit(a_py=BODY)
     code.run("switch", "-qc", "topic")

@@ -176,6 +176,7 @@ def test_outside_a_repository_with_memory_it_says_what_to_do(
     git("init", "-q", tmp_path / "new")
     said = text(call(ground, "recall", query="x", folder=tmp_path / "new"))
     assert said.endswith("hint: Run: git mem init")
+    assert talk(ground, lambda one: one.list_resources(), folder=tmp_path / "new").resources == []
 
 
 def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(
