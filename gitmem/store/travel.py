@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.guard.paths import check_path, linked
-from gitmem.memory import archive, tombstone
+from gitmem.memory import archive, attributes, tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.merge import kind, merge_trees
 from gitmem.memory.names import ARCHIVE
@@ -78,7 +78,7 @@ def newest_undoable(scope: Scope, mine: Callable[[Signature], bool] | None = Non
         if foreign or provenance.op in KEPT_OPS or _is_sync(candidate) or not candidate.parents:
             continue
         planned = plan_undo(scope, tip, candidate)
-        if planned.edits:
+        if planned.edits.keys() - {attributes.FILE}:  # that file is gitmem's own: it would be back at once
             return planned
     return None
 
