@@ -20,9 +20,6 @@ from gitmem.recall.show import as_json as as_value
 LONGEST = 65_536
 """Characters of a question that are read from standard input."""
 
-NEAREST = 3
-"""Memories named where none fits."""
-
 EXPLAINED = 8
 """Candidates left out of which --explain tells; --json tells of all."""
 
@@ -87,9 +84,8 @@ def _question(words: Sequence[str]) -> str:
 
 
 def _none_fits(found: Recall) -> str:
-    """Says so, and names what comes nearest: a person can tell at a glance what rules cannot."""
-    nearest = [one_line(left.candidate.name, 60) for left in found.left if left.why == "below"]
-    return "no memory fits" + (f"; nearest: {', '.join(nearest[:NEAREST])}" if nearest else "")
+    nearest = ", ".join(one_line(one.name, 60) for one in found.nearest)
+    return "no memory fits" + (f"; nearest: {nearest}" if nearest else "")
 
 
 def _print(run: Context, item: RecallItem, explain: bool) -> None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 DAY = 86_400
 
+NEAREST = 3
+"""Memories that are named where none fits."""
+
 PROMPT_SECONDS = 0.3
 """What a prompt may wait for the code, in all."""
 
@@ -81,6 +84,12 @@ class Recall:
     engine: str = "offline"
     notes: tuple[str, ...] = ()
     left: tuple[Left, ...] = ()
+
+    @property
+    def nearest(self) -> tuple[Candidate, ...]:
+        """What matched the question most where nothing fits: who asked can tell what rules cannot."""
+        below = [one.candidate for one in self.left if one.why == "below"]
+        return () if self.items else tuple(below[:NEAREST])
 
 
 class NotShown(MissingObject):

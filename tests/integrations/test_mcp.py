@@ -130,6 +130,13 @@ def test_as_of_then(filled: Ground) -> None:
             assert ("as of" in said) == (at is not None)
 
 
+def test_where_nothing_fits_the_nearest_are_named(filled: Ground) -> None:
+    """A model that asks can tell at a glance what rules cannot, and `show` it."""
+    answer = call(filled, "recall", query="kubernetes cluster upgrade behind the proxy")
+    assert answer.structured_content["items"] == []
+    assert answer.structured_content["notes"] == ["nearest, though they may not fit: ports"]
+
+
 @pytest.mark.parametrize(
     ("name", "given", "kind", "said"),
     [

@@ -63,6 +63,9 @@ def recall(call: Call, given: Mapping[str, Any]) -> Answer:
     items: Any = as_json(found)["items"]
     told = [{key: item[key] for key in RECALLED_KEYS} for item in items]
     notes = [one_line(note, 300) for note in found.notes]
+    nearest = [plain_place(one.name) for one in found.nearest]
+    if nearest:
+        notes.append(f"nearest, though they may not fit: {', '.join(nearest)}")
     said = "\n".join([*(f"Note: {note}" for note in notes), text])
     return Answer(said, {"about": ABOUT, "items": told, "notes": notes})
 
