@@ -72,6 +72,8 @@ def show_recall(out: Output, measured: Measured, *, verbose: bool) -> None:
             out.data(out.safe(f"{one.query.id}: first found {best}; {one_line(one.query.text, 100)}"))
     sizes = (("spaces", "space"), ("memories", "memory"), ("queries", "query"))
     out.data(", ".join(f"{total[key]:,} {word if total[key] == 1 else key}" for key, word in sizes))
+    if total["threads"]:
+        out.data(f"{'lines after another':<24} {total['threads']:,}, as memories of one session")
     for depth in DEPTHS:
         out.data(f"{f'recall@{depth}':<24} {_mean(total[f'recall@{depth}'])}")
     out.data(f"{'MRR':<24} {total['mrr'] if total['mrr'] is not None else 'none to judge'}")

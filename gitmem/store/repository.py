@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gitmem.errors import RepositoryError
 from gitmem.values import dataclass
@@ -29,9 +29,8 @@ def short_name(ref: str) -> str:
     return ref.removeprefix("refs/heads/")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One line of a tree.
+class Entry(NamedTuple):
+    """One line of a tree; there may be very many.
 
     Attributes:
         mode: git's file mode, e.g. `BLOB` or `TREE`.

@@ -99,6 +99,7 @@ def test_the_figures_have_a_stable_form(ground: Ground, tmp_path: Path) -> None:
     assert total == {
         "spaces": 2,
         "memories": 4,
+        "threads": 0,
         "queries": 4,
         "recall@1": {"mean": 87.5, "low": 63.0, "high": 100.0},
         "recall@5": sure,
@@ -234,3 +235,22 @@ def test_own_memories_are_asked_for_by_their_descriptions(ground: Ground) -> Non
 def test_files_and_own_do_not_go_together(ground: Ground, tmp_path: Path) -> None:
     ground.run("bench", "recall", "--own", "--corpus", tmp_path, code=2)
     ground.run("bench", "recall", "--corpus", tmp_path, code=2)
+
+
+def test_a_line_whose_context_holds_the_one_before_continues_its_session(
+    tmp_path: Path, home: Path
+) -> None:
+    corpus = [
+        {"id": "b", "text": "What do herons eat?", "context": "Fish, mostly."},
+        {"id": "a", "text": "Fish, mostly.", "context": "What do herons eat?"},
+        {"id": "c", "text": "Fish, of course."},
+        *({"id": f"n{n}", "text": f"Line {n} says nothing."} for n in range(300)),
+    ]
+    measured = run(
+        tmp_path, given(tmp_path, corpus, [{"id": "q", "query": "what do herons eat", "relevant": ["a"]}])
+    )
+    assert figures(measured)["threads"] == 1
+    assert set(measured.asked[0].ranked) == {"a", "b"}
+    paths = [path_of(number) for number in range(600)]
+    assert paths == sorted(paths)
+    assert [number_of(path) for path in paths] == list(range(600))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from gitmem.store.candidates.scoring import scores
 from gitmem.store.candidates.texts import Asked, Corpus, Piece, Text
+from gitmem.store.catalog.vocabulary import ASKS, LABEL, PASSAGE
 from gitmem.store.catalog.words import words
 
 CORPUS = Corpus(texts=100, passages=400, name=200, description=600, near=0, body=8000)
@@ -22,7 +24,14 @@ def said(words: str, *, label: str = "", asks: bool = False) -> Piece:
 
 
 def text(*pieces: Piece, name: str = "", description: str = "", near: str = "") -> Text:
-    return Text(name, description, near, pieces)
+    return Text(name, description, near, written(pieces), pieces)
+
+
+def written(pieces: Sequence[Piece]) -> str:
+    """Passages as the catalog keeps them."""
+    return PASSAGE.join(
+        f"{one.label}{LABEL if one.label else ''}{one.words}{ASKS if one.asks else ''}" for one in pieces
+    )
 
 
 def score(asked: tuple[Asked, ...], one: Text) -> float:
@@ -47,20 +56,20 @@ def test_two_words_of_a_question_count_more_than_one_twice() -> None:
 def test_a_passage_is_read_with_the_passages_around_it() -> None:
     """What is talked about is often named a sentence before."""
     alone = text(said("axxx"))
-    before, after = replace(alone, before=(said("bxxx"),)), replace(alone, after=(said("bxxx"),))
+    before, after = alone._replace(before=(said("bxxx"),)), alone._replace(after=(said("bxxx"),))
     assert score((A, B), before) > score((A, B), after) > score((A, B), alone)
 
 
 def test_a_reply_counts_what_it_is_asked() -> None:
-    asked = replace(text(said("xxxx")), before=(said("abxx", asks=True),))
-    told = replace(text(said("xxxx")), before=(said("abxx"),))
+    asked = text(said("xxxx"))._replace(before=(said("abxx", asks=True),))
+    told = text(said("xxxx"))._replace(before=(said("abxx"),))
     assert score((A, B), asked) > score((A, B), told)
 
 
 def test_of_equal_passages_the_one_that_has_the_word_wins() -> None:
     having, beside = said("axxx"), said("xxxx")
-    first = replace(text(having), after=(beside,))
-    second = replace(text(beside), before=(having,))
+    first = text(having)._replace(after=(beside,))
+    second = text(beside)._replace(before=(having,))
     assert score((A,), first) > score((A,), second) > 0
 
 
@@ -91,6 +100,16 @@ def test_a_long_memory_is_not_worth_more_for_saying_something_else_too() -> None
     assert score((A, B), short) > score((A, B), long) > 0
 
 
+def test_neither_short_nor_long_memories_come_first_for_being_so() -> None:
+    """The same word once in a memory of one passage and in one of five, each of mean length."""
+    terms = tuple(replace(one, passages=one.count) for one in (A, B))
+    corpus = replace(CORPUS, passages=100)
+    filler = [said("x" * 20) for _ in range(4)]
+    one, five = text(said("ab" + "x" * 78)), text(said("ab" + "x" * 18), *filler)
+    short, long = (scores(terms, [memory], corpus)[0] for memory in (one, five))
+    assert 0.8 < long / short < 1.25
+
+
 def test_words_together_count_more_than_words_far_apart() -> None:
     filler = [said("yyyy") for _ in range(12)]
     together, apart = text(said("abyy"), *filler, said("yyyy")), text(said("ayyy"), *filler, said("byyy"))
@@ -102,7 +121,7 @@ def test_scores_depend_on_nothing_but_the_text(bodies: list[str], asks: list[boo
     """A text scores the same alone and among others, whatever is cached between them."""
     texts = [text(*(said(body, asks=ask) for body, ask in zip(bodies, asks, strict=False)))]
     texts += [
-        Text("", "", "", (said(body),), tuple(map(said, bodies[max(0, n - 4) : n])))
+        text(said(body))._replace(before=tuple(map(said, bodies[max(0, n - 4) : n])))
         for n, body in enumerate(bodies)
     ]
     together = scores((A, B, SPEAKER), texts, CORPUS)

@@ -133,7 +133,7 @@ def _text(value: Mapping[str, Any], key: str, path: Path, number: int, default: 
     found = value.get(key)
     if found is None:
         if default is None:
-            raise bad_line(path, number, f"has no `{key}`")
+            raise bad_line(path, number, f"no `{key}`")
         return default
     if key in ("id", "space") and isinstance(found, int):
         found = str(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gitmem.integrations.benching.ground import follows
 from gitmem.integrations.benching.intervals import normal
 from gitmem.integrations.benching.recall import DEPTHS, Asked, Measured
 
@@ -15,7 +16,8 @@ def figures(measured: Measured) -> dict[str, Any]:
     """Adds queries up.
 
     Shares are means over queries of the share of what is relevant, 0 to 100. Ranking is measured before the
-    choice, which may rightly show less; `selected` is measured after it. Queries with nothing relevant, and
+    choice, which may rightly show less; `selected` is measured after it. `threads` counts lines that follow
+    another, and are searched as memories of one session are. Queries with nothing relevant, and
     those of which all that is relevant is missing, are counted apart.
     """
     scored = [one for one in measured.asked if one.relevant]
@@ -23,6 +25,7 @@ def figures(measured: Measured) -> dict[str, Any]:
     return {
         "spaces": len(measured.given.spaces),
         "memories": sum(len(space.lines) for space in measured.given.spaces),
+        "threads": sum(sum(follows(space.lines)) for space in measured.given.spaces),
         "queries": len(scored),
         **{f"recall@{depth}": _mean([one.share(depth) for one in scored]) for depth in DEPTHS},
         "mrr": _rounded([1 / one.first if one.first else 0.0 for one in scored]),

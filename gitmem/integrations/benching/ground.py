@@ -46,7 +46,8 @@ class Grown:
 
 def path_of(number: int) -> str:
     """Where the line of that number stands in its space's tree."""
-    return f"main/{number // FOLDER}/{number % FOLDER}.md"
+    # Lines of one thread have one time: their paths tell which comes first.
+    return f"main/{number // FOLDER:06}/{number % FOLDER:03}.md"
 
 
 def number_of(path: str) -> int:
@@ -63,7 +64,7 @@ def read_line(path: str, data: bytes) -> Fields:
     fields = read_memory(path, text.encode("utf-8"))
     named = text.startswith("---\n")
     name = given["name"] or (fields.name if named else "")
-    return replace(fields, name=name, near=near, thread=given.get("thread", ""))
+    return replace(fields, name=name, near=near, session=given.get("session") or fields.session)
 
 
 def build(
@@ -104,29 +105,36 @@ def _stream(spaces: Sequence[Space]) -> Iterator[bytes]:
     mark = 0
     for space in spaces:
         yield b"reset %s\n" % REF.encode()
-        threads = _threads(space.lines)
+        sessions = _sessions(space.lines)
         for time, numbers in _by_time(space.lines):
             mark += 1
             yield f"commit {REF}\nmark :{mark}\ncommitter bench <bench@localhost> {time} +0000\n".encode()
             yield b"data 0\n"
             for number in numbers:
-                data = _blob(space.lines[number], threads[number])
+                data = _blob(space.lines[number], sessions[number])
                 yield f"M 100644 inline {path_of(number)}\ndata {len(data)}\n".encode() + data + b"\n"
             yield b"\n"
 
 
-def _threads(lines: Sequence[Line]) -> list[str]:
-    """For each line the id of its thread's first: one goes on where its context has the line before."""
+def follows(lines: Sequence[Line]) -> list[bool]:
+    """Says of each line whether it follows the one before: its context holds what that says."""
+    before = ["", *(line.text for line in lines)]
+    return [bool(text) and text in line.near for text, line in zip(before, lines, strict=False)]
+
+
+def _sessions(lines: Sequence[Line]) -> list[str]:
+    """The session of each line, for a catalog: the id of the first in its run; alone it has none."""
+    following = follows(lines)
     found: list[str] = []
     for place, line in enumerate(lines):
-        before = lines[place - 1].text if place else ""
-        found.append(found[-1] if before and before in line.near else line.id)
+        followed = place + 1 < len(lines) and following[place + 1]
+        found.append(found[-1] if following[place] else line.id if followed else "")
     return found
 
 
-def _blob(line: Line, thread: str) -> bytes:
+def _blob(line: Line, session: str) -> bytes:
     # The text first: of what is longer than a memory may be, the catalog reads the beginning. With its
     # id, a line is a content of its own, whatever others say.
     text = line.text.encode("utf-8", "replace").decode()
-    head = json.dumps({"id": line.id, "name": line.name, "text": len(text), "thread": thread})
+    head = json.dumps({"id": line.id, "name": line.name, "text": len(text), "session": session})
     return f"{head}\n{text}{line.near}".encode("utf-8", "replace")

@@ -36,7 +36,7 @@ def objects(path: Path, what: str) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             value = json.loads(line)
         except ValueError as error:
-            raise bad_line(path, number, f"is no JSON ({error})") from error
+            raise bad_line(path, number, f"no JSON ({error})") from error
         if not isinstance(value, dict):
-            raise bad_line(path, number, "is no object")
+            raise bad_line(path, number, "no JSON object")
         yield number, value

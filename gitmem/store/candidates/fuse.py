@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitmem.store.candidates.standing import Entry
 
-
-def fuse(found: Mapping[str, Mapping[Entry, float]]) -> dict[Entry, dict[str, float]]:
+def fuse(found: Mapping[str, Mapping[int, float]]) -> dict[int, dict[str, float]]:
     """Gathers what each strategy says of each entry.
 
     Ranks are not fused: with equal weights that measured worse than the lexical order alone.
 
     Args:
-        found: strategy to entry to what it contributes.
+        found: strategy to an entry's `id` to what it contributes.
 
     Returns:
-        Entry to strategy to contribution, rounded, without those that are nothing.
+        The `id` of each entry to strategy to contribution, rounded, without those that are nothing.
     """
-    fused: dict[Entry, dict[str, float]] = {}
+    fused: dict[int, dict[str, float]] = {}
     for strategy, scores in found.items():
         for entry, score in scores.items():
             if rounded := round(score, 6):

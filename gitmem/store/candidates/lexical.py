@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 
 from gitmem.store.candidates.question import Question
 from gitmem.store.candidates.scoring import scores
 from gitmem.store.candidates.seek import BUDGET, best, seek
 from gitmem.store.candidates.standing import Entry, Ground
-from gitmem.store.candidates.texts import REACH, Asked, Piece, Text, pieces, read_text
+from gitmem.store.candidates.texts import REACH, Asked, Text, read_text
 from gitmem.store.catalog.vocabulary import FIELD
 from gitmem.values import dataclass
 
-WINDOW = 160
-"""Texts that are scored closely, at least; three times the limit where that is more."""
+WINDOW = 100
+"""Texts that are scored closely, at least."""
+
+TIMES = 2
+"""The same for each entry that is wanted."""
+
+LEADING = 16
+"""Best memories that are read with what stands beside them in their session."""
+
+BESIDE = 2
+"""Memories before and after each of these that are scored too, whatever words they have."""
 
 WIDER = 8
 """How much further it looks where too little of what it found stands anywhere now."""
@@ -29,16 +38,16 @@ else in one memory the term that it has would be common, and the one that it lac
 
 @dataclass(frozen=True)
 class Found:
-    """What was found.
+    """What was found; entries are told by their `id`.
 
     Attributes:
-        scores: text to score, for texts that stand somewhere.
-        entries: text to where it stands.
+        scores: of each entry that has anything of the question.
+        entries: all that were looked at.
         words: text to its words as the catalog keeps them.
     """
 
     scores: Mapping[int, float]
-    entries: Mapping[int, Sequence[Entry]]
+    entries: Mapping[int, Entry]
     words: Mapping[int, str]
 
 
@@ -48,25 +57,29 @@ def find(ground: Ground, question: Question, limit: int) -> Found:
     Args:
         limit: entries that are wanted.
     """
-    window, budget = max(WINDOW, 3 * limit), BUDGET
+    window, budget = max(WINDOW, TIMES * limit), BUDGET
     while True:
-        rough, whole = seek(ground.catalog, question, budget)
-        numbers = best(rough, window)
-        entries = _entries(ground, numbers)
-        if sum(map(len, entries.values())) >= limit or (whole and len(rough) <= window):
+        rough, whole = seek(ground.catalog, question, budget, window)
+        found = list(ground.entries(best(rough, window)))
+        if len(found) >= limit or (whole and len(rough) <= window):
             break
         window *= WIDER
         budget *= WIDER
-    rows = dict(_rows(ground, entries))
-    texts = {number: read_text(words) for number, (words, _) in rows.items()}
-    if any(thread is not None for _, thread in rows.values()):
-        texts = _threaded(ground, rows, entries)
-    scored = dict(zip(texts, scores(question.asked, list(texts.values()), question.corpus), strict=True))
-    return Found(
-        {number: score for number, score in scored.items() if score > 0},
-        entries,
-        {number: words for number, (words, _) in rows.items()},
-    )
+    entries = {entry.id: entry for entry in found}
+    words = _words(ground, {entry.blob for entry in found})
+    alone = {number: read_text(text) for number, text in words.items()}
+    of_text = dict(zip(alone, scores(question.asked, list(alone.values()), question.corpus), strict=True))
+    scored = {entry.id: of_text[entry.blob] for entry in found if entry.blob in alone}
+    # Most of what a session says for a question stands beside what says most of it.
+    joined = [entry for entry in found if entry.thread is not None and entry.id in scored]
+    joined = sorted(joined, key=lambda entry: (-scored[entry.id], entry.path))[:LEADING]
+    threads = {key: some for key, some in ground.beside(joined, REACH).items() if len(some) > 1}
+    beside = {entry.id: entry for some in threads.values() for entry in some}
+    words |= _words(ground, {entry.blob for entry in beside.values()} - words.keys())
+    alone |= {number: read_text(text) for number, text in words.items() if number not in alone}
+    texts = _beside({entry.id for entry in joined}, threads, alone)
+    scored |= zip(texts, scores(question.asked, list(texts.values()), question.corpus), strict=True)
+    return Found({id: score for id, score in scored.items() if score > 0}, entries | beside, words)
 
 
 class Parts:
@@ -85,10 +98,11 @@ class Parts:
 
     def of(self, words: str, score: float) -> dict[str, float]:
         """The parts of a text, given its words as the catalog keeps them and its score by words."""
-        name, description, _, body = words.split(FIELD)
+        name, description, near, body = words.split(FIELD)
         heading = name + FIELD + description
         # A phrase may not begin in one passage and end in the next.
-        matched = [each for each in self._terms if _has(heading, each[0]) or _has(body, each[0])]
+        stated = f"{heading}{FIELD}{body}" if near else words
+        matched = [each for each in self._terms if _has(stated, each[0])]
         headed = [each for each in matched if _has(heading, each[0])]
         return {
             "text": score,
@@ -104,7 +118,10 @@ class Parts:
 
 
 def _has(words: str, term: Asked) -> bool:
-    return any(way in words for way in term.ways)
+    for way in term.ways:  # noqa: SIM110  # a generator would take twice as long
+        if way in words:
+            return True
+    return False
 
 
 def _rarity(total: int, count: int | float) -> float:
@@ -116,45 +133,27 @@ def _share(total: int, term: Asked) -> float:
     return _rarity(total + IMAGINED, term.count + imagined)
 
 
-def _entries(ground: Ground, numbers: Iterable[int]) -> dict[int, list[Entry]]:
-    found: defaultdict[int, list[Entry]] = defaultdict(list)
-    for entry in ground.entries(numbers):
-        found[entry.blob].append(entry)
-    return dict(found)
-
-
-def _rows(ground: Ground, numbers: Iterable[int]) -> Iterator[tuple[int, tuple[str, int | None]]]:
+def _words(ground: Ground, numbers: Iterable[int]) -> dict[int, str]:
     wanted = ",".join(map(str, numbers))
-    if wanted:
-        for number, words, thread in ground.catalog.read(
-            f"SELECT blob, words, thread FROM text WHERE blob IN ({wanted})"  # noqa: S608
-        ):
-            yield number, (words, thread)
+    rows = ground.catalog.read(f"SELECT blob, words FROM text WHERE blob IN ({wanted})")  # noqa: S608
+    return dict(rows)
 
 
-def _threaded(
-    ground: Ground, rows: dict[int, tuple[str, int | None]], entries: dict[int, list[Entry]]
+def _beside(
+    leading: Set[int], threads: Mapping[int, Sequence[Entry]], alone: Mapping[int, Text]
 ) -> dict[int, Text]:
-    """The same texts and those around them, each with those around it."""
-    near = {n + step for n in rows for step in range(-2 * REACH, 2 * REACH + 1)} - rows.keys()
-    around = _entries(ground, near)
-    entries.update(around)
-    rows.update(_rows(ground, around))
-    bodies: dict[int, tuple[Piece, ...]] = {
-        n: pieces(row[0].rpartition(FIELD)[2]) for n, row in rows.items()
-    }
-
-    def beside(number: int, steps: Iterable[int]) -> tuple[Piece, ...]:
-        thread = rows[number][1]
-        found: list[Piece] = []
-        for step in steps:
-            other = rows.get(number + step)
-            if thread is None or other is None or other[1] != thread:
-                break
-            found += bodies[number + step]
-        return tuple(found)
-
-    return {
-        n: read_text(row[0], beside(n, range(-1, -REACH - 1, -1))[::-1], beside(n, range(1, REACH + 1)))
-        for n, row in rows.items()
-    }
+    """The texts of what leads, and of what stands near it in its thread, each with those around it."""
+    texts: dict[int, Text] = {}
+    for thread in threads.values():
+        own = [alone.get(entry.blob) for entry in thread]
+        places = [at for at, entry in enumerate(thread) if entry.id in leading]
+        near = {at + step for at in places for step in range(-BESIDE, BESIDE + 1)}
+        for at in sorted(near & set(range(len(thread)))):
+            if text := own[at]:
+                before = [one.passages[-REACH:] for one in own[max(0, at - REACH) : at] if one]
+                after = [one.passages[:REACH] for one in own[at + 1 : at + 1 + REACH] if one]
+                texts[thread[at].id] = text._replace(
+                    before=tuple(chain.from_iterable(before))[-REACH:],
+                    after=tuple(chain.from_iterable(after))[:REACH],
+                )
+    return texts

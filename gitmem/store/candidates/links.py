@@ -16,25 +16,34 @@ MOST = 200
 """Links followed at most: an index of everything links to everything, and says nothing."""
 
 
-def find(ground: Ground, candidates: Iterable[tuple[Entry, float]]) -> Mapping[Entry, float]:
+def find(
+    ground: Ground, candidates: Iterable[tuple[Entry, float]], entries: dict[int, Entry]
+) -> Mapping[int, float]:
     """Finds what is one link away, within the same ref and agent.
 
     Args:
         candidates: the best first.
+        entries: those that were found, by `id`; what this finds is put in.
+
+    Returns:
+        The `id` of each entry to what it gets.
     """
-    found: dict[Entry, float] = {}
+    found: dict[int, float] = {}
     sources = list(candidates)[:SOURCES]
     if not sources:
         return found
     beside = _beside(ground, {entry.blob for entry, _ in sources})
+    if not beside:
+        return found
     where: dict[int, list[Entry]] = {}
     for entry in ground.entries({other for others in beside.values() for other in others}):
         where.setdefault(entry.blob, []).append(entry)
     for source, score in sources:
         for other in beside.get(source.blob, ()):
             for entry in where.get(other, ()):
-                if (entry.ref, entry.agent) == (source.ref, source.agent) and entry != source:
-                    found[entry] = max(found.get(entry, 0.0), SHARE * score)
+                if (entry.ref, entry.agent) == (source.ref, source.agent) and entry.id != source.id:
+                    entries[entry.id] = entry
+                    found[entry.id] = max(found.get(entry.id, 0.0), SHARE * score)
     return found
 
 

@@ -63,6 +63,7 @@ def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> lis
     """
     known = [term for term in asked if term.ways]
     scorer = _Scorer(
+        all=range(len(known)),
         ways=tuple(term.ways for term in known),
         rarity=tuple(_rarity(corpus.texts, term.count) for term in known),
         weight=tuple(
@@ -91,6 +92,7 @@ class _Scorer:
         rarity: of each term among memories.
         weight: of each term, its rarity among passages, a label counting as one.
         passage, whole: mean lengths of passages and of memories, in terms.
+        all: the number of each term.
         seen: terms in each piece that was looked at, by its `id`: around one text stands the next.
     """
 
@@ -99,35 +101,36 @@ class _Scorer:
     weight: Sequence[float]
     passage: float
     whole: float
+    all: Sequence[int]
     seen: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def score(self, text: Text) -> float:
+        body = text.body
         heading = f"{text.name}\x01{text.description}"
-        headed = self._terms(heading) if len(heading) > 1 else ()
-        passages = self._passages(text, headed)
+        among = self._terms(f"{heading}\x01{body}")  # most have but a few of the terms
+        if not (among or text.before or text.after or text.near):
+            return 0.0
+        headed = self._terms(heading, among) if among and len(heading) > 1 else ()
+        passages = self._passages(text, headed, among)
         extra = HEADED * sum([self.weight[term] for term in headed])
         if len(text.passages) < 2:
             return extra + (1 + PASSAGES) * passages[0]
         best: float = sum(map(mul, BEST, sorted(passages, reverse=True)))
-        return extra + self._whole(text) + PASSAGES * best
+        return extra + self._whole(text, among) + PASSAGES * best
 
     def _terms(self, words: str, among: Iterable[int] | None = None) -> tuple[int, ...]:
         """Terms that stand in words."""
         ways = self.ways
         found = []
-        for term in range(len(ways)) if among is None else among:
-            first, *others = ways[term]
-            if first in words or (others and any(way in words for way in others)):
-                found.append(term)
+        for term in self.all if among is None else among:
+            for way in ways[term]:
+                if way in words:
+                    found.append(term)
+                    break
         return tuple(found)
 
-    def _each(self, pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
+    def _each(self, pieces: Iterable[Piece], among: Iterable[int] | None = None) -> list[tuple[int, ...]]:
         """Terms that stand in each piece."""
-        among = None
-        if len(pieces) > CLOSELY:  # most have but a few of the terms
-            among = self._terms("\x01".join([f"{piece.label}\x01{piece.words}" for piece in pieces]))
-            if not among:
-                return [()] * len(pieces)
         seen = self.seen
         found = []
         for piece in pieces:
@@ -138,29 +141,32 @@ class _Scorer:
             found.append(terms)
         return found
 
-    def _whole(self, text: Text) -> float:
-        """A memory of several passages as a bag of words, the logarithm of how often each is there."""
-        body = "\x01".join([f"{piece.label}\x01{piece.words}" for piece in text.passages])
+    def _whole(self, text: Text, among: Iterable[int]) -> float:
+        """A memory of several passages as a bag of words, the logarithm of how often each is there.
+
+        Once in a memory of mean length counts one, as once in a passage of mean length does: neither short
+        memories nor long ones come first for being so.
+        """
         norm = 1 - WHOLE_LENGTH
-        norm += WHOLE_LENGTH * _length(len(body), len(text.description), len(text.name)) / self.whole
-        written = f"{body}\x01{text.description}\x01{text.description}" + NAME * f"\x01{text.name}"
+        norm += WHOLE_LENGTH * _length(len(text.body), len(text.description), len(text.name)) / self.whole
         total = 0.0
-        for rarity, ways in zip(self.rarity, self.ways, strict=True):
-            often = written.count(ways[0])
-            if len(ways) > 1:
-                often += sum([written.count(way) for way in ways[1:]])
-            if often:
-                total += rarity * math.log1p(often / norm)
+        for term in among:
+            often = 0
+            for way in self.ways[term]:
+                often += text.body.count(way)
+                often += DESCRIPTION * text.description.count(way) + NAME * text.name.count(way)
+            total += self.rarity[term] * math.log2(1 + often / norm)
         return total
 
-    def _passages(self, text: Text, headed: Sequence[int]) -> list[float]:
+    def _passages(self, text: Text, headed: Sequence[int], among: Sequence[int]) -> list[float]:
         """What the best passages are worth, with what surrounds them; an empty body is one."""
-        pieces = (*text.before, *(text.passages or (_NOTHING,)), *text.after)
+        own = text.passages or (_NOTHING,)
+        pieces = (*text.before, *own, *text.after)
         first, last = len(text.before), len(pieces) - len(text.after)
         start = dict.fromkeys(headed, HEADING)
         if text.near and len(pieces) == last - first:
             start = {**dict.fromkeys(self._terms(text.near), NEAR), **start}
-        terms = self._each(pieces)
+        terms = self._each(text.before) + self._each(own, among) + self._each(text.after)
         worth = []
         for at in self._promising(pieces, terms, first, last):
             counts = start.copy()
@@ -194,7 +200,7 @@ class _Scorer:
         weight = self.weight
         worth = sum([weight[term] * 2 * count / (count + norm) for term, count in counts.items()])
         if label := pieces[at].label:
-            worth += LABELLED * len(self._terms(label))
+            worth += LABELLED * len(self._terms(label, counts))
         return worth
 
 
@@ -211,9 +217,9 @@ _SHARES: Mapping[int, float] = {
 def _window(pieces: Sequence[Piece], at: int) -> float:
     """Mean length of a passage and those around it, each as much as its terms count."""
     length = weight = 0.0
-    for place in range(max(0, at - len(BEFORE)), min(len(pieces), at + len(AFTER) + 1)):
+    start = max(0, at - len(BEFORE))
+    for place, (label, words, _) in enumerate(pieces[start : at + len(AFTER) + 1], start):
         share = _SHARES[at - place]
-        piece = pieces[place]
-        length += share * (len(piece.label) + len(piece.words))
+        length += share * (len(label) + len(words))
         weight += share
     return length / weight

@@ -14,8 +14,6 @@ from gitmem.store.catalog import Catalog, Head
 from gitmem.store.catalog.texts import storable
 from gitmem.store.catalog.vocabulary import FIELD
 
-_NO_HEAD = Head("", "", "project", False, 0)
-
 
 def search(
     catalog: Catalog,
@@ -40,43 +38,45 @@ def search(
     """
     if not refs or limit < 1:
         return ()
-    ground = Ground(catalog, refs, agents, when or {})
-    question = ask(catalog, query)
+    while True:
+        times_made = catalog.made_anew
+        found = _search(Ground(catalog, refs, agents, when or {}), query, limit, now)
+        if catalog.made_anew == times_made:
+            return found
+
+
+def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Candidate, ...]:
+    question = ask(ground.catalog, query)
     found = lexical.find(ground, question, limit)
     if not found.scores:  # the beginning of a word may match where the word does not
-        completed = ask(catalog, query, completed=True)
+        completed = ask(ground.catalog, query, completed=True)
         if any(term.ways for term in completed.asked):
             question, found = completed, lexical.find(ground, completed, limit)
-    by_words = {
-        entry: score for number, score in found.scores.items() for entry in found.entries.get(number, ())
-    }
-    leading = sorted(by_words.items(), key=_best_first)
+    entries = dict(found.entries)
+    leading = sorted(found.scores.items(), key=lambda one: -one[1])
+    if len(leading) > links.SOURCES:  # of equal ones the first by path
+        least = leading[links.SOURCES - 1][1]
+        leading = [one for one in leading if one[1] >= least]
+    leading.sort(key=lambda one: _best_first(entries[one[0]], one[1]))
     scores = {
-        "words": by_words,
-        "links": links.find(ground, leading[: links.SOURCES]),
-        "times": times.find(ground, times.spans(query, now), by_words, question.corpus.texts),
+        "words": found.scores,
+        "links": links.find(ground, [(entries[id], score) for id, score in leading], entries),
+        "times": times.find(ground, times.spans(query, now), entries, question.corpus.texts),
     }
     fused = fuse(scores)
-    order = sorted(((entry, sum(why.values())) for entry, why in fused.items()), key=_best_first)[:limit]
-    oids = _oids(catalog, {entry.blob for entry, _ in order})
+    order = [(entries[id], sum(why.values())) for id, why in fused.items()]
+    order = sorted(order, key=lambda one: _best_first(*one))[:limit]
+    described = ground.catalog.described({entry.blob for entry, _ in order})
     parts = lexical.Parts(question)
-    heads = catalog.known_heads(oids.values())
     return tuple(
-        _candidate(entry, oid, heads.get(oid, _NO_HEAD), score, fused[entry], parts, found)
+        _candidate(entry, *described[entry.blob], score, fused[entry.id], parts, found)
         for entry, score in order
-        if (oid := oids.get(entry.blob, ""))
+        if entry.blob in described
     )
 
 
-def _best_first(scored: tuple[Entry, float]) -> tuple[float, str, str]:
-    entry, score = scored
+def _best_first(entry: Entry, score: float) -> tuple[float, str, str]:
     return (-score, entry.ref, entry.path)
-
-
-def _oids(catalog: Catalog, blobs: Collection[int]) -> dict[int, str]:
-    numbers = ",".join(map(str, blobs))
-    rows = catalog.read(f"SELECT id, lower(hex(oid)) FROM blob WHERE id IN ({numbers})")  # noqa: S608
-    return dict(rows)
 
 
 def _candidate(

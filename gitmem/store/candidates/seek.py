@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.store.candidates.question import Question
 from gitmem.store.catalog import Catalog
@@ -24,44 +25,76 @@ COMMON_FROM = 200
 _WORTH = {HEADED: 1.5, STRONG: 1.0, WEAK: 0.75, NEAR: 0.4}
 
 
-def seek(catalog: Catalog, question: Question, budget: int = BUDGET) -> tuple[dict[int, float], bool]:
+def seek(
+    catalog: Catalog, question: Question, budget: int = BUDGET, window: int | None = None
+) -> tuple[dict[int, float], bool]:
     """Adds up, for each text, what the question's words are worth there.
 
+    Args:
+        window: how many texts will be looked at: others, which cannot be among them, may be left out.
+
     Returns:
-        Number of each text to its rough score; whether all lists were read.
+        Number of each text to its rough score; whether all are there that have a word.
     """
-    lists = sorted(_lists(question), key=lambda each: -each[0])
-    chosen: dict[int, tuple[float, int]] = {}
+    lists = sorted(_lists(question), key=lambda each: -each.worth)
+    chosen: list[_List] = []
     left = budget
-    for worth, name, size in lists:
-        if left and (size <= left or budget - left < ENOUGH):
-            chosen[name] = worth, min(size, left)
-            left -= min(size, left)
+    for each in lists:
+        if left and (each.size <= left or budget - left < ENOUGH):
+            chosen.append(each._replace(size=min(each.size, left)))
+            left -= chosen[-1].size
+    whole = sum(each.size for each in chosen) == sum(each.size for each in lists)
     found: dict[int, float] = {}
-    read = dict(_read(catalog, chosen))
-    for name, (worth, size) in chosen.items():
-        numbers = unpacked(name, read.get(name, b"")[-2 * size :])  # of too many the newest
+    closed = False
+    read = dict(_read(catalog, [each.name for each in chosen]))
+    for (worth, _, name, size), most in zip(chosen, _left(chosen), strict=True):
+        if window and not closed and len(found) >= window and size > window:
+            closed = _nth(found, window) > most
+        numbers: Iterable[int] = unpacked(name, read.get(name, b"")[-2 * size :])  # of too many the newest
         if not found:
             found = dict.fromkeys(numbers, worth)
             continue
+        if closed:
+            numbers = found.keys() & numbers
         get = found.get
         for number in numbers:
             found[number] = get(number, 0.0) + worth
-    return found, sum(size for _, size in chosen.values()) == sum(size for _, _, size in lists)
+    return found, whole and not closed
 
 
 def best(found: dict[int, float], window: int) -> list[int]:
     """The texts with the highest rough scores; of equal ones the newest."""
     if len(found) <= window:
         return list(found)
-    least = sorted(found.values(), reverse=True)[window - 1]
+    least = _nth(found, window)
     above = [number for number, score in found.items() if score > least]
     equal = sorted((number for number, score in found.items() if score == least), reverse=True)
     return above + equal[: window - len(above)]
 
 
-def _lists(question: Question) -> Iterator[tuple[float, int, int]]:
-    """Yields (worth, name, length) of all lists that are sought."""
+def _left(lists: Sequence[_List]) -> list[float]:
+    """What a text can still get at each list, from it and those after it: it is in one list of a word."""
+    best: dict[str, float] = {}
+    left = []
+    for each in reversed(lists):
+        best[each.word] = each.worth
+        left.append(sum(best.values()))
+    return left[::-1]
+
+
+def _nth(found: Mapping[int, float], place: int) -> float:
+    return sorted(found.values(), reverse=True)[place - 1]
+
+
+class _List(NamedTuple):
+    worth: float
+    word: str
+    name: int
+    size: int
+
+
+def _lists(question: Question) -> Iterator[_List]:
+    """Yields all lists that are sought."""
     total = question.corpus.texts
     counts = {word: question.count(word) for word in question.sizes}
     most = COMMON_SHARE * total if total > COMMON_FROM else total
@@ -72,7 +105,7 @@ def _lists(question: Question) -> Iterator[tuple[float, int, int]]:
             continue
         rarity = math.log(1 + (total - having + 0.5) / (having + 0.5))
         for name, size in sizes.items():
-            yield rarity * _WORTH[kind(name)], name, size
+            yield _List(rarity * _WORTH[kind(name)], word, name, size)
 
 
 def _read(catalog: Catalog, names: Iterable[int]) -> Iterator[tuple[int, bytes]]:

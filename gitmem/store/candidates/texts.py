@@ -6,13 +6,13 @@ Words are characters (see `catalog.vocabulary`): a word is counted in a text wit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.store.catalog.vocabulary import ASKS, FIELD, LABEL, PASSAGE
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One passage.
+class Piece(NamedTuple):
+    """One passage; there are very many.
 
     Attributes:
         label: words before a colon at its beginning: who speaks, what a rule is about.
@@ -25,19 +25,20 @@ class Piece:
     asks: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """One memory.
 
     Attributes:
         near: words that stand around it.
-        passages: in the order of the file.
-        before, after: passages of the memories around it in its thread, as far as `REACH`.
+        body: its words with their marks, as the catalog keeps them.
+        passages: the same in pieces, in the order of the file.
+        before, after: the passages that stand next to it in its thread, at most `REACH`.
     """
 
     name: str
     description: str
     near: str
+    body: str
     passages: tuple[Piece, ...]
     before: tuple[Piece, ...] = ()
     after: tuple[Piece, ...] = ()
@@ -77,20 +78,20 @@ class Corpus:
 
 
 REACH = 4
-"""Memories before and after one in its thread that are looked at."""
+"""Memories, and passages, before and after one in its thread that are looked at."""
 
 
 def read_text(words: str, before: tuple[Piece, ...] = (), after: tuple[Piece, ...] = ()) -> Text:
     """Reads a text as the catalog keeps it."""
     name, description, near, body = words.split(FIELD)
-    return Text(name, description, near, pieces(body), before, after)
+    return Text(name, description, near, body, pieces(body), before, after)
 
 
 def pieces(body: str) -> tuple[Piece, ...]:
     """Reads the passages of a body as the catalog keeps it."""
-    found = []
-    for piece in body.split(PASSAGE) if body else ():
-        asks = piece.endswith(ASKS)
-        label, _, rest = piece.rpartition(LABEL)
-        found.append(Piece(label, rest[:-1] if asks else rest, asks))
-    return tuple(found)
+    return tuple(map(_piece, body.split(PASSAGE))) if body else ()
+
+
+def _piece(piece: str) -> Piece:
+    label, _, rest = piece.rpartition(LABEL) if LABEL in piece else ("", "", piece)
+    return Piece(label, rest[:-1], True) if piece.endswith(ASKS) else Piece(label, rest, False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from gitmem.store.candidates.standing import Entry, Ground
@@ -35,39 +35,45 @@ def spans(query: str, now: int | None) -> tuple[tuple[int, int], ...]:
 
 
 def find(
-    ground: Ground, asked: Sequence[tuple[int, int]], entries: Iterable[Entry], total: int
-) -> Mapping[Entry, float]:
+    ground: Ground, asked: Sequence[tuple[int, int]], entries: dict[int, Entry], total: int
+) -> Mapping[int, float]:
     """Finds what a time fits: all of `entries`, and the newest others.
 
     Args:
         asked: spans of days.
-        entries: what other strategies have found.
+        entries: what other strategies have found, by `id`; what this finds is put in.
         total: texts in the catalog.
+
+    Returns:
+        The `id` of each entry to what it gets.
     """
     if not asked:
         return {}
-    known = list(entries)
+    known = list(entries.values())
+    blobs = {entry.blob for entry in known}
     naming: set[int] = set()
-    taught: dict[Entry, None] = {}
+    others: set[int] = set()
+    taught: dict[int, Entry] = {}
     for first, last in asked:
-        naming |= _naming(ground, first, last)
+        within = f"first BETWEEN {first:d} AND {last:d} AND last <= {last:d}"
+        naming |= _naming(ground, f"blob IN ({','.join(map(str, blobs))}) AND {within}")
+        others |= _naming(ground, f"{within} ORDER BY first DESC, last DESC, blob LIMIT {MOST}")
         begin, end = _seconds(first), _seconds(last + 1) - 1
-        taught.update(dict.fromkeys(ground.between(begin, end, MOST)))
-        taught.update(dict.fromkeys(entry for entry in known if begin <= entry.time <= end))
+        taught.update((entry.id, entry) for entry in ground.between(begin, end, MOST))
+        taught.update((entry.id, entry) for entry in known if begin <= entry.time <= end)
     fitting = dict.fromkeys(taught, TAUGHT)
-    for entry in [*known, *ground.entries(sorted(naming)[-MOST:])]:
-        if entry.blob in naming:
-            fitting[entry] = 1.0
+    naming |= others
+    more = list(ground.entries(others - blobs)) if others - blobs else []
+    fitting.update((entry.id, 1.0) for entry in (*known, *taught.values(), *more) if entry.blob in naming)
+    entries.update(taught)
+    entries.update((entry.id, entry) for entry in more)
     worth = WEIGHT * math.log(1 + (total + 1) / (len(fitting) + 0.5))
-    return {entry: worth * share for entry, share in fitting.items()}
+    return {id: worth * share for id, share in fitting.items()}
 
 
-def _naming(ground: Ground, first: int, last: int) -> set[int]:
+def _naming(ground: Ground, condition: str) -> set[int]:
     """Texts that name a day or month within a span; one that names a longer time than asked does not."""
-    rows = ground.catalog.read(
-        "SELECT blob FROM period WHERE first BETWEEN ? AND ? AND last <= ?", (first, last, last)
-    )
-    return {row[0] for row in rows}
+    return {row[0] for row in ground.catalog.read(f"SELECT blob FROM period WHERE {condition}")}  # noqa: S608
 
 
 def _seconds(ordinal: int) -> int:

@@ -20,6 +20,10 @@ from gitmem.store.repository import Repository
 from gitmem.store.trees import tree_or_none
 from gitmem.values import dataclass
 
+_ENTER = (
+    "INSERT OR REPLACE INTO {}(id, ref, path, blob, archived, time, thread) VALUES({}, ?, ?, ?, ?, ?, ?)"
+)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -51,6 +55,8 @@ class Catalog:
         self._connection = connection
         self._laid: dict[tuple[str, str | None], Callable[[], bool]] = {}
         self._vocabulary: Vocabulary | None = None
+        self.made_anew = 0
+        """How often the file was: numbers of texts, refs and entries that were read before mean nothing."""
 
     @classmethod
     def open(cls, folder: Path) -> Catalog:
@@ -101,13 +107,16 @@ class Catalog:
 
     def places(self, ref: str, commit: str | None = None) -> tuple[Place, ...]:
         """Lists the memories of a ref by path, at its tip or at a commit that was laid out."""
-        table, key = ("past", f"{ref}@{commit}") if commit else ("entry", ref)
+        table, names, key = ("past", "temp.laid", f"{ref}@{commit}") if commit else ("entry", "ref", ref)
         rows = self.read(
-            f"SELECT e.agent, e.path, hex(b.oid), e.archived, e.time FROM {table} e"  # noqa: S608
-            " JOIN blob b ON b.id = e.blob WHERE e.ref = ? ORDER BY e.path",
+            f"SELECT e.path, hex(b.oid), e.archived, e.time FROM {names} r JOIN {table} e ON e.ref = r.id"  # noqa: S608
+            " JOIN blob b ON b.id = e.blob WHERE r.name = ? ORDER BY e.path",
             (key,),
         )
-        return tuple(Place(ref, a, p, oid.lower(), bool(old), time) for a, p, oid, old, time in rows)
+        return tuple(
+            Place(ref, path.partition("/")[0], path, oid.lower(), bool(archived), time)
+            for path, oid, archived, time in rows
+        )
 
     def heads(self, repo: Repository, oids: Collection[str], *, checked: bool = False) -> dict[str, Head]:
         """What the frontmatter of some blobs says; see `heads.heads`. The ref need not be followed."""
@@ -120,16 +129,12 @@ class Catalog:
         self._steadily(work)
         return found
 
-    def known_heads(self, oids: Iterable[str]) -> dict[str, Head]:
-        """What the frontmatter of some blobs says, as far as it is known; nothing is opened."""
-        found: dict[str, Head] = {}
-
-        def work() -> bool:
-            found.update(heads.known(self._connection, oids))
-            return True
-
-        self._steadily(work)
-        return found
+    def described(self, numbers: Iterable[int]) -> dict[int, tuple[str, Head]]:
+        """Object names of texts, by number, and what their frontmatter says; nothing is opened."""
+        asked = ",".join(map(str, numbers))
+        rows = self.read(f"SELECT id, lower(hex(oid)), head FROM blob WHERE id IN ({asked})")  # noqa: S608
+        read = heads.read_values([value for _, _, value in rows])
+        return {number: (oid, head) for (number, oid, _), head in zip(rows, read, strict=True)}
 
     def folders(
         self, repo: Repository, tree: str, under: str, *, checked: bool = False
@@ -197,6 +202,7 @@ class Catalog:
             if database.is_busy(error):
                 return False
             self._connection.close()
+            self.made_anew += 1
             if database.is_damage(error) and database.discard(self._folder):
                 self._connection = database.connect(self._folder)
             else:
@@ -229,23 +235,31 @@ class Catalog:
             row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
             if (row[0] if row else None) != base:
                 return row is not None and row[0] == tip  # another process was here; its state is sound
-            if start is None:
-                connection.execute("DELETE FROM entry WHERE ref = ?", (ref,))
-            connection.executemany(
-                "DELETE FROM entry WHERE ref = ? AND path = ?", [(ref, path) for path, _ in changes]
-            )
-            connection.executemany(
-                "INSERT INTO entry(ref, path, agent, blob, archived, time) VALUES(?, ?, ?, ?, ?, ?)",
-                _rows(ref, wanted, ids, times),
-            )
-            connection.execute("DELETE FROM ref WHERE name = ?", (ref,))
             if tip:
-                connection.execute("INSERT INTO ref(name, tip) VALUES(?, ?)", (ref, tip))
+                connection.execute(
+                    "INSERT INTO ref(name, tip) VALUES(?, ?)"
+                    " ON CONFLICT(name) DO UPDATE SET tip = excluded.tip",
+                    (ref, tip),
+                )
+            number: int = connection.execute("SELECT id FROM ref WHERE name = ?", (ref,)).fetchone()[0]
+            if start is None:
+                connection.execute("DELETE FROM entry WHERE ref = ?", (number,))
+            connection.executemany(
+                "DELETE FROM entry WHERE ref = ? AND path = ?",
+                [(number, texts.storable(path)) for path, _ in changes],
+            )
+            connection.executemany(
+                _ENTER.format("main.entry", "NULL"),
+                _rows(number, ref, wanted, ids, times),
+            )
+            if not tip:
+                connection.execute("DELETE FROM ref WHERE id = ?", (number,))
         return True
 
     def _lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:
         key = f"{ref}@{commit}"
-        if self._connection.execute("SELECT 1 FROM temp.past WHERE ref = ? LIMIT 1", (key,)).fetchone():
+        connection = self._connection
+        if connection.execute("SELECT 1 FROM temp.laid WHERE name = ?", (key,)).fetchone():
             return True
         trees = Trees(repo)
         wanted = {path: come for path, _, come in trees.changes(None, repo.commit(commit).tree) if come}
@@ -258,10 +272,12 @@ class Catalog:
                     raise
                 complete = False
         times = self._times(repo, ref, commit, wanted, read)
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO temp.past(ref, path, agent, blob, archived, time)"
-            " VALUES(?, ?, ?, ?, ?, ?)",
-            _rows(key, wanted, ids, times),
+        # Negative, so that no row of the past is taken for one of the tips.
+        first: int = connection.execute("SELECT coalesce(min(id), 0) - 1 FROM temp.past").fetchone()[0]
+        number = connection.execute("INSERT INTO temp.laid(name) VALUES(?)", (key,)).lastrowid or 0
+        connection.executemany(
+            _ENTER.format("temp.past", "?"),
+            ((first - place, *row) for place, row in enumerate(_rows(number, key, wanted, ids, times))),
         )
         return complete
 
@@ -286,16 +302,20 @@ class Catalog:
 
 
 def _rows(
-    key: str, wanted: Mapping[str, str], ids: Mapping[str, int], times: Mapping[str, int]
+    ref: int,
+    key: str,
+    wanted: Mapping[str, str],
+    ids: Mapping[str, texts.Indexed],
+    times: Mapping[str, int],
 ) -> Iterator[tuple[object, ...]]:
+    """Rows of entries.
+
+    Args:
+        ref, key: number and name under which the ref, or what it held at a commit, is kept.
+    """
     for path, oid in wanted.items():
         if oid in ids:
+            blob, session = ids[oid]
             agent, _, file = path.partition("/")
-            yield (
-                key,
-                texts.storable(path),
-                texts.storable(agent),
-                ids[oid],
-                is_archived(file),
-                times.get(path, 0),
-            )
+            thread = texts.key(f"{key}\n{agent}\n{session}") if session else None
+            yield ref, texts.storable(path), blob, is_archived(file), times.get(path, 0), thread

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "catalog.sqlite"
-VERSION = 4
+VERSION = 5
 APPLICATION = 0x6D656D31
 """Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
 
@@ -20,6 +20,9 @@ BUSY_SECONDS = 0.25
 
 PORTION = 500
 """Keys that one statement asks for."""
+
+CACHE_KB = 16_384
+"""Memory for pages: one who asks again and again finds the middle of each index there."""
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
@@ -32,10 +35,20 @@ CREATE TABLE {where}.taught(ref TEXT NOT NULL, path BLOB NOT NULL, oid BLOB NOT 
   place INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path, place, oid)) WITHOUT ROWID;
 """
 
+_ENTRIES = """
+CREATE TABLE {where}.{table}(id INTEGER PRIMARY KEY, ref INTEGER NOT NULL, path TEXT NOT NULL,
+  blob INTEGER NOT NULL, archived INTEGER NOT NULL, time INTEGER NOT NULL, thread INTEGER,
+  UNIQUE(ref, path));
+CREATE INDEX {where}.{table}_blob ON {table}(blob);
+CREATE INDEX {where}.{table}_time ON {table}(ref, time);
+CREATE INDEX {where}.{table}_thread ON {table}(thread, time, path) WHERE thread IS NOT NULL;
+"""
+"""What stands where. A thread is what one agent learned in one session."""
+
 _SCHEMA = f"""
 CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, body BLOB NOT NULL,
-  session TEXT NOT NULL);
-CREATE TABLE text(blob INTEGER PRIMARY KEY, words TEXT NOT NULL, thread INTEGER);
+  session TEXT NOT NULL, head TEXT NOT NULL);
+CREATE TABLE text(blob INTEGER PRIMARY KEY, words TEXT NOT NULL);
 CREATE TABLE word(text TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE tally(word INTEGER PRIMARY KEY, passages INTEGER NOT NULL, labels INTEGER NOT NULL);
 CREATE TABLE posting(id INTEGER PRIMARY KEY, ids BLOB NOT NULL);
@@ -43,12 +56,11 @@ CREATE TABLE called(name INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(na
 CREATE INDEX called_blob ON called(blob);
 CREATE TABLE link(name INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
 CREATE INDEX link_blob ON link(blob);
-CREATE TABLE period(first INTEGER NOT NULL, last INTEGER NOT NULL, blob INTEGER NOT NULL,
-  PRIMARY KEY(first, last, blob)) WITHOUT ROWID;
-CREATE TABLE ref(name TEXT PRIMARY KEY, tip TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE entry(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, blob INTEGER NOT NULL,
-  archived INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path)) WITHOUT ROWID;
-CREATE INDEX entry_blob ON entry(blob);
+CREATE TABLE period(blob INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY(blob, first, last)) WITHOUT ROWID;
+CREATE INDEX period_first ON period(first, last);
+CREATE TABLE ref(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, tip TEXT NOT NULL);
+{_ENTRIES.format(where="main", table="entry")}
 CREATE TABLE fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE head(oid BLOB PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked INTEGER NOT NULL,
@@ -58,9 +70,8 @@ CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked IN
 
 _TEMPORARY = f"""
 {_AGES.format(where="temp")}
-CREATE TEMP TABLE past(ref TEXT NOT NULL, path TEXT NOT NULL, agent TEXT NOT NULL, blob INTEGER NOT NULL,
-  archived INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path)) WITHOUT ROWID;
-CREATE INDEX temp.past_blob ON past(blob);
+CREATE TEMP TABLE laid(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+{_ENTRIES.format(where="temp", table="past")}
 CREATE VIRTUAL TABLE temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
 """
@@ -190,6 +201,7 @@ def _open(file: Path) -> sqlite3.Connection:
     try:
         if _stamp(connection) != (APPLICATION, VERSION):
             _create(connection)
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         connection.executescript(_TEMPORARY)
         # Touches each table, so that a file that only looks right is found out here.
         for table in (

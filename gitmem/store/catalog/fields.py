@@ -9,6 +9,7 @@ from gitmem.values import dataclass
 
 MOST_LINKS = 64
 MOST_PERIODS = 64
+LONGEST_SESSION = 200
 
 _LINK = re.compile(r"\[\[(\w[^\[\]\n|#]{0,200})(?:[|#][^\[\]\n]*)?\]\]")
 
@@ -21,9 +22,9 @@ class Fields:
         near: what stands around it and is no part of it; only measurements have that.
         links: names of memories that it links to, as slugs.
         dates: first and last day of each date or month that it names, as proleptic ordinals.
-        session: the session that it was learned in, as the client that wrote it says.
-        thread: what it is one turn of, for memories whose order by path tells what belongs together; only
-            measurements have that.
+        session: the session that it was learned in, as the client that wrote it says: what one agent
+            learned in one session stands side by side.
+        given: the name that its frontmatter gives.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Fields:
     links: tuple[str, ...] = ()
     dates: tuple[tuple[int, int], ...] = ()
     session: str = ""
-    thread: str = ""
+    given: str = ""
 
 
 Read = Callable[[str, bytes], Fields]
@@ -51,7 +52,7 @@ def read_memory(path: str, data: bytes) -> Fields:
     days = dict.fromkeys(
         (first.toordinal(), last.toordinal()) for first, last in named_days(text, MOST_PERIODS)
     )
-    session = memory.front.text("originSessionId") if memory.front else ""
+    front = memory.front
     return Fields(
         memory.name,
         memory.description,
@@ -59,7 +60,8 @@ def read_memory(path: str, data: bytes) -> Fields:
         memory.body,
         links=links(text),
         dates=tuple(days),
-        session=session[:200],
+        session=front.text("originSessionId")[:LONGEST_SESSION] if front else "",
+        given=front.text("name") if front else "",
     )
 
 

@@ -37,13 +37,6 @@ class Head(NamedTuple):
     problems: tuple[str, ...] | None = None
 
 
-def head_of(data: bytes) -> Head:
-    """Reads the frontmatter of a memory file, whatever its bytes."""
-    from gitmem.memory.memory import parse
-
-    return _head(parse("", data), data)
-
-
 def heads(
     connection: sqlite3.Connection, repo: Repository, oids: Collection[str], *, checked: bool = False
 ) -> dict[str, Head]:
@@ -77,15 +70,9 @@ def heads(
 
 def keep(connection: sqlite3.Connection, read: Iterable[tuple[str, Head]]) -> None:
     """Remembers heads by blob, unless another process is writing."""
-    rows = [(bytes.fromhex(oid), _stored(head)) for oid, head in read]
+    rows = [(bytes.fromhex(oid), stored(head)) for oid, head in read]
     if rows:
         database.keep(connection, [(_NEW, rows)])
-
-
-def add(connection: sqlite3.Connection, read: Iterable[tuple[str, Head]]) -> None:
-    """Remembers heads that nobody has looked at yet; within a writing transaction."""
-    rows = ((bytes.fromhex(oid), _stored(head)) for oid, head in read)
-    connection.executemany("INSERT OR IGNORE INTO head(oid, value) VALUES(?, ?)", rows)
 
 
 def _head(memory: Memory, data: bytes) -> Head:
@@ -98,20 +85,34 @@ def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, Head
     found: dict[str, Head] = {}
     for some in database.portions(dict.fromkeys(bytes.fromhex(oid) for oid in oids)):
         slots = ",".join("?" * len(some))
-        words = f"SELECT oid, value FROM head WHERE oid IN ({slots})"  # noqa: S608
-        rows = connection.execute(words, some).fetchall()
+        # What was looked at more closely comes last, and counts.
+        rows = connection.execute(
+            f"SELECT oid, head FROM blob WHERE oid IN ({slots})"  # noqa: S608
+            f" UNION ALL SELECT oid, value FROM head WHERE oid IN ({slots})",
+            (*some, *some),
+        ).fetchall()
         try:
-            # All at once is twice as quick.
-            loaded = json.loads(f"[{','.join(value for _, value in rows)}]")
-            for (oid, _), (name, about, type, disputed, size, trouble) in zip(rows, loaded, strict=True):
-                told = None if trouble is None else tuple(trouble)
-                found[oid.hex()] = Head(name, about, type, disputed, size, told)
+            read = read_values([value for _, value in rows])
         except (ValueError, TypeError):
             continue  # whatever wrote that: they are read again
+        found.update((oid.hex(), head) for (oid, _), head in zip(rows, read, strict=True))
     return found
 
 
-def _stored(head: Head) -> str:
+def read_values(values: Iterable[str]) -> list[Head]:
+    """Heads as they are kept; all at once is twice as quick.
+
+    Raises:
+        ValueError, TypeError: one is no head.
+    """
+    return [
+        Head(name, about, type, disputed, size, None if trouble is None else tuple(trouble))
+        for name, about, type, disputed, size, trouble in json.loads(f"[{','.join(values)}]")
+    ]
+
+
+def stored(head: Head) -> str:
+    """A head as it is kept."""
     # JSON in ASCII holds what SQLite's text cannot: bytes that were no UTF-8, as lone surrogates.
     values = [head.name, head.description, head.type, head.disputed, head.size, head.problems]
     return json.dumps(values, separators=(",", ":"))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.store.catalog import heads, postings
-from gitmem.store.catalog.database import writing
+from gitmem.store.catalog.database import portions, writing
 from gitmem.store.catalog.fields import Fields, Read
 from gitmem.store.catalog.vocabulary import ASKS, FIELD, LABEL, PASSAGE, Vocabulary, number_of
 from gitmem.store.repository import MissingObject, Repository
@@ -22,8 +22,6 @@ BATCH = 4_000
 BATCH_BYTES = 4_000_000
 """Blobs a transaction, and their bytes: other writers wait no longer, a build that is killed goes on from
 there, and memory is bounded. Fewer would write the lists of words anew more often."""
-
-_DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,8 @@ class _Cut:
         from gitmem.store.catalog.words import words
 
         fields = read(path, data[:MEMORY_BYTES])
-        head = heads.head_of(data)._replace(description=fields.description, type=fields.type)
-        if fields.name != PurePosixPath(path).stem:
-            head = head._replace(name=fields.name)
+        name = fields.given if fields.name == PurePosixPath(path).stem else fields.name
+        head = heads.Head(name, fields.description, fields.type, heads.DISPUTED in data, len(data))
         return cls(
             path,
             oid,
@@ -68,30 +65,41 @@ class _Cut:
         )
 
 
-def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, int]:
-    """Rows of the blobs that are indexed already, by object name."""
-    ids: dict[str, int] = {}
-    for oid in set(oids):
-        row = connection.execute("SELECT id FROM blob WHERE oid = ?", (bytes.fromhex(oid),)).fetchone()
-        if row:
-            ids[oid] = row[0]
-    return ids
+class Indexed(NamedTuple):
+    """A blob that is indexed.
+
+    Attributes:
+        session: that it was learned in; may be empty.
+    """
+
+    id: int
+    session: str
+
+
+def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, Indexed]:
+    """The blobs that are indexed already, by object name."""
+    found: dict[str, Indexed] = {}
+    for some in portions(dict.fromkeys(map(bytes.fromhex, oids))):
+        slots = ",".join("?" * len(some))
+        rows = connection.execute(f"SELECT oid, id, session FROM blob WHERE oid IN ({slots})", some)  # noqa: S608
+        found.update((oid.hex(), Indexed(number, session)) for oid, number, session in rows)
+    return found
 
 
 def index_texts(
     connection: sqlite3.Connection, repo: Repository, wanted: Mapping[str, str], read: Read
-) -> dict[str, int]:
+) -> dict[str, Indexed]:
     """Indexes the blobs that the catalog lacks.
 
     Args:
         wanted: path to object name; of several paths the first names a blob without frontmatter.
 
     Returns:
-        Row of each blob by object name; without those that are missing from the repository.
+        Each blob by object name; without those that are missing from the repository.
     """
     ids = known(connection, wanted.values())
     first = {oid: path for path, oid in sorted(wanted.items(), reverse=True)}
-    missing = sorted(((path, oid) for oid, path in first.items() if oid not in ids), key=_as_counted)
+    missing = sorted((path, oid) for oid, path in first.items() if oid not in ids)
     vocabulary = Vocabulary(connection)
     for cuts in _batches(repo, missing, read):
         vocabulary.learn(chain.from_iterable(cut.words() for cut in cuts))
@@ -135,13 +143,15 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def name_key(name: str) -> int:
-    """The number under which a memory's name, as a slug, is looked up."""
+def key(name: str) -> int:
+    """The number under which a name is looked up: that of a memory, as a slug, or of a thread."""
     return int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:6], "big")
 
 
-def _insert(connection: sqlite3.Connection, vocabulary: Vocabulary, cuts: Sequence[_Cut]) -> dict[str, int]:
-    """Writes what another process has not written meanwhile; gives the rows of all."""
+def _insert(
+    connection: sqlite3.Connection, vocabulary: Vocabulary, cuts: Sequence[_Cut]
+) -> dict[str, Indexed]:
+    """Writes what another process has not written meanwhile; gives all."""
     ids = known(connection, [cut.oid for cut in cuts])
     new = [cut for cut in cuts if cut.oid not in ids]
     vocabulary.number(chain.from_iterable(cut.words() for cut in new))
@@ -150,7 +160,8 @@ def _insert(connection: sqlite3.Connection, vocabulary: Vocabulary, cuts: Sequen
     passages: Counter[str] = Counter()
     labels: Counter[str] = Counter()
     for cut in new:
-        number = ids[cut.oid] = _insert_blob(connection, cut)
+        number = _insert_blob(connection, cut)
+        ids[cut.oid] = Indexed(number, storable(cut.fields.session))
         pieces, bodies = [], []
         for label_words, text_words, asks in cut.passages:
             label, text = vocabulary.written(label_words), vocabulary.written(text_words)
@@ -160,10 +171,9 @@ def _insert(connection: sqlite3.Connection, vocabulary: Vocabulary, cuts: Sequen
             bodies.append(label + text)
         name, description, near = (vocabulary.written(w) for w in (cut.name, cut.description, cut.near))
         body = PASSAGE.join(pieces)
-        thread = name_key(cut.fields.thread) if cut.fields.thread else None
         connection.execute(
-            "INSERT INTO text(blob, words, thread) VALUES(?, ?, ?)",
-            (number, FIELD.join((name, description, near, body)), thread),
+            "INSERT INTO text(blob, words) VALUES(?, ?)",
+            (number, FIELD.join((name, description, near, body))),
         )
         bare = "".join(bodies)
         placed.append((number, name + description, bare, near))
@@ -176,7 +186,7 @@ def _insert(connection: sqlite3.Connection, vocabulary: Vocabulary, cuts: Sequen
             body=len(bare),
         )
     postings.add(connection, placed)
-    heads.add(connection, ((cut.oid, cut.head) for cut in new))
+    _insert_names(connection, [(ids[cut.oid].id, cut) for cut in new])
     connection.executemany(
         "INSERT INTO tally(word, passages, labels) VALUES(?, ?, ?) ON CONFLICT(word)"
         " DO UPDATE SET passages = passages + excluded.passages, labels = labels + excluded.labels",
@@ -194,34 +204,31 @@ def _insert(connection: sqlite3.Connection, vocabulary: Vocabulary, cuts: Sequen
 
 
 def _insert_blob(connection: sqlite3.Connection, cut: _Cut) -> int:
-    from gitmem.memory.names import slugify
-
     fields = cut.fields
     number: int = connection.execute(
-        "INSERT INTO blob(oid, body, session) VALUES(?, ?, ?) RETURNING id",
-        (bytes.fromhex(cut.oid), _digest(fields.body), storable(fields.session)),
+        "INSERT INTO blob(oid, body, session, head) VALUES(?, ?, ?, ?) RETURNING id",
+        (bytes.fromhex(cut.oid), _digest(fields.body), storable(fields.session), heads.stored(cut.head)),
     ).fetchone()[0]
-    called = {slugify(fields.name), slugify(PurePosixPath(cut.path).stem)}
-    connection.executemany(
-        "INSERT OR IGNORE INTO called(name, blob) VALUES(?, ?)",
-        [(name_key(name), number) for name in called],
-    )
-    if fields.links:
-        connection.executemany(
-            "INSERT OR IGNORE INTO link(name, blob) VALUES(?, ?)",
-            [(name_key(name), number) for name in fields.links],
-        )
-    if fields.dates:
-        connection.executemany(
-            "INSERT OR IGNORE INTO period(first, last, blob) VALUES(?, ?, ?)",
-            [(first, last, number) for first, last in fields.dates],
-        )
     return number
 
 
-def _as_counted(place: tuple[str, str]) -> str:
-    """Sorts paths as a person counts: `2.md` before `10.md`."""
-    return _DIGITS.sub(lambda match: match[0].zfill(12), place[0])
+def _insert_names(connection: sqlite3.Connection, cuts: Iterable[tuple[int, _Cut]]) -> None:
+    """Writes what texts are called, link to and name; in the order of the tables, which is quicker."""
+    from gitmem.memory.names import slugify
+
+    called: set[tuple[int, int]] = set()
+    links: set[tuple[int, int]] = set()
+    periods: set[tuple[int, int, int]] = set()
+    for number, cut in cuts:
+        names = {cut.fields.name, PurePosixPath(cut.path).stem}
+        called.update((key(slugify(name)), number) for name in names)
+        links.update((key(name), number) for name in cut.fields.links)
+        periods.update((number, first, last) for first, last in cut.fields.dates)
+    connection.executemany("INSERT OR IGNORE INTO called(name, blob) VALUES(?, ?)", sorted(called))
+    connection.executemany("INSERT OR IGNORE INTO link(name, blob) VALUES(?, ?)", sorted(links))
+    connection.executemany(
+        "INSERT OR IGNORE INTO period(blob, first, last) VALUES(?, ?, ?)", sorted(periods)
+    )
 
 
 def _digest(body: str) -> bytes:

@@ -66,9 +66,10 @@ class Trees:
         if old == new or depth > DEEPEST:
             return
         before, after = self._level(old), self._level(new)
-        for name in sorted(before.keys() | after.keys()):
+        same = {name for name, one in before.items() if (other := after.get(name)) and _equal(one, other)}
+        for name in sorted((before.keys() | after.keys()) - same):
             one, other = before.get(name), after.get(name)
-            if one == other or name.startswith(".") or "/" in name or "\\" in name:
+            if name.startswith(".") or "/" in name or "\\" in name:
                 continue
             path = f"{prefix}{name}"
             yield from self._below(f"{path}/", _folder(one), _folder(other), depth + 1)
@@ -84,6 +85,10 @@ class Trees:
             return self._read(oid)
         except MissingObject:
             return {}
+
+
+def _equal(one: Entry, other: Entry) -> bool:
+    return one.oid == other.oid and one.mode == other.mode
 
 
 def _folder(entry: Entry | None) -> str | None:
