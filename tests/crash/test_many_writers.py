@@ -33,7 +33,7 @@ def check_warm_loop(folder: Path, backend: str, rounds: int, git) -> None:
     git("-C", folder, "fsck", "--strict", "--no-dangling")
 
 
-@pytest.mark.parametrize("backend", ["auto", "git"])
+@pytest.mark.parametrize("backend", ["auto", pytest.param("git", marks=pytest.mark.long)])
 def test_a_killed_writer_takes_no_acknowledged_memory_along(tmp_path: Path, backend: str, git) -> None:
     check_warm_loop(tmp_path / "repo", backend, 10, git)
 

@@ -185,6 +185,7 @@ def test_two_purges_at_once_are_both_done_everywhere(
     assert "The key is [purged]." in ann.memories("project")["reviewer/key.md"]
 
 
+@pytest.mark.long
 def test_two_purges_that_did_not_know_of_one_another_are_both_done(ann: Machine, ben: Machine) -> None:
     """Both were made while the remote was out of reach."""
     other = "amber-falcon-2290-lisbon"
@@ -252,6 +253,7 @@ def test_a_work_tree_on_the_memory_branch_follows(ann: Machine, ben: Machine, tm
     assert is_gone(ben)
 
 
+@pytest.mark.long
 def test_a_name_that_held_the_text_does_not_come_back_from_live_files(
     ann: Machine, ben: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -269,6 +269,7 @@ def test_without_pushing_the_next_sync_moves_the_remote(ann: Machine, team: Path
     assert is_gone(ann)
 
 
+@pytest.mark.long
 def test_the_backup_is_rewritten_too(ann: Machine, machine: MakeMachine, tmp_path: Path, git) -> None:
     safe = tmp_path / "safe.git"
     git("init", "-q", "--bare", safe)

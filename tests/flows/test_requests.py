@@ -174,6 +174,7 @@ def test_hostile_text_of_an_inbox_is_written_out(team: Team, ann) -> None:
     assert "\x1b" not in shown and "\u202e" not in shown and "\\x1b[2J" in shown
 
 
+@pytest.mark.long
 def test_a_teammate_s_dream_can_be_shown_and_accepted(team: Team) -> None:
     ben = team.found("ben", "direct")
     ben.learn("hint", "The build broke yesterday.", scope="project")

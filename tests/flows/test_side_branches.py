@@ -62,6 +62,7 @@ def test_a_request_never_changes_the_index_and_holds_the_base(team: Team) -> Non
     assert team.git("-C", team.bare, "merge-base", PROJECT, ANN_INBOX) == refs[PROJECT]
 
 
+@pytest.mark.long
 def test_an_accepted_request_keeps_the_writers_own_index_line(team: Team) -> None:
     ben, ann = team.person("ben"), team.person("ann", mode="review")
     teach(ben, "hosts")
@@ -91,6 +92,7 @@ def test_in_direct_mode_others_requests_get_the_base_but_nothing_of_them_enters(
     assert json.loads(ben.run("sync", "--json").out)["updated"] == []
 
 
+@pytest.mark.long
 def test_a_dream_gets_the_base_and_goes_when_the_host_has_merged_it(team: Team) -> None:
     ann, ben = team.person("ann"), team.person("ben")
     teach(ann, "ports", "The port is 80.")

@@ -44,6 +44,7 @@ def test_over_smart_http(team: Team) -> None:
 HELPER = "!f() { echo username=ann; echo password=$(cat ~/token); }; f"
 
 
+@pytest.mark.long
 def test_over_http_with_a_credential_helper(team: Team) -> None:
     with http_server(team.served, ("ann", "correct horse")) as server:
         url = f"{server.url}/team.git"
@@ -87,6 +88,7 @@ def test_over_ssh(team: Team, tmp_path: Path) -> None:
         check_round_trip(ann, ben)
 
 
+@pytest.mark.long
 def test_ssh_without_the_right_key_or_with_another_host_key_says_what_to_do(
     team: Team, tmp_path: Path
 ) -> None:

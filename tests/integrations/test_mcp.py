@@ -366,6 +366,7 @@ def test_an_address_of_no_memory_is_refused(filled: Ground, uri: str) -> None:
     assert "hint: " in talk(filled, ask, folder=filled.repo)
 
 
+@pytest.mark.long
 def test_each_call_sees_memory_as_it_is_and_leaves_nothing_open(filled: Ground, tmp_path: Path) -> None:
     """A client may keep the server for days, beside a worker and other servers."""
     here = psutil.Process()

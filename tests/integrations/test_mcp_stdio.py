@@ -66,6 +66,7 @@ def end(server: subprocess.Popen[str]) -> None:
         pass
 
 
+@pytest.mark.long
 def test_over_stdio_it_speaks_nothing_else_and_ends_with_its_client(filled: Ground) -> None:
     server = start(filled)
     try:

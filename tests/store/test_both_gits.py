@@ -317,10 +317,8 @@ def test_all_of_it_works_through_the_git_command_alone(make, gitmem: Gitmem, mon
     walk_through(gitmem, make(), separate_git_dir, plain)
 
 
-@pytest.mark.parametrize(
-    ("build", "other"),
-    [(plain, bare_with_worktrees), pytest.param(partial, shared, marks=pytest.mark.long)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("build", "other"), [(plain, bare_with_worktrees), (partial, shared)])
 def test_all_of_it_works_with_sha256_names(
     build: Build, other: Build, make, gitmem: Gitmem, git: Git, home: Path
 ) -> None:

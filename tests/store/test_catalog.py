@@ -325,6 +325,7 @@ def test_a_reader_answers_while_another_process_writes(tmp_path: Path, fake: Mem
     assert found(other, "deploys") == ["main/b.md"]
 
 
+@pytest.mark.long
 def test_processes_that_build_one_catalog_at_once_agree(tmp_path: Path) -> None:
     script = f"""
 import sys
