@@ -41,7 +41,7 @@ def folder(gitmem: Gitmem, repo: Path) -> Path:
     return path
 
 
-@pytest.fixture(params=["libgit2", "git"])
+@pytest.fixture(params=["libgit2", pytest.param("git", marks=pytest.mark.long)])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What opens repositories, for commands that may use either."""
     if request.param == "git":
@@ -145,7 +145,9 @@ def test_a_memory_whose_content_is_gone_is_named_and_the_others_are_read(
 
 
 @pytest.mark.parametrize("what", ["^{tree}", ":reviewer", ""])
-@pytest.mark.parametrize("damage", [drop, garble, garble_packed])
+@pytest.mark.parametrize(
+    "damage", [drop, *(pytest.param(it, marks=pytest.mark.long) for it in (garble, garble_packed))]
+)
 def test_a_tree_or_commit_that_is_gone_blocks_nothing_else(
     damage: Callable[..., None], what: str, gitmem: Gitmem, git: Git, repo: Path, folder: Path
 ) -> None:
