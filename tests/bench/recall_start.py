@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         wanted = {"many": given.memories, "some": given.hooked, "write": given.hooked}
         found = {name: Ground(folder / name, count, "paged") for name, count in wanted.items()}
         if given.gitmem:
