@@ -34,10 +34,22 @@ def read_before(
     return older
 
 
+def made_afresh(record: Record, displaced: tuple[Displaced, ...]) -> frozenset[str]:
+    """Files that may have been made while a layout, or one that died, had the old one moved away."""
+    later = [entry.file for entry in displaced if entry.since >= record.written]
+    return frozenset((*record.afresh, *later))
+
+
 def on_base(
-    here: dict[str, bytes], base: Mapping[str, bytes], older: Mapping[str, list[bytes]]
+    here: dict[str, bytes],
+    base: Mapping[str, bytes],
+    older: Mapping[str, list[bytes]],
+    afresh: frozenset[str],
 ) -> dict[str, bytes]:
-    """Puts what was written by someone who had read an older version onto the last one."""
+    """Puts what was written by someone who had read an older version, or none, onto the last one."""
+    for name in afresh & here.keys() & base.keys():
+        if not keys(name, base[name]) & keys(name, here[name]):
+            here |= merge_trees({}, {name: here[name]}, {name: base[name]}).files
     for name in older.keys() & here.keys() & base.keys():
         read = _version_read(name, older[name], base[name], here[name])
         if read != base[name]:

@@ -143,11 +143,13 @@ def _round(request: Request) -> tuple[Saved, bool]:
     for name, oid in laid_out.before.items():
         read_before = dict.fromkeys([oid, *older.get(name, "").split()])
         older[name] = " ".join(list(read_before)[:VERSIONS])
+    unread = {*record.afresh} & seen.problems.keys() if record else set()
     fresh = Record(
         str(live.path),
         tip,
         oids,
         before=older,
+        afresh=tuple(sorted({*laid_out.left} | unread)),
         laid_out=request.now if laid_out.before else (record.laid_out if record else 0.0),
         code_head=request.code_head,
         home=live.home,

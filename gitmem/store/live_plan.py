@@ -18,7 +18,7 @@ from gitmem.memory.trailers import Op, Provenance
 from gitmem.store.begun_anew import is_lost
 from gitmem.store.caps import no_room
 from gitmem.store.commits import Tip
-from gitmem.store.late_writes import keys, on_base, read_before, with_displaced
+from gitmem.store.late_writes import keys, made_afresh, on_base, read_before, with_displaced
 from gitmem.store.paging import archived
 from gitmem.store.quiet import VANISHED
 from gitmem.store.record import Record
@@ -115,7 +115,7 @@ def plan_save(
     read = _reader(repo, seen)
     base = _base(repo, live, known, read)
     older = read_before(repo, known, seen, displaced)
-    here = on_base(dict(seen.files), base, older)
+    here = on_base(dict(seen.files), base, older, made_afresh(known, displaced))
     here = with_displaced(repo, known, base, here, displaced, older)
     _follow_code(request, known, base, here)
     held = _hold_absent(request, known, seen, base, here)

@@ -30,6 +30,8 @@ class Record:
         files: file (relative to the folder) to blob name of what was there: the base of the next merge.
         before: file to blob names, newest first and separated by spaces, of what stood there until the
             last layouts, for a writer that read the file before it was replaced.
+        afresh: files that someone else made while a layout had the old one moved away; whoever appended
+            there knew nothing of what it held.
         laid_out: when that last layout was, in seconds since the epoch.
         pinned: revision that `checkout` laid out; empty on the tip.
         code_head: code commit at that time, for folders that the code branch tracks.
@@ -42,6 +44,7 @@ class Record:
     base: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     before: Mapping[str, str] = field(default_factory=dict)
+    afresh: tuple[str, ...] = ()
     laid_out: float = 0.0
     pinned: str = ""
     code_head: str = ""
@@ -71,6 +74,7 @@ def read_record(state: Path, key: str) -> Record | None:
             base=str(data["base"]),
             files=_strings(data["files"]),
             before=_strings(data["before"]),
+            afresh=tuple(str(name) for name in data.get("afresh", [])),
             laid_out=float(data["laid_out"]),
             pinned=str(data["pinned"]),
             code_head=str(data["code_head"]),
@@ -90,6 +94,7 @@ def write_record(state: Path, key: str, record: Record) -> None:
         "base": record.base,
         "files": dict(record.files),
         "before": dict(record.before),
+        "afresh": list(record.afresh),
         "laid_out": record.laid_out,
         "pinned": record.pinned,
         "code_head": record.code_head,

@@ -270,24 +270,50 @@ def test_an_aside_on_another_file_system_is_done_without(
 # Writers in between
 
 
+@pytest.mark.parametrize("times", [1, 2, 3, 30])
 def test_a_file_made_while_the_old_one_is_away_loses_nothing(
-    live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
+    live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    """An agent that appends in that moment creates a file that holds its own line alone."""
+    """An agent that appends in that moment makes a file of its own line alone: once, or each time."""
     (live.path / "a.md").write_text(MEMORY.format("a"))
     run()
     push(live, {"a.md": (MEMORY.format("a") + "\nFrom afar.\n").encode()})
     link, raced = replace_module._link, []
 
     def racing(fresh: Path, path: Path) -> bool:
-        if path.name == "a.md" and not raced:
-            raced.append(path)
-            path.write_text("Appended.\n")
+        if path.name == "a.md" and len(raced) < times:
+            raced.append(f"Appended {len(raced)}.")
+            path.write_text(f"{raced[-1]}\n")
         return link(fresh, path)
 
+    monkeypatch.setattr(quiet, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(replace_module, "_link", racing)
+    while len(raced) < times:
+        run()
     run()
-    assert raced and {"The a fact.", "From afar.", "Appended."} <= set(stored(live)["a.md"].splitlines())
+    assert raced and {"The a fact.", "From afar.", *raced} <= set(stored(live)["a.md"].splitlines())
+    assert shown(live) == stored(live)
+
+
+def test_a_file_made_after_a_process_died_with_the_old_one_away_deletes_nothing(
+    live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an agent appends then makes a file of its own line; the next save looks when it lies still."""
+    (live.path / "a.md").write_text(MEMORY.format("a"))
+    run()
+    push(live, {"a.md": (MEMORY.format("a") + "\nFrom afar.\n").encode()})
+
+    def die(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(replace_module, "_link", die)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    (live.path / "a.md").write_text("Appended.\n")
+    monkeypatch.setattr(quiet, "QUIET_SECONDS", 0.0)
+    run()
+    assert {"The a fact.", "From afar.", "Appended."} <= set(stored(live)["a.md"].splitlines())
     assert shown(live) == stored(live)
 
 
