@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from functools import cached_property
@@ -98,6 +98,48 @@ class Considered:
 
 
 @dataclass(frozen=True)
+class Observation:
+    """Something that was found out about memory before an engine is asked: to act on, or for a person.
+
+    Attributes:
+        kind: `code`, `dispute`, `contradiction`, `alike`, `date`, `link`, `log`, `limit` or `index`.
+        text: what it is, one line, with its evidence.
+        claims: those that it is about, as `<file>#<12 hex>`.
+    """
+
+    kind: str
+    text: str
+    claims: tuple[str, ...] = ()
+
+
+Phase = Literal["orient", "gather", "consolidate", "prune", "check"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a dream has come.
+
+    Attributes:
+        turn: request to a model, from 1; 0 where none is asked.
+        turns: the most that there may be.
+        files: paths in the tree that were changed so far.
+    """
+
+    phase: Phase
+    turn: int = 0
+    turns: int = 0
+    files: tuple[str, ...] = ()
+
+
+Tell = Callable[[Step], None]
+"""Is told each step, for whoever waits; may raise to stop the work."""
+
+
+def untold(step: Step) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
 class ConsolidateInput:
     """What an engine may know when it consolidates the memories of one scope.
 
@@ -106,12 +148,27 @@ class ConsolidateInput:
         said: claim (`<file>#<12 hex>`) to when it was first said, for claims of which that is known.
         agents: folder names of those whose memories to consolidate; empty for all.
         waiting: keys (`account.reject_keys`) of proposals that wait for a person already.
+        scope: its name.
+        observed: what was found out about these memories.
+        renamed: name that links may use to the name of the memory that has it now, after a rename or a
+            merge; empty where the memory is gone.
+        sessions: id of a session since the last dream to what was said there, private parts left out.
+        worktree: top of the code's work tree; None where there is none.
+        allowance: how many claims may be dropped or superseded; None for any number.
+        now: epoch seconds.
     """
 
     files: Mapping[str, bytes]
     said: Mapping[str, datetime] = field(default_factory=dict)
     agents: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
+    scope: str = ""
+    observed: tuple[Observation, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    sessions: Mapping[str, str] = field(default_factory=dict)
+    worktree: Path | None = None
+    allowance: int | None = None
+    now: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -140,10 +197,14 @@ class Consolidation:
     Attributes:
         changes: proposals, in the order in which they apply.
         notes: what it saw and leaves for a person, one line each.
+        usage: what it cost; None for an engine that asks no model.
+        log: what it tried and was refused, one line each, for a person who asks why.
     """
 
     changes: tuple[DreamChange, ...] = ()
     notes: tuple[str, ...] = ()
+    usage: Usage | None = None
+    log: tuple[str, ...] = ()
 
 
 class Engine(Protocol):
@@ -189,11 +250,12 @@ class Engine(Protocol):
         """
         ...
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Proposes what to merge, annotate and repair; the flow checks every claim's account.
 
         Args:
             given: all memories of one scope.
+            tell: is told of each turn.
 
         Returns:
             proposals and notes; nothing where nothing can be proved.

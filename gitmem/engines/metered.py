@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitmem.engines.engine import ConsolidateInput, Consolidation, Engine, ExtractInput, Extraction
+from gitmem.engines.engine import (
+    ConsolidateInput,
+    Consolidation,
+    Engine,
+    ExtractInput,
+    Extraction,
+    Tell,
+    untold,
+)
 from gitmem.engines.ledger import LedgerMeter
 from gitmem.memory.change import Header
 
@@ -34,7 +42,7 @@ class MeteredEngine:
         """No run of its own, but its tokens count."""
         return self._engine.select(query, headers, limit)
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """One run; raises `EngineError` beyond the day's ceiling."""
         self._meter.begin()
-        return self._engine.consolidate(given)
+        return self._engine.consolidate(given, tell)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gitmem.engines.choose import Choice
-from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction
+from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.errors import EngineError
 from gitmem.memory.change import Header
 
@@ -28,7 +28,7 @@ class UnreadyEngine:
         """Raises `EngineError`."""
         self.refuse()
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:  # noqa: ARG002 - the protocol's
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:  # noqa: ARG002
         """Raises `EngineError`."""
         self.refuse()
 

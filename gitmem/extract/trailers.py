@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction
+from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.offline import wording
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
@@ -168,7 +168,7 @@ class _Told:
     def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:  # noqa: ARG002
         return ()
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:  # noqa: ARG002 - the protocol's
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:  # noqa: ARG002
         return Consolidation()
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gitmem.dream.branch import open_dreams
 from gitmem.dream.lock import last_dream
 from gitmem.dream.run import applied, check
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.errors import CheckFailed
 from gitmem.integrations.dreaming import DreamOutcome, dream
@@ -277,7 +277,7 @@ class Scripted:
     make: Callable[[ConsolidateInput], Consolidation]
     name: str = "scripted"
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         return self.make(given)
 
 

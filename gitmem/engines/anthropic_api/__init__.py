@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, ApiSettings
-from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction
+from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.usage import Meter
 from gitmem.memory.change import Header
@@ -48,6 +48,6 @@ class AnthropicEngine:
         with Client(self._settings, self._meter, "select") as client:
             return select(client, self._settings, query, headers, limit)
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Hands the work to the offline engine: what it proposes is proved from the text, and is free."""
-        return OfflineEngine().consolidate(given)
+        return OfflineEngine().consolidate(given, tell)

@@ -13,7 +13,7 @@ from gitmem.engines.claude_code.parent import AT_REST, Parent, model_of, read_pa
 from gitmem.engines.claude_code.run import run
 from gitmem.engines.claude_code.scratch import Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
-from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction
+from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.proposed import proposed
 from gitmem.engines.usage import Meter
@@ -92,9 +92,9 @@ class ClaudeCodeEngine:
         """Leaves the choice to the offline engine: another prompt would share no cache with any session."""
         return self._offline.select(query, headers, limit)
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Leaves the work to the offline engine: no session holds what all of them taught."""
-        return self._offline.consolidate(given)
+        return self._offline.consolidate(given, tell)
 
     def _unforked(self, given: ExtractInput, why: str) -> Extraction:
         found = self._offline.extract(given)

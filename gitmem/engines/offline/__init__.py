@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitmem.engines.engine import Considered, ConsolidateInput, Consolidation, ExtractInput, Extraction
+from gitmem.engines.engine import (
+    Considered,
+    ConsolidateInput,
+    Consolidation,
+    ExtractInput,
+    Extraction,
+    Tell,
+    untold,
+)
 from gitmem.memory.change import Header
 
 
@@ -32,8 +40,8 @@ class OfflineEngine:
 
         return select(query, headers, limit)
 
-    def consolidate(self, given: ConsolidateInput) -> Consolidation:
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Proposes what can be proved; see `gitmem.engines.offline.consolidate.consolidate`."""
         from gitmem.engines.offline.consolidate import consolidate
 
-        return consolidate(given)
+        return consolidate(given, tell)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
-from gitmem.engines.engine import ConsolidateInput, Consolidation
+from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.offline.consolidate_edit import described, reworded
 from gitmem.engines.offline.consolidate_links import Names, links
 from gitmem.engines.offline.consolidate_merge import merge_duplicates
@@ -32,15 +32,17 @@ LISTED = 20
 """Notes of one kind that are listed; the rest is counted."""
 
 
-def consolidate(given: ConsolidateInput) -> Consolidation:
+def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
     """Merges duplicates, annotates relative dates, repairs links; lists the rest.
 
     Args:
         given: the scope's tree, and when claims were first said.
+        tell: is told of each phase.
 
     Returns:
         Changes in the order in which they apply: dates, links, merges. No index is touched.
     """
+    tell(Step("consolidate"))
     work = Work(given.files, given.agents, given.waiting)
     # Dates come first: "yesterday" said on two days is not said twice.
     for path in work.paths():

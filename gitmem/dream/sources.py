@@ -1,0 +1,39 @@
+"""What a dream may know besides the memory itself, as whoever runs it found it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gitmem.engines.engine import Observation
+
+CodeFacts = Callable[[Mapping[str, str]], Sequence[Observation]]
+"""Tells of claims (`<file>#<12 hex>` to text) which of them disagree with the code at HEAD: with files, symbols
+and flags that are gone or have moved."""
+
+
+def nothing_known(claims: Mapping[str, str]) -> tuple[Observation, ...]:  # noqa: ARG001 - the type's
+    """Knows of no code."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a dream may know besides the memory itself.
+
+    Attributes:
+        now: epoch seconds.
+        since: when the last dream was, epoch seconds; 0 for never.
+        agents: folder names of those whose memories to consolidate; empty for all.
+        code: compares claims with the code.
+        sessions: id of a session since the last dream to what was said there, private parts left out.
+        worktree: top of the code's work tree; None where there is none.
+    """
+
+    now: float
+    since: float = 0.0
+    agents: tuple[str, ...] = ()
+    code: CodeFacts = nothing_known
+    sessions: Mapping[str, str] = field(default_factory=dict)
+    worktree: Path | None = None
