@@ -9,8 +9,7 @@ from pathlib import Path
 from gitmem.engines.engine import Observation
 
 CodeFacts = Callable[[Mapping[str, str]], Sequence[Observation]]
-"""Tells of claims (`<file>#<12 hex>` to text) which of them disagree with the code at HEAD: with files, symbols
-and flags that are gone or have moved."""
+"""Tells which claims (`<file>#<12 hex>` to text) name files, symbols or flags that HEAD does not have."""
 
 
 def nothing_known(claims: Mapping[str, str]) -> tuple[Observation, ...]:  # noqa: ARG001 - the type's

@@ -15,10 +15,11 @@ class Failure:
 
     Attributes:
         path: from the root of the memory tree; hostile text. Empty for the whole dream.
-        rule: `account`: a claim went, and nothing true says where; `merged`: a claim is said to hold another
-            and lacks a fact of it; `invented`: a claim or a fact that nothing before it had; `budget`: too
-            much is dropped or superseded; `found`: a memory that its own description no longer finds;
-            `secret`, `instruction`: one that appears; `place`: a file that no dream may write.
+        rule: `account`: a claim went, and nothing true says where; `merged`: a claim is said to hold
+            another and lacks a fact of it; `invented`: a claim or a fact that nothing before it had;
+            `budget`: too much is dropped or superseded; `found`: a memory that its own description no
+            longer finds; `secret`, `instruction`: one that appears; `place`: a file that no dream may
+            write.
         message: for a person, one line.
         claim: `<file>#<12 hex>`; empty where it is not about one.
     """
