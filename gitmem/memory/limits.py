@@ -20,6 +20,9 @@ ENTRY_CHARS: Final = 150
 FRONTMATTER_LINES: Final = 30
 """Lines read in search of the end of frontmatter, as the client does."""
 
+CANDIDATES: Final = 50
+"""Memories that a recall chooses among; a model that chooses is told of no more. gitmem's own choice."""
+
 RECALLED: Final = 5
 """Memories a recall chooses at most, as the client does."""
 

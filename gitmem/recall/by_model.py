@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from gitmem.engines.engine import Engine
 from gitmem.guard.secrets import scan
 from gitmem.memory.change import Header
+from gitmem.memory.limits import CANDIDATES
 from gitmem.recall.choose import Left, Selection
 from gitmem.sessions.private import Ignore, without_private
 from gitmem.store.candidates import Candidate
-
-MOST = 50
-"""Memories of which a model is told."""
 
 
 def kept_here(query: str, ignore: Ignore, allow: frozenset[str] = frozenset()) -> str:
@@ -44,18 +42,18 @@ def select_by(
 
     Args:
         query: what `kept_here` let pass.
-        candidates: best first; of more than `MOST` the engine is told of the first.
+        candidates: best first; of more than `CANDIDATES` the engine is told of the first.
         scopes: full ref name to scope.
         limit: how many at most.
 
     Raises:
         EngineError: no answer that can be used.
     """
-    told = [f"{one.name}: {one.description}" for one in candidates[:MOST]]
+    told = [f"{one.name}: {one.description}" for one in candidates[:CANDIDATES]]
     found = scan(told, allow)
     listed = [
         one
-        for one, text, secrets in zip(candidates[:MOST], told, found, strict=True)
+        for one, text, secrets in zip(candidates[:CANDIDATES], told, found, strict=True)
         if not secrets and not ignore.matches(text) and without_private([text]) == [text]
     ]
     if not listed:

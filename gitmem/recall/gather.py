@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 
 from gitmem.errors import RepositoryError
+from gitmem.memory.limits import CANDIDATES
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.catalog import Catalog, Read, read_memory
 from gitmem.store.commits import memory_commit
@@ -36,7 +37,7 @@ def gather(
     query: str,
     sources: Sequence[Source],
     agents: Collection[str] | None = None,
-    limit: int = 50,
+    limit: int = CANDIDATES,
     read: Read = read_memory,
     now: int | None = None,
 ) -> tuple[tuple[Source, Candidate], ...]:

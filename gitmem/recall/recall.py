@@ -142,8 +142,9 @@ def recall(
             left.append(Left(candidate, "gone"))
             continue
         opened.append((candidate, parse(candidate.path, data)))
+    left.sort(key=lambda one: -one.candidate.score)
     if not opened:
-        return Recall(query, (), left=tuple(sorted(left, key=lambda one: -one.candidate.score)))
+        return Recall(query, (), left=tuple(left))
     from gitmem.recall.truth import named  # most prompts call nothing up, and need none of it
 
     names = [named(f"{memory.description}\n{memory.body}", candidate.time) for candidate, memory in opened]
@@ -153,7 +154,7 @@ def recall(
         _item(candidate, memory, now, scopes[candidate.ref], findings, facts)
         for (candidate, memory), findings, facts in zip(opened, looked, known, strict=True)
     ]
-    return Recall(query, tuple(items), left=tuple(sorted(left, key=lambda one: -one.candidate.score)))
+    return Recall(query, tuple(items), left=tuple(left))
 
 
 def age_note(time: int, now: int, checked: bool = False) -> tuple[int | None, bool, str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 
 from gitmem.store.candidates.question import Question
-from gitmem.store.candidates.scoring import scores
+from gitmem.store.candidates.scoring import rarity, scores
 from gitmem.store.candidates.seek import BUDGET, best, seek
 from gitmem.store.candidates.standing import Entry, Ground
 from gitmem.store.candidates.texts import REACH, Asked, Text, read_text
@@ -90,7 +89,7 @@ class Parts:
         shares = [_share(total, term) for term in question.asked]
         asked = sum(shares) or 1.0
         self._terms = [
-            (term, _rarity(total, term.count), share / asked)
+            (term, rarity(total, term.count), share / asked)
             for term, share in zip(question.asked, shares, strict=True)
         ]
         self._asked = float(len(question.asked))
@@ -106,7 +105,7 @@ class Parts:
         headed = [each for each in matched if _has(heading, each[0])]
         return {
             "text": score,
-            "rarity": sum([rarity for _, rarity, _ in matched]),
+            "rarity": sum([rare for _, rare, _ in matched]),
             "covered": sum([share for _, _, share in matched]),
             "matched": float(len(matched)),
             "headed": float(len(headed)),
@@ -124,13 +123,9 @@ def _has(words: str, term: Asked) -> bool:
     return False
 
 
-def _rarity(total: int, count: int | float) -> float:
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
-
-
 def _share(total: int, term: Asked) -> float:
     imagined = IMAGINED * (IMAGINED_WITH if term.tells else IMAGINED_WITH_GENERAL)
-    return _rarity(total + IMAGINED, term.count + imagined)
+    return rarity(total + IMAGINED, term.count + imagined)
 
 
 def _words(ground: Ground, numbers: Iterable[int]) -> dict[int, str]:

@@ -65,9 +65,9 @@ def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> lis
     scorer = _Scorer(
         all=range(len(known)),
         ways=tuple(term.ways for term in known),
-        rarity=tuple(_rarity(corpus.texts, term.count) for term in known),
+        rarity=tuple(rarity(corpus.texts, term.count) for term in known),
         weight=tuple(
-            _rarity(corpus.passages, min(corpus.passages, term.passages + term.labels)) for term in known
+            rarity(corpus.passages, min(corpus.passages, term.passages + term.labels)) for term in known
         ),
         passage=max(1.0, corpus.body / max(1, corpus.passages)),
         whole=max(1.0, _length(corpus.body, corpus.description, corpus.name) / max(1, corpus.texts)),
@@ -75,7 +75,13 @@ def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> lis
     return [scorer.score(text) for text in texts]
 
 
-def _rarity(total: int, count: int) -> float:
+def rarity(total: int, count: float) -> float:
+    """How much a term tells: BM25's idf, never below zero.
+
+    Args:
+        total: texts in all.
+        count: texts that have the term.
+    """
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 

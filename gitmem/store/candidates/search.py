@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
+from gitmem.memory.limits import CANDIDATES
 from gitmem.store.candidates import lexical, links, times
 from gitmem.store.candidates.candidate import Candidate
 from gitmem.store.candidates.fuse import fuse
@@ -20,7 +21,7 @@ def search(
     query: str,
     refs: Collection[str],
     agents: Collection[str] | None = None,
-    limit: int = 50,
+    limit: int = CANDIDATES,
     when: Mapping[str, str] | None = None,
     now: int | None = None,
 ) -> tuple[Candidate, ...]:

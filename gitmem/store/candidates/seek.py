@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.store.candidates.question import Question
+from gitmem.store.candidates.scoring import rarity
 from gitmem.store.catalog import Catalog
 from gitmem.store.catalog.postings import HEADED, NEAR, STRONG, WEAK, kind, unpacked
 
@@ -103,9 +103,9 @@ def _lists(question: Question) -> Iterator[_List]:
         having = counts[word]
         if rare and having > most:
             continue
-        rarity = math.log(1 + (total - having + 0.5) / (having + 0.5))
+        worth = rarity(total, having)
         for name, size in sizes.items():
-            yield _List(rarity * _WORTH[kind(name)], word, name, size)
+            yield _List(worth * _WORTH[kind(name)], word, name, size)
 
 
 def _read(catalog: Catalog, names: Iterable[int]) -> Iterator[tuple[int, bytes]]:
