@@ -17,9 +17,8 @@ from gitmem.guard.exclusions import excluded
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.extraction_rules import rule_texts
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import is_on
 from gitmem.integrations.saving import sync_live
-from gitmem.integrations.switches import DISABLE
+from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
 from gitmem.memory import tombstone
 from gitmem.memory.encoding import decode
@@ -58,7 +57,7 @@ def may_write(edges: Edges) -> None:
     Raises:
         CheckFailed: it is.
     """
-    if is_on(edges.environ.get(DISABLE)):
+    if disabled(edges.environ):
         raise CheckFailed(f"Nothing is stored: {DISABLE} is set", f"Start the client without {DISABLE}.")
 
 

@@ -55,12 +55,11 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.integrations.pausing import paused
-    from gitmem.integrations.place import is_on
-    from gitmem.integrations.switches import DISABLE
+    from gitmem.integrations.switches import DISABLE, disabled
     from gitmem.recall.by_model import kept_here
     from gitmem.sessions.private import ignoring
 
-    if is_on(edges.environ.get(DISABLE)):
+    if disabled(edges.environ):
         return f"{DISABLE} is set"
     if paused(workspace.state, edges.now):
         return "gitmem is paused"

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
 
 from gitmem.errors import UsageError
 from gitmem.extract.commit import store_change
@@ -26,7 +25,7 @@ from gitmem.integrations.editing import forget
 from gitmem.integrations.extraction import known_at
 from gitmem.integrations.extraction_rules import rule_texts
 from gitmem.integrations.forgetting import find_claim, forget_claim
-from gitmem.integrations.place import log, read_regular
+from gitmem.integrations.place import log, read_json
 from gitmem.memory.change import Header
 from gitmem.memory.trailers import Provenance
 from gitmem.sessions.private import Ignore, ignoring, without_private
@@ -339,14 +338,13 @@ def _moment(who: Signature) -> datetime:
 
 
 def _read(workspace: Workspace) -> Looked | None:
+    value = read_json(workspace.state / FILE, _BYTES)
     try:
-        found = read_regular(workspace.state / FILE, _BYTES)
-        value: Any = json.loads(found[0]) if found else None
         if value is None or value["version"] != 1:
             return None
         begun, tips = (tuple(tip for tip in value[key] if _OID.fullmatch(tip)) for key in ("begun", "tips"))
         return Looked(begun, tips, tuple(key for key in value["handled"] if _KEY.fullmatch(key)))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (KeyError, TypeError):
         return None
 
 

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.integrations.place import find_initialised, is_on, log, start_worker
+from gitmem.integrations.place import find_initialised, log, start_worker
 from gitmem.integrations.saying import take
-from gitmem.integrations.switches import DISABLE, note, switched_off
+from gitmem.integrations.switches import disabled, note, switched_off
 
 if TYPE_CHECKING:
     from gitmem.integrations.spool import Job
@@ -69,7 +69,7 @@ def main(
     if len(argv) < 2:
         return 0
     try:
-        if is_on(environ.get(DISABLE)):
+        if disabled(environ):
             if argv[0] == "claude" and argv[1] in SAYS:
                 _note(argv[1], environ, _payload(stdin))
         elif argv[0] == "claude":

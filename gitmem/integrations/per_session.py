@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations.place import is_own_folder, read_regular
+from gitmem.integrations.place import is_own_folder, keep_newest, read_regular
 from gitmem.store.record import write_atomically
 
 SESSIONS_KEPT = 64
@@ -54,10 +54,7 @@ def write(file: Path, data: bytes) -> None:
             return
         write_atomically(file, data)
         files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
-        if len(files) > SESSIONS_KEPT:
-            files.sort(key=lambda each: each.lstat().st_mtime)
-            for old in files[:-SESSIONS_KEPT]:
-                old.unlink(missing_ok=True)
+        keep_newest(files, SESSIONS_KEPT)
 
 
 def seen(state: Path, session: str) -> list[str]:

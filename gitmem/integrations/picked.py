@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.integrations import per_session
-from gitmem.integrations.place import read_regular
+from gitmem.integrations.place import read_json
+from gitmem.memory.limits import RECALLED
 from gitmem.store.candidates import Candidate
 
 FOLDER = "picked"
-MOST = 5
 _BYTES = 256 * 1024
 _TEXTS = ("ref", "agent", "path", "blob")
 
@@ -36,17 +36,12 @@ def keep(state: Path, session: str, chosen: Sequence[Candidate]) -> None:
     rows = [
         {key: value for key, value in asdict(one).items() if key in (*_TEXTS, "time")} for one in chosen
     ]
-    per_session.write(state / FOLDER / session, json.dumps(rows[:MOST]).encode("ascii"))
+    per_session.write(state / FOLDER / session, json.dumps(rows[:RECALLED]).encode("ascii"))
 
 
 def take(state: Path, session: str) -> tuple[Candidate, ...]:
     """Gives the choice that waits for a session, once."""
-    file = state / FOLDER / session
-    try:
-        found = read_regular(file, _BYTES)
-        rows = json.loads(found[0]) if found else []
-    except (OSError, ValueError, RecursionError):
-        rows = []
+    rows = read_json(state / FOLDER / session, _BYTES)
     drop(state, session)
     return tuple(_candidates(rows if isinstance(rows, list) else []))
 

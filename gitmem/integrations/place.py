@@ -7,9 +7,10 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, BinaryIO
 
 # Twice this is the most that the log ever holds.
 LOG_BYTES = 128 * 1024
@@ -113,15 +114,14 @@ def start_worker(common_dir: Path, environ: Mapping[str, str], argv: Sequence[st
     )
 
 
-def read_regular(path: Path, limit: int) -> tuple[bytes, float] | None:
-    """Reads a regular file, following no link in its last step.
+def open_regular(path: Path) -> BinaryIO | None:
+    """Opens a regular file for reading, following no link in its last step.
 
     Returns:
-        At most `limit` + 1 bytes, and the time of its last change in epoch seconds; None where it is
-        missing or something else.
+        None where it is missing or something else.
 
     Raises:
-        OSError: it is there and cannot be read.
+        OSError: it is there and cannot be opened.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -133,8 +133,50 @@ def read_regular(path: Path, limit: int) -> tuple[bytes, float] | None:
     if not stat.S_ISREG(state.st_mode):
         os.close(handle)
         return None
-    with os.fdopen(handle, "rb") as file:
-        return file.read(limit + 1), state.st_mtime
+    return os.fdopen(handle, "rb")
+
+
+def read_regular(path: Path, limit: int) -> tuple[bytes, float] | None:
+    """Reads a regular file, following no link in its last step.
+
+    Returns:
+        At most `limit` + 1 bytes, and the time of its last change in epoch seconds; None where it is
+        missing or something else.
+
+    Raises:
+        OSError: it is there and cannot be read.
+    """
+    file = open_regular(path)
+    if file is None:
+        return None
+    with file:
+        changed = os.fstat(file.fileno()).st_mtime
+        return file.read(limit + 1), changed
+
+
+def read_json(path: Path, limit: int) -> Any:
+    """Reads a small file of JSON that one can do without.
+
+    Returns:
+        Its value; None where it is missing, no regular file, longer than `limit` + 1 bytes, or damaged.
+    """
+    import json
+
+    with suppress(OSError, ValueError, RecursionError):
+        found = read_regular(path, limit)
+        return json.loads(found[0]) if found else None
+    return None
+
+
+def keep_newest(files: Collection[Path], most: int) -> None:
+    """Deletes the oldest of some files, so that no more than `most` are left.
+
+    Raises:
+        OSError: one cannot be looked at or deleted.
+    """
+    if len(files) > most:
+        for old in sorted(files, key=lambda file: file.lstat().st_mtime)[:-most]:
+            old.unlink(missing_ok=True)
 
 
 def is_own_folder(path: Path) -> bool:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from gitmem.integrations.place import read_regular
+from gitmem.integrations.place import read_json
 from gitmem.store.record import write_atomically
 
 FILE = "stuck.json"
@@ -66,9 +66,8 @@ def worked(state: Path, session: str) -> None:
 
 
 def _read(state: Path) -> dict[str, Stuck]:
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        found = read_regular(state / FILE, _BYTES)
-        value = json.loads(found[0]) if found else {}
+    value = read_json(state / FILE, _BYTES)
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
         return {
             str(name): Stuck(str(one["engine"]), int(one["tries"]), float(one["until"]))
             for name, one in value.items()

@@ -5,15 +5,13 @@ Definitions in a work tree are a repository's, and hostile: of all they say, one
 
 from __future__ import annotations
 
-import json
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from gitmem.errors import UsageError
 from gitmem.guard.paths import linked
-from gitmem.integrations.place import read_regular
+from gitmem.integrations.place import read_json, read_regular
 from gitmem.memory import frontmatter
 from gitmem.memory.encoding import decode
 from gitmem.memory.names import agent_name, unsafe_segment
@@ -73,12 +71,10 @@ def recordings(sessions: Iterable[SessionFile]) -> Iterator[tuple[Path, str]]:
         if session.client != "claude-code":
             continue
         for meta in sorted((session.path.with_suffix("") / "subagents").glob("agent-*.meta.json")):
-            with suppress(OSError, ValueError, RecursionError):
-                found = read_regular(meta, BYTES)
-                value = json.loads(found[0]) if found else None
-                name = value.get("agentType") if isinstance(value, dict) else None
-                if isinstance(name, str) and name:
-                    yield meta.with_name(meta.name.removesuffix(".meta.json") + ".jsonl"), name
+            value = read_json(meta, BYTES)
+            name = value.get("agentType") if isinstance(value, dict) else None
+            if isinstance(name, str) and name:
+                yield meta.with_name(meta.name.removesuffix(".meta.json") + ".jsonl"), name
 
 
 def is_transcript(path: Path, config: Path, tops: Sequence[Path]) -> bool:

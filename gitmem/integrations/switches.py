@@ -14,7 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.integrations.pausing import Pause
-from gitmem.integrations.place import is_on, is_own_folder, read_regular, replace_file
+from gitmem.integrations.place import (
+    is_on,
+    is_own_folder,
+    keep_newest,
+    read_json,
+    read_regular,
+    replace_file,
+)
 
 DISABLE = "GITMEM_DISABLE"
 DISABLE_CLIENT = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
@@ -25,6 +32,11 @@ KEPT = 500
 
 _BYTES = 4 * 1024 * 1024
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def disabled(environ: Mapping[str, str]) -> bool:
+    """Whether all of gitmem is switched off by `GITMEM_DISABLE`."""
+    return is_on(environ.get(DISABLE))
 
 
 def switched_off(environ: Mapping[str, str], config: Path, worktree: Path | None) -> str:
@@ -44,11 +56,9 @@ def switched_off(environ: Mapping[str, str], config: Path, worktree: Path | None
     if worktree is not None:
         places += [worktree / ".claude" / name for name in ("settings.json", "settings.local.json")]
     for path in places:
-        with suppress(OSError, ValueError, RecursionError):
-            found = read_regular(path, _BYTES)
-            value = json.loads(found[0]) if found else None
-            if isinstance(value, dict) and value.get(SETTING) is False:
-                return f"{SETTING} in {path.parent.name}/{path.name}"
+        value = read_json(path, _BYTES)
+        if isinstance(value, dict) and value.get(SETTING) is False:
+            return f"{SETTING} in {path.parent.name}/{path.name}"
     return ""
 
 
@@ -76,9 +86,7 @@ def note(state: Path, session: str, *, off: bool, now: float, whole: bool = Fals
         replace_file(path, json.dumps([[one.start, one.end] for one in made]).encode(), 0o600)
         files = list(path.parent.iterdir())
         if len(files) > KEPT and is_own_folder(path.parent):
-            files.sort(key=lambda file: file.lstat().st_mtime)
-            for old in files[:-KEPT]:
-                old.unlink(missing_ok=True)
+            keep_newest(files, KEPT)
 
 
 def unheard(state: Path, session: str) -> tuple[Pause, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from gitmem.integrations.place import open_regular
 
 TAIL = 65_536
 """Bytes of a transcript that are read: the prompt waits for it."""
@@ -49,19 +50,15 @@ def tools_in_use(transcript: object) -> frozenset[str]:
 
 def _tail(path: Path) -> bytes:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        state = os.fstat(handle)
-        if not stat.S_ISREG(state.st_mode):
+        file = open_regular(path)
+        if file is None:
             return b""
-        start = max(0, state.st_size - TAIL)
-        data = os.pread(handle, TAIL, start)
+        with file:
+            start = max(0, os.fstat(file.fileno()).st_size - TAIL)
+            file.seek(start)
+            data = file.read(TAIL)
     except OSError:
         return b""
-    finally:
-        os.close(handle)
     # What was cut off in its midst is no record.
     return data.partition(b"\n")[2] if start else data
 

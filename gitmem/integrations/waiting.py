@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 
 from gitmem.dream.refs import branches
 from gitmem.errors import RepositoryError
 from gitmem.integrations.disputes import disputes
-from gitmem.integrations.place import read_regular
+from gitmem.integrations.place import read_json
 from gitmem.store.workspace import Workspace
 
 SNAPSHOTS = "snapshots.json"
@@ -41,9 +40,8 @@ def noted_snapshots(workspace: Workspace) -> tuple[tuple[str, str], ...]:
 
     To look anew, snapshots would have to be read, screened and merged.
     """
-    with suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
-        found = read_regular(workspace.state / SNAPSHOTS, SNAPSHOTS_BYTES)
-        rows = json.loads(found[0]) if found else []
+    rows = read_json(workspace.state / SNAPSHOTS, SNAPSHOTS_BYTES)
+    with suppress(TypeError, LookupError):
         return tuple((str(row["agent"]), str(row["updatedAt"])) for row in rows)
     return ()
 

@@ -282,3 +282,26 @@ def test_a_closed_pipe_is_quiet() -> None:
     os.close(writing)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def test_what_is_no_plain_file_of_json_reads_as_nothing(tmp_path: Path) -> None:
+    file, link = tmp_path / "note", tmp_path / "link"
+    file.write_text('{"a": 1}')
+    link.symlink_to(file)
+    assert place.read_json(file, 8) == {"a": 1}
+    assert place.read_json(file, 4) is None
+    assert place.read_json(link, 100) is place.read_json(tmp_path, 100) is None
+    for text in (b"", b"{", b"\xff", b"[" * 100_000):
+        file.write_bytes(text)
+        assert place.read_json(file, 1 << 20) is None
+
+
+def test_of_many_files_the_newest_are_kept(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in "abcd"]
+    for file, time in zip(files, (30, 10, 40, 20), strict=True):
+        file.touch()
+        os.utime(file, (time, time))
+    place.keep_newest(files, 4)
+    assert all(file.exists() for file in files)
+    place.keep_newest(files, 2)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "c"]
