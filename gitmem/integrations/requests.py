@@ -16,7 +16,8 @@ from gitmem.integrations.request_body import Row, request_body
 from gitmem.integrations.request_links import Host, find_host
 from gitmem.integrations.request_rows import dream_rows, inbox_rows
 from gitmem.memory.account import is_memory
-from gitmem.share.inbox import inbox_id, inboxes, remember
+from gitmem.memory.names import inbox_id
+from gitmem.share.inbox import inboxes, remember
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
 from gitmem.share.sync import writer_branch

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.errors import GitmemError
-from gitmem.integrations.place import read_regular
+from gitmem.integrations.place import read_json
+from gitmem.memory.names import TURNED_DOWN, inbox_id
 from gitmem.store.commits import root_name
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
@@ -26,9 +27,6 @@ from gitmem.store.workspace import PRIVATE_REF, SHARED_REF
 FETCHED = "a newer version of it is fetched and not taken in yet (`git mem sync`)"
 DREAMT = "a dream's change to it waits in `git mem review`"
 SENT = "a change to it by someone else waits in `git mem review`"
-
-REJECTED = "refs/gitmem/rejected/"
-"""Which state of a side branch the person has turned down, under the branch's id."""
 
 MOST_REFS = 16
 SECONDS = 1.0
@@ -73,11 +71,6 @@ def waiting(
     return {}
 
 
-def inbox_id(branch: str) -> str:
-    """As `share.inbox` names one, which is too much to load for a prompt."""
-    return f"i-{hashlib.sha256(branch.encode()).hexdigest()[:6]}"
-
-
 def _refs(git: GitCommand, git_dir: Path) -> dict[str, str]:
     words = [f"--git-dir={git_dir}", "for-each-ref", "--format=%(refname) %(objectname)", *_FAMILIES]
     seen = peek(git, words, cwd=git_dir, seconds=SECONDS, size=1 << 20)
@@ -99,7 +92,7 @@ def _sides(refs: Mapping[str, str], ref: str) -> dict[str, str]:
             fact = FETCHED
         elif remote.startswith("gitmem/inbox/") and ref == SHARED_REF:
             fact, id = SENT, inbox_id(f"refs/heads/{remote}")
-        if fact and oid != refs.get(ref) and refs.get(REJECTED + id) != oid:
+        if fact and oid != refs.get(ref) and refs.get(TURNED_DOWN + id) != oid:
             found.setdefault(oid, fact)
     return found
 
@@ -121,9 +114,8 @@ def _changes(repo: Repository, own: str, sides: Iterable[str]) -> dict[str, list
 
 
 def _read(file: Path, key: str) -> dict[str, dict[str, list[str]]] | None:
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        found = read_regular(file, BYTES)
-        value = json.loads(found[0]) if found else {}
+    value = read_json(file, BYTES)
+    with suppress(KeyError, TypeError, AttributeError):
         if value["key"] == key:
             return {
                 str(fact): {str(path): list(map(str, blobs)) for path, blobs in changes.items()}

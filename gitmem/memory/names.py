@@ -1,4 +1,4 @@
-"""What memories, agents and their files are called, on any file system and in any git tree."""
+"""What memories, agents, their files and inboxes are called, on any file system and in any git tree."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from gitmem.memory.look_alikes import looks_like_another
 
 INDEX = "MEMORY.md"
 TOMBSTONES = ".tombstones"
+
+TURNED_DOWN = "refs/gitmem/rejected/"
+"""Where a clone keeps which state of a side branch the person has turned down, under the branch's id."""
 
 ARCHIVE = "archive"
 """Folder of an agent that holds what was paged out."""
@@ -218,3 +221,12 @@ def log_path(day: date) -> str:
 def is_archived(file: str) -> bool:
     """Whether a file of an agent's folder was paged out."""
     return file.startswith(f"{ARCHIVE}/")
+
+
+def inbox_id(branch: str) -> str:
+    """Names an inbox branch in a review: `i-` and six digits.
+
+    Args:
+        branch: full ref name at the remote.
+    """
+    return f"i-{hashlib.sha256(branch.encode()).hexdigest()[:6]}"

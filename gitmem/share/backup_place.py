@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.errors import CheckFailed, UsageError
+from gitmem.memory.names import TURNED_DOWN
 from gitmem.store.address import same_place, without_credentials
 from gitmem.store.git import config_set, config_unset
 from gitmem.store.projects import PROJECTS_REF
@@ -24,10 +25,10 @@ USER_REF, LOCAL_REFS = "refs/heads/user", "refs/heads/local/"
 MERGED = (USER_REF, PROJECTS_REF, LOCAL_REFS, "refs/heads/review/")
 """Refs that machines merge, and that are never deleted on either side."""
 
-COPIED = ("refs/heads/dream/", "refs/heads/sessions/", "refs/gitmem/rejected/")
+COPIED = ("refs/heads/dream/", "refs/heads/sessions/", TURNED_DOWN)
 """Beginnings of refs that are copied, and deleted, as they are."""
 
-FAMILIES = ("refs/heads/", "refs/gitmem/rejected/")
+FAMILIES = ("refs/heads/", TURNED_DOWN)
 
 REACH_SECONDS = 60.0
 """How long a backup's host may take to list its refs."""

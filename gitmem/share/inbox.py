@@ -6,7 +6,6 @@ that others wrote, and is judged again before any of it is accepted.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -17,7 +16,7 @@ from gitmem.memory.account import account, is_memory
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder, kind, merge_trees
-from gitmem.memory.names import is_agent_folder
+from gitmem.memory.names import TURNED_DOWN, inbox_id, is_agent_folder
 from gitmem.memory.proposal import Proposal
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.share.arrival import check_arrival
@@ -35,10 +34,6 @@ from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
 
-TURNED_DOWN = "refs/gitmem/rejected/"
-"""Where this clone keeps which state of an inbox branch the person has turned down."""
-
-ID_DIGITS = 6
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -283,7 +278,3 @@ def _indexes(
 def _flat(files: Mapping[str, bytes], agent: str) -> set[str]:
     names = (path.removeprefix(f"{agent}/") for path in files if path.startswith(f"{agent}/"))
     return {name for name in names if "/" not in name and kind(name) == "memory"}
-
-
-def inbox_id(branch: str) -> str:
-    return f"i-{hashlib.sha256(branch.encode()).hexdigest()[:ID_DIGITS]}"
