@@ -8,10 +8,8 @@ from gitmem.integrations.choosing import MODELS, configured
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.job_record import Tally
 from gitmem.integrations.recalling import choose_ahead
-from gitmem.integrations.spool import Job, coalesce
+from gitmem.integrations.spool import SELECT, Job, coalesce
 from gitmem.store.workspace import Workspace
-
-SELECT = "select"
 
 STALE = 600.0
 """Seconds after which a prompt is no longer chosen for: the conversation has gone on."""

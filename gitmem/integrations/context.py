@@ -10,6 +10,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from gitmem.integrations.choosing import MODELS, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_initialised, log
-from gitmem.integrations.recalling import ask, without_secrets
-from gitmem.integrations.spool import Job
-from gitmem.integrations.tools_in_use import tools_in_use
+from gitmem.integrations.recalling import ask
+from gitmem.integrations.spool import SELECT, Job
+from gitmem.integrations.withholding import without_secrets
 from gitmem.memory import index
 from gitmem.memory.encoding import decode
 from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
 from gitmem.recall.show import as_context
-from gitmem.store.holdings import taught
+from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject
 from gitmem.store.trees import read_file
@@ -42,6 +43,7 @@ LONGEST_PROMPT = 4_000
 FEWEST_WORDS = 3
 """Of a prompt that a model is asked about: "yes, do that" says nothing of what is needed."""
 
+# More than `sessions.private` cuts out: a tag that is cut off in its midst keeps the prompt here, too.
 _PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
 _ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 
@@ -92,7 +94,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
             prompt,
             shown=frozenset(seen),
             first=picked.take(workspace.private_state, session),
-            tools=tools_in_use(payload.get("transcript_path")),
+            tools=partial(_tools, payload),
             prefer=_agent(payload),
         )
         text = as_context(answer)
@@ -101,7 +103,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         if leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(
-                    event="select",
+                    event=SELECT,
                     worktree=str(edges.cwd),
                     session_id=session,
                     time=edges.now,
@@ -111,6 +113,12 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _tools(payload: Mapping[str, Any]) -> frozenset[str]:
+    from gitmem.integrations.tools_in_use import tools_in_use  # most prompts call up no reference
+
+    return tools_in_use(payload.get("transcript_path"))
 
 
 def _agent(payload: Mapping[str, Any]) -> str:
@@ -212,9 +220,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
             data = without_secrets(workspace, path, data)
         except MissingObject:
             return
-    text = decode(data)
-    shown = index.as_loaded(text)
-    yield index.as_loaded(text, taught(scope, tip, MAIN)) if shown != text else text
+    yield index_as_loaded(scope, tip, MAIN, decode(data))
 
 
 def _cut(whole: str, room: int) -> str:

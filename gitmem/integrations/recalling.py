@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gitmem.errors import EngineError, RepositoryError, UsageError
 from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, configured, told_of
-from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.integrations.edges import Edges
+from gitmem.integrations.withholding import without_secrets
 from gitmem.memory.change import TYPES
-from gitmem.memory.limits import RECALLED
+from gitmem.memory.limits import CANDIDATES, RECALLED
 from gitmem.memory.memory import parse
 from gitmem.recall.alike import said_by
 from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
-from gitmem.recall.in_use import explains, warns
+from gitmem.recall.in_use import REFERENCE, explains, warns
 from gitmem.recall.recall import PROMPT_SECONDS, NotShown, Recall, recall
 from gitmem.store.candidates import Candidate
 from gitmem.store.catalog import Catalog
 from gitmem.store.commits import memory_commit
 from gitmem.store.lookup import chosen_agent, chosen_scopes
-from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.tainted import read_tainted
+from gitmem.store.repository import Repository
 from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.recall.truth import Finding, Named
 
-CANDIDATES = 50
 OF_ONE_TYPE = 400
 """Candidates that are looked through where only one type is wanted."""
 
@@ -47,7 +47,7 @@ def ask(
     shown: Set[str] = frozenset(),
     engine: str | None = OFFLINE,
     first: Sequence[Candidate] = (),
-    tools: Set[str] = frozenset(),
+    tools: Callable[[], Set[str]] = frozenset,
     prefer: str = "",
     patience: float = PROMPT_SECONDS,
 ) -> Recall:
@@ -63,7 +63,8 @@ def ask(
         engine: who chooses; None for the one that is configured. A model that fails, or must not be told,
             is stood in for by the offline rules, and `Recall.notes` says so.
         first: what was chosen before for this session: shown first where it still stands at its tip.
-        tools: names of tools in use: references that only explain them are left out.
+        tools: names the tools in use, asked for once a reference is opened: those that only explain one of
+            them are left out.
         prefer: an agent's folder; of what the offline rules choose, its memories come first.
         patience: seconds that a look at the code may take.
 
@@ -76,16 +77,14 @@ def ask(
         raise UsageError(f"There is no type {type!r}", f"Choose one of: {', '.join(TYPES)}.")
     folder = chosen_agent(agent)
     agents = None if folder is None else {folder}
-    with _sources(workspace, edges, scope, at) as (sources, scopes):
+    with opened_sources(workspace, scope, at, edges.now) as (sources, scopes):
         most = OF_ONE_TYPE if type else CANDIDATES
         pairs = gather(query, sources, agents, most, now=int(edges.now))
         candidates = [one for _, one in pairs if type in (None, one.type)]
         repos = {ref: source.repo for source in sources for ref in source.scopes}
         selection: Selection | None = None
         if name in MODELS:
-            unseen = [one for one in candidates if one.blob not in shown]
-            told = [one for one in told_of(unseen, sources, agents, CANDIDATES) if one.blob not in shown]
-            told = [one for one in told if type in (None, one.type)]
+            told = [one for one in _told(candidates, sources, agents, shown) if type in (None, one.type)]
             try:
                 selection, name = by_model(workspace, edges, name, query, told, scopes, limit)
             except (EngineError, UsageError) as error:
@@ -123,24 +122,28 @@ def choose_ahead(
     Raises:
         EngineError, UsageError: see `choosing.by_model`.
     """
-    with _sources(workspace, edges, None, None) as (sources, scopes):
+    with opened_sources(workspace) as (sources, scopes):
         pairs = gather(query, sources, None, CANDIDATES, now=int(edges.now))
-        found = [one for _, one in pairs if one.blob not in shown]
-        told = [one for one in told_of(found, sources, None, CANDIDATES) if one.blob not in shown]
+        told = _told([one for _, one in pairs], sources, None, shown)
         return by_model(workspace, edges, engine, query, told, scopes, RECALLED)
 
 
 @contextmanager
-def _sources(
-    workspace: Workspace, edges: Edges, scope: str | None, at: str | None
+def opened_sources(
+    workspace: Workspace, scope: str | None = None, at: str | None = None, now: float = 0.0
 ) -> Iterator[tuple[list[Source], dict[str, str]]]:
-    """The repositories to ask, and full ref name to scope."""
+    """The repositories to ask, with their catalogs, and full ref name to scope.
+
+    Args:
+        scope, at: as those of `ask`.
+        now: epoch seconds, from which `at` counts.
+    """
     scopes = chosen_scopes(workspace, scope)
     past = None
     if at:
         from gitmem.store.history import resolve_all
 
-        past = resolve_all(workspace, scopes, at, edges.now)
+        past = resolve_all(workspace, scopes, at, now)
     sources: list[Source] = []
     try:
         for repo in dict.fromkeys(each.repo for each in scopes):
@@ -153,6 +156,14 @@ def _sources(
     finally:
         for source in sources:
             source.catalog.close()
+
+
+def _told(
+    found: Sequence[Candidate], sources: Sequence[Source], agents: Set[str] | None, shown: Set[str]
+) -> list[Candidate]:
+    """What a model is told of: nothing that this session has seen."""
+    unseen = [one for one in found if one.blob not in shown]
+    return [one for one in told_of(unseen, sources, agents, CANDIDATES) if one.blob not in shown]
 
 
 def _leading(selection: Selection, agent: str) -> Selection:
@@ -205,15 +216,18 @@ class _Known:
 class _Reader:
     """Opens what was chosen; what then proves not to be worth showing is refused."""
 
-    def __init__(self, workspace: Workspace, repos: Mapping[str, Repository], tools: Set[str]) -> None:
-        self._workspace, self._repos, self._tools = workspace, repos, tools
+    def __init__(
+        self, workspace: Workspace, repos: Mapping[str, Repository], tools: Callable[[], Set[str]]
+    ) -> None:
+        self._workspace, self._repos, self._tools = workspace, repos, cache(tools)
         self._opened: list[tuple[Candidate, str]] = []
 
     def __call__(self, candidate: Candidate) -> bytes:
         data = _read(self._workspace, self._repos[candidate.ref], candidate)
         memory = parse(candidate.path, data)
         said = replace(candidate, name=memory.name, description=memory.description, type=memory.type)
-        if explains(said, self._tools) and not warns(f"{memory.description}\n{memory.body}"):
+        in_use = said.type == REFERENCE and explains(said, self._tools())
+        if in_use and not warns(f"{memory.description}\n{memory.body}"):
             raise NotShown("in-use")
         at = said_by(memory.body, [body for _, body in self._opened])
         if at is not None:
@@ -232,19 +246,3 @@ def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes
     if candidate.ref != workspace.scope("project").ref:
         return data
     return without_secrets(workspace, candidate.path, data)
-
-
-def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:
-    """Project memory as it may be shown: claims that are known to hold a secret are left out.
-
-    Raises:
-        MissingObject: nothing of it may be shown.
-    """
-    scope = workspace.scope("project")
-    tainted = read_tainted(scope.state)
-    if not tainted.blobs:
-        return data
-    kept = tainted.shown(path, data, scope.repo.hex_length, allowed_fingerprints(workspace))
-    if kept is None:
-        raise MissingObject(f"{path} holds a secret and is not shown")
-    return kept

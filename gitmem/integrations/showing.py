@@ -38,7 +38,7 @@ def show(
     taught = age(workspace, found.spot)
     if found.scope != "project":
         return Shown(found, taught, False)
-    from gitmem.integrations.recalling import without_secrets
+    from gitmem.integrations.withholding import without_secrets
     from gitmem.memory.memory import parse
 
     whole = found.memory.render()

@@ -19,6 +19,9 @@ from gitmem.integrations.place import read_regular, replace_file
 from gitmem.values import dataclass
 
 UNKNOWN = "unknown"
+SELECT = "select"
+"""A prompt for which a model is to choose memories."""
+
 HEADER = "gitmem-job 1"
 # A rebase of 10,000 commits with SHA-256 names is 1.4 MB; more than this is no job of ours.
 LARGEST = 4 * 1024 * 1024

@@ -56,6 +56,15 @@ def as_json(recall: Recall) -> dict[str, object]:
     return {"query": _sound(recall.query), "items": [_plain(item) for item in recall.items]}
 
 
+def plain_place(place: str, chars: int = 200) -> str:
+    """Where a memory stands, as no more than a path: it is shown outside any fence.
+
+    Args:
+        chars: characters at most.
+    """
+    return re.sub(r"[^A-Za-z0-9._/^-]+", "_", place)[:chars]
+
+
 def told_by(description: str, text: str) -> bool:
     """Whether a text begins with its description, which is then not worth saying twice."""
     said = " ".join(description.split()).rstrip(" .!…")
@@ -79,8 +88,7 @@ def _block(item: RecallItem, text: str) -> str:
 
 
 def _place(item: RecallItem) -> str:
-    """Where a memory stands, as no more than a path: it is shown outside the fence."""
-    return re.sub(r"[^A-Za-z0-9._/^-]+", "_", f"{item.scope}/{item.agent}/{item.file}")[:PLACE_CHARS]
+    return plain_place(f"{item.scope}/{item.agent}/{item.file}", PLACE_CHARS)
 
 
 def _plain(item: RecallItem) -> dict[str, object]:

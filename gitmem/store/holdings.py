@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from gitmem.memory import index
 from gitmem.memory.names import ARCHIVE, kind
 from gitmem.store.catalog import Catalog, Head, Kept
 from gitmem.store.catalog.folders import by_folder
@@ -110,6 +111,17 @@ def taught(scope: Scope, commit: str, agent: str, *, archived: bool = False) -> 
     with closing(Catalog.open(scope.state)) as catalog:
         times = catalog.times(scope.repo, scope.ref, commit, paths)
     return {path.removeprefix(f"{agent}/"): time for path, time in times.items()}
+
+
+def index_as_loaded(scope: Scope, commit: str, agent: str, text: str) -> str:
+    """An index as a client would load it; only one that has to be cut asks for the ages of its memories.
+
+    Args:
+        text: the complete index of the agent, as of the commit.
+    """
+    if index.as_loaded(text) == text:
+        return text
+    return index.as_loaded(text, taught(scope, commit, agent))
 
 
 def _of_agent(catalog: Catalog, repo: Repository, tree: str, archived: bool, checked: bool) -> list[Kept]:

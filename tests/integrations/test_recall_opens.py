@@ -137,15 +137,21 @@ def test_nothing_is_opened_where_nothing_fits(filled: Ground, watched) -> None:
     check(seen, set(), blobs(filled))
 
 
-def test_a_prompts_hook_opens_what_it_shows_and_loads_no_library(filled: Ground, watched) -> None:
-    """An agent waits for this with every prompt."""
+def test_a_prompts_hook_opens_what_it_shows_and_loads_no_library(
+    filled: Ground, watched, tmp_path: Path
+) -> None:
+    """An agent waits for this with every prompt; only a reference is held against the tools in use."""
     known = blobs(filled)
     payload = {"session_id": "s", "cwd": str(filled.repo), "prompt": "Where do zebras graze?"}
+    transcript = tmp_path / "session.jsonl"
+    transcript.write_text("{}\n")
+    payload["transcript_path"] = str(transcript)
     seen = watched("hook", "claude", "UserPromptSubmit", stdin=json.dumps(payload))
     shown = json.loads(seen.out)["hookSpecificOutput"]["additionalContext"]
     chosen = {oid for oid in known if oid in seen.asked}
     assert {known[oid].rpartition("/")[2] for oid in chosen} == {"project.md", "local.md", "user.md"}
     assert all(known[oid] in shown for oid in chosen)
+    assert str(transcript) not in seen.opened
     check(seen, chosen, known)
 
 

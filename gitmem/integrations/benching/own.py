@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from gitmem.integrations.benching.recall import CANDIDATES, PROGRESS_SECONDS
-from gitmem.memory.limits import RECALLED
+from gitmem.integrations.benching.recall import PROGRESS_SECONDS
+from gitmem.integrations.recalling import opened_sources
+from gitmem.memory.limits import CANDIDATES, RECALLED
 from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
 from gitmem.store.candidates import Candidate
-from gitmem.store.catalog import Catalog
 from gitmem.store.catalog.catalog import Place
 from gitmem.store.catalog.words import terms
-from gitmem.store.lookup import chosen_scopes
 from gitmem.store.workspace import Workspace
 
 AHEAD = 3
@@ -47,13 +46,7 @@ def ask_own(workspace: Workspace, say: Callable[[str], None]) -> tuple[Own, ...]
     Args:
         say: told how far it is, every two seconds.
     """
-    sources: list[Source] = []
-    scopes = chosen_scopes(workspace, None)
-    try:
-        for repo in dict.fromkeys(scope.repo for scope in scopes):
-            mine = [scope for scope in scopes if scope.repo is repo]
-            names = {scope.ref: str(scope.name) for scope in mine}
-            sources.append(Source(repo, Catalog.open(mine[0].state), names))
+    with opened_sources(workspace) as (sources, _):
         gather("", sources)  # brings every catalog up to date
         memories = [
             (source, place)
@@ -69,9 +62,6 @@ def ask_own(workspace: Workspace, say: Callable[[str], None]) -> tuple[Own, ...]
                 told = perf_counter()
                 say(f"{len(asked)} of {len(memories)} memories")
         return tuple(asked)
-    finally:
-        for source in sources:
-            source.catalog.close()
 
 
 def as_value(asked: Sequence[Own]) -> dict[str, Any]:

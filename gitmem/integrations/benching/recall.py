@@ -10,16 +10,13 @@ from time import perf_counter
 
 from gitmem.integrations.benching.corpus import Given, Query, Space
 from gitmem.integrations.benching.ground import REF, Grown, build, number_of, read_line
-from gitmem.memory.limits import RECALLED
+from gitmem.memory.limits import CANDIDATES, RECALLED
 from gitmem.recall.choose import choose
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.catalog import Catalog
 from gitmem.store.catalog.database import FILE
 from gitmem.store.git import GitCommand
 from gitmem.store.git_backend import GitRepository
-
-CANDIDATES = 50
-"""As many as a recall chooses among."""
 
 DEPTHS = (1, 5, 10)
 

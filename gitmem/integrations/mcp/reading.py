@@ -10,13 +10,14 @@ from typing import Any
 from gitmem.guard.text import fence_for_model, one_line
 from gitmem.integrations import blaming, learned, showing
 from gitmem.integrations.edges import allowed_fingerprints
-from gitmem.integrations.mcp.call import ABOUT, Answer, Call, plain_place
-from gitmem.integrations.recalling import ask, without_secrets
+from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
+from gitmem.integrations.recalling import ask
+from gitmem.integrations.withholding import without_secrets
 from gitmem.integrations.words import iso
 from gitmem.memory.limits import RECALLED
 from gitmem.memory.memory import parse
 from gitmem.recall.recall import capped
-from gitmem.recall.show import as_context, as_json
+from gitmem.recall.show import as_context, as_json, plain_place
 from gitmem.store.repository import MissingObject
 from gitmem.store.tainted import read_tainted
 from gitmem.store.trees import read_file
@@ -37,10 +38,6 @@ RECALLED_KEYS = (
 """Of each memory what helps a model: clients put the structured answer before it as it is."""
 
 LOGGED_KEYS = ("commit", "scope", "time", "author", "writer", "op", "session", "subject")
-SHOWN_LINES = 2_000
-SHOWN_BYTES = 48 * 1024
-"""Of one memory that is shown whole: clients cut what a tool answers at some 25,000 tokens."""
-
 LOGGED = 20
 SHORT = 12
 CLAIM_CHARS = 400

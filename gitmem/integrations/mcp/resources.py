@@ -14,15 +14,15 @@ from gitmem.errors import RepositoryError, UsageError
 from gitmem.guard.paths import check_path
 from gitmem.guard.text import fence_for_model, one_line
 from gitmem.integrations.edges import allowed_fingerprints
-from gitmem.integrations.mcp.call import Call, plain_place
-from gitmem.integrations.recalling import without_secrets
-from gitmem.memory import index
+from gitmem.integrations.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
+from gitmem.integrations.withholding import without_secrets
 from gitmem.memory.encoding import decode
 from gitmem.memory.names import INDEX, is_agent_folder, kind
 from gitmem.recall.recall import capped
+from gitmem.recall.show import plain_place
 from gitmem.store.commits import memory_commit
 from gitmem.store.history import resolve_at
-from gitmem.store.holdings import memories, taught
+from gitmem.store.holdings import index_as_loaded, memories
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.store.tainted import read_tainted
 from gitmem.store.trees import read_file
@@ -35,7 +35,6 @@ PAGE = 100
 
 _FILE = re.compile(r"[^/]+|archive/[0-9a-f]{2}/[^/]+|archive/[^/]+")
 
-MOST_LINES, MOST_BYTES = 2_000, 48 * 1024
 TEMPLATES = (
     ("index", f"{SCHEME}://{{scope}}/{{agent}}/{INDEX}{{?at}}", "One line on each memory of an agent."),
     ("memory", f"{SCHEME}://{{scope}}/{{agent}}/{{+file}}{{?at}}", "One memory, now or as of then."),
@@ -106,13 +105,12 @@ def read(call: Call, uri: str) -> str:
         hidden, data = kept != data, kept
     text = decode(data)
     if file == INDEX:
-        shown = index.as_loaded(text)
-        text = index.as_loaded(text, taught(where, commit, agent)) if shown != text else text
+        text = index_as_loaded(where, commit, agent, text)
     facts = [f"as of {commit[:12]}"] if at else []
     facts += ["something of it holds a secret and is not shown"] if hidden else []
     place = plain_place(f"{scope}/{path}")
     source = f"{place} ({'; '.join(facts)})" if facts else place
-    return fence_for_model(capped(text, MOST_LINES, MOST_BYTES), source=source)
+    return fence_for_model(capped(text, SHOWN_LINES, SHOWN_BYTES), source=source)
 
 
 def _all(call: Call) -> Iterator[tuple[tuple[str, str, str], Listed]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gitmem.errors import CheckFailed, UsageError
@@ -12,16 +11,16 @@ from gitmem.integrations.agent_writes import Outcome, carry_out, may_write
 from gitmem.integrations.editing import Wanted, composed, scope_of
 from gitmem.integrations.editing import forget as forget_whole
 from gitmem.integrations.forgetting import Holding, find_claim, forget_claim, without_claim
-from gitmem.integrations.mcp.call import Answer, Call, plain_place
-from gitmem.integrations.recalling import without_secrets
+from gitmem.integrations.mcp.call import Answer, Call
+from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import place_value, sound
 from gitmem.memory.change import TYPES, Change, Edited, MemoryType, Origin
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.names import agent_name, kind
 from gitmem.memory.trailers import one_line
+from gitmem.recall.show import plain_place
 from gitmem.store.commits import Written
 from gitmem.store.lookup import Ambiguous, Found, find
-from gitmem.store.repository import MissingObject
 from gitmem.store.tainted import read_tainted
 from gitmem.store.trees import read_file
 from gitmem.store.workspace import MAIN
@@ -79,18 +78,19 @@ def forget(call: Call, given: Mapping[str, Any]) -> Answer:
     place = place_value(found)
     if found.scope == "project":
         memory = found.memory
+        _refuse_secrets(call, found.file, memory.render())
         change = Change(
-            "delete",
-            memory.name,
-            _shown(call, found.file, found.memory.render(), memory.description),
-            _type(memory),
-            "",
-            given.get("reason") or ASKED,
-            1.0,
-            False,
-            Origin(session=call.session),
-            found.agent,
-            found.file,
+            op="delete",
+            name=memory.name,
+            description=memory.description,
+            type=_type(memory),
+            body="",
+            reason=given.get("reason") or ASKED,
+            confidence=1.0,
+            asked=False,
+            origin=Origin(session=call.session),
+            agent=found.agent,
+            file=found.file,
         )
         return _told(place, carry_out(call.workspace, call.edges, Placed("project", change), call.told))
     done = forget_whole(call.workspace, call.edges, found, told=call.told)
@@ -124,38 +124,35 @@ def _forget_claim(call: Call, holding: Holding, reason: str) -> Answer:
     path = f"{holding.agent}/{holding.file}"
     data = (read_file(scope.repo, scope.repo.commit(tip).tree, path) if tip else None) or b""
     memory = parse(holding.file, data)
-    _shown(call, holding.file, data, "")
+    _refuse_secrets(call, holding.file, data)
     left = without_claim(memory, holding.claim.key)
     change = Change(
-        "update" if left else "delete",
-        memory.name,
-        memory.description,
-        _type(memory),
-        "",
-        reason or ASKED,
-        1.0,
-        False,
-        Origin(session=call.session),
-        holding.agent,
-        holding.file,
+        op="update" if left else "delete",
+        name=memory.name,
+        description=memory.description,
+        type=_type(memory),
+        body="",
+        reason=reason or ASKED,
+        confidence=1.0,
+        asked=False,
+        origin=Origin(session=call.session),
+        agent=holding.agent,
+        file=holding.file,
+        edited=Edited(data, left.render()) if left is not None else None,
     )
-    if left is not None:
-        change = replace(change, edited=Edited(data, left.render()))
     return _told(place, carry_out(call.workspace, call.edges, Placed("project", change), call.told))
 
 
-def _shown(call: Call, file: str, data: bytes, text: str) -> str:
-    """A text of shared memory that may be copied into what waits for review.
+def _refuse_secrets(call: Call, file: str, data: bytes) -> None:
+    """Lets a memory through that may be copied into what waits for review.
 
     Raises:
-        CheckFailed: something in that memory is a secret.
+        CheckFailed: something in it is a secret.
     """
-    try:
-        if without_secrets(call.workspace, file, data) == data:
-            return text
-    except MissingObject:
-        pass
-    raise CheckFailed(f"{file} holds a secret that came with shared memory", "A person runs: git mem purge")
+    if holds_secret(call.workspace, file, data):
+        raise CheckFailed(
+            f"{file} holds a secret that came with shared memory", "A person runs: git mem purge"
+        )
 
 
 def _type(memory: Memory) -> MemoryType:

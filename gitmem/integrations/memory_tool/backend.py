@@ -102,7 +102,7 @@ class Backend:
             return listing(folder, at, path)
         data = folder.read(at) or b""
         if self.scope_name == "project":
-            from gitmem.integrations.recalling import without_secrets
+            from gitmem.integrations.withholding import without_secrets
 
             data = without_secrets(self.workspace, f"{self.agent}/{at}", data)
         return words.file_view(path, commands.text_of(data, path), span)

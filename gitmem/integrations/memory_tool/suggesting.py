@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from gitmem.extract.edits import claim_keys
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder
 from gitmem.integrations.memory_tool.record import check, described, single_memory
-from gitmem.integrations.recalling import without_secrets
+from gitmem.integrations.withholding import holds_secret
+from gitmem.integrations.words import iso
 from gitmem.memory import tombstone
 from gitmem.memory.change import Change, Edited, Origin
 from gitmem.memory.encoding import decode
@@ -18,7 +17,6 @@ from gitmem.memory.memory import parse
 from gitmem.memory.names import slugify
 from gitmem.memory.trailers import Provenance
 from gitmem.store.parked import park, suggest
-from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Workspace
 
 _REASON = "a model asked for it through the memory tool"
@@ -48,24 +46,16 @@ def suggest_change(
     if file is None:
         raise words.by_people_only(changed.path)
     check(folder, changed, allow)
-    if any(_is_tainted(workspace, f"{folder.agent}/{at}", data) for at, data in changed.before.items()):
+    # What a suggestion would quote of a secret is not to be copied anywhere.
+    if any(holds_secret(workspace, f"{folder.agent}/{at}", data) for at, data in changed.before.items()):
         raise words.unsafe(changed.path, "holds a secret that came with shared memory")
     change = _change(folder.agent, file, changed, provenance.session)
     stones = tombstone.parse(decode(folder.read(tombstone.FILE) or b""))
     if any(tombstone.matches(stones, key) for key in claim_keys(change)):
         raise words.rejected(changed.path)
-    created = datetime.fromtimestamp(edges.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    one = suggest(change, "project", created, provenance.engine)
+    one = suggest(change, "project", iso(edges.now), provenance.engine)
     park(workspace, [one], author(workspace, edges), provenance)
     return words.suggested(one.id, changed.path)
-
-
-def _is_tainted(workspace: Workspace, path: str, data: bytes) -> bool:
-    """Whether what a suggestion would quote holds a secret, which is not to be copied anywhere."""
-    try:
-        return without_secrets(workspace, path, data) != data
-    except MissingObject:
-        return True
 
 
 def _change(agent: str, file: str, changed: Changed, session: str) -> Change:
