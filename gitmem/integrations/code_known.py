@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations.place import is_own_folder, read_regular
+from gitmem.integrations.place import is_own_folder, keep_newest, read_json
 from gitmem.store.record import write_atomically
 
 VERSION = 1
@@ -81,8 +81,7 @@ class Shelf:
             if not is_own_folder(self._folder):
                 return
             write_atomically(self._folder / f"{head}.json", json.dumps(value).encode())
-            for old in self._files()[HEADS_KEPT:]:
-                old.unlink(missing_ok=True)
+            keep_newest(self._files(), HEADS_KEPT)
 
     def _files(self) -> list[Path]:
         with suppress(OSError):
@@ -92,9 +91,8 @@ class Shelf:
 
 
 def _read(file: Path) -> Known | None:
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        found = read_regular(file, BYTES)
-        value: dict[str, Any] = json.loads(found[0]) if found else {}
+    value = read_json(file, BYTES)
+    with suppress(ValueError, LookupError, TypeError, AttributeError, OverflowError):
         if value["version"] == VERSION:
             return Known(
                 {str(name): _fact(fact) for name, fact in value["paths"].items()},

@@ -74,7 +74,7 @@ class Looker:
 
     def entries(self, commit: str, paths: Iterable[str]) -> dict[str, Entry] | None:
         """What stands at some paths and in the folders above them; None where that cannot be said."""
-        asked = {above for path in paths for above in _line(path)}
+        asked = {above for path in paths for above in upwards(path)}
         if not asked:
             return {}
         words = ["--literal-pathspecs", "ls-tree", "-z", "-t", "--full-tree", commit, "--", *sorted(asked)]
@@ -126,7 +126,7 @@ class Looker:
         return "" if seen.returncode else seen.text.strip()
 
 
-def _line(path: str) -> Iterator[str]:
+def upwards(path: str) -> Iterator[str]:
     """A path and the folders above it."""
     while path:
         yield path

@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 from gitmem.errors import GitmemError
 from gitmem.integrations.code_known import Known, Shelf
-from gitmem.integrations.code_looks import Looker
+from gitmem.integrations.code_looks import Looker, upwards
 from gitmem.integrations.code_past import fates
 from gitmem.recall.recall import PATIENT_SECONDS
 from gitmem.recall.truth import Finding, Kind, Named
@@ -109,7 +109,7 @@ class CodeNow:
                 known.words[word] = file, blob
         lacking = set()
         for path in paths:
-            above = [entries[part] for part in _above(path) if part in entries]
+            above = [entries[part] for part in upwards(path) if part in entries]
             if any(form in entries for form in forms[path]):
                 known.paths[path] = "there", "", "", 0
             elif any(entry.kind in ("commit", "link") for entry in above):
@@ -221,8 +221,3 @@ def _forms(path: str) -> set[str]:
     if path.isascii():
         return {path}
     return {path, *(unicodedata.normalize(form, path) for form in ("NFC", "NFD"))}
-
-
-def _above(path: str) -> Iterable[str]:
-    while path := path.rpartition("/")[0]:
-        yield path

@@ -253,7 +253,12 @@ def test_without_time_nothing_is_said_and_a_patient_look_makes_up_for_it(code: C
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[]", '{"version": 1}', '{"version": 1, "paths": {"a.py": 3}}']
+    "damage",
+    [
+        *("", "{", "[]", '{"version": 1}', '{"version": 1, "paths": {"a.py": 3}}'),
+        '{"version": 1, "paths": {"a.py": ["here"]}, "words": {}, "then": {}, "moments": {}, "tries": 0}',
+        '{"version": 1, "paths": {}, "words": {}, "then": {}, "moments": {}, "tries": Infinity}',
+    ],
 )
 def test_what_was_kept_can_be_lost_or_damaged(code: Code, damage: str) -> None:
     code.commit(a_py="x\n")
