@@ -11,7 +11,9 @@ from itertools import islice
 Span = tuple[date, date]
 """First and last day."""
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+"""What the name of each month begins with."""
+
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -105,7 +107,7 @@ def _span(named: dict[str, str | None], today: date | None) -> Span | None:
 
 
 def _month(name: str | None) -> int:
-    return _MONTHS.index(name[:3].lower()) + 1 if name else 0
+    return MONTHS.index(name[:3].lower()) + 1 if name else 0
 
 
 def _relative(text: str, today: date) -> Iterator[Span]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?"
+from gitmem.memory.periods import MONTHS
+
+_MONTH = rf"(?P<month>{'|'.join(MONTHS)})[a-z]*\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})"
 _DATES = tuple(
@@ -55,7 +56,7 @@ def _in_prose(text: str, end: bool) -> int | None:
     if len(found) != 1:
         return None
     date = found[0].groupdict()
-    month = int(date["number"]) if "number" in date else 1 + _MONTHS.index(date["month"][:3].lower())
+    month = int(date["number"]) if "number" in date else 1 + MONTHS.index(date["month"][:3].lower())
     rest = text[: found[0].start()] + " " + text[found[0].end() :]
     clocks = list(_CLOCK.finditer(rest))
     if len(clocks) > 1:
