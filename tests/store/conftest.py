@@ -1,14 +1,20 @@
-"""A code repository with memory, and one live directory of the project scope."""
+"""A code repository with memory, and one live directory of its project scope; a repository in memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+from memory_repository import MemoryRepository
+
+from gitmem.store.catalog import Catalog
 from gitmem.store.git import GitCommand
 from gitmem.store.live import Saved, save
 from gitmem.store.live_plan import Request
@@ -16,6 +22,19 @@ from gitmem.store.repository import Signature
 from gitmem.store.workspace import LiveDirectory, Surroundings, Workspace, open_workspace, store_project_id
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
+
+
+@pytest.fixture
+def fake() -> MemoryRepository:
+    """A repository in memory, empty."""
+    return MemoryRepository()
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    """A catalog that knows nothing yet."""
+    with closing(Catalog.open(tmp_path / "gitmem")) as opened:
+        yield opened
 
 
 @pytest.fixture

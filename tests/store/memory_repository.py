@@ -7,10 +7,17 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from gitmem.store.catalog import Catalog, read_memory
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
 
+REF = "refs/gitmem/project"
 START = 1_790_000_000
 DAY = 86_400
+
+
+def memory(name: str, description: str = "", body: str = "", type: str = "feedback") -> str:
+    """A memory file."""
+    return f"---\nname: {name}\ndescription: {description}\ntype: {type}\n---\n\n{body}\n"
 
 
 class MemoryRepository:
@@ -129,3 +136,17 @@ class MemoryRepository:
             return store[oid]
         except KeyError:
             raise MissingObject(f"object {oid} is missing") from None
+
+
+def follow(
+    catalog: Catalog,
+    fake: MemoryRepository,
+    files: Mapping[str, str | bytes],
+    *parents: str,
+    ref: str = REF,
+    time: int = START,
+) -> str:
+    """Commits a whole tree and brings a catalog up to date with it; the commit."""
+    tip = fake.put(files, *parents, time=time)
+    assert catalog.bring_up_to_date(fake, ref, tip, read_memory)
+    return tip

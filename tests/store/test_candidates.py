@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from memory_repository import DAY, START, MemoryRepository
+from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.store.candidates import Candidate, search
@@ -22,32 +22,9 @@ from gitmem.store.catalog.passages import MOST, passages
 from gitmem.store.catalog.postings import HEADED, KINDS, SLOTS, unpacked
 from gitmem.store.catalog.vocabulary import char, number_of
 
-REF = "refs/gitmem/project"
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)
 )
-
-
-def memory(name: str, description: str = "", body: str = "") -> str:
-    return f"---\nname: {name}\ndescription: {description}\ntype: project\n---\n\n{body}\n"
-
-
-@pytest.fixture
-def fake() -> MemoryRepository:
-    return MemoryRepository()
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    return Catalog.open(tmp_path / "gitmem")
-
-
-def follow(
-    catalog: Catalog, fake: MemoryRepository, files: dict[str, str], *parents: str, time: int = START
-) -> str:
-    tip = fake.put(files, *parents, time=time)
-    assert catalog.bring_up_to_date(fake, REF, tip, read_memory)
-    return tip
 
 
 def by_path(candidates: tuple[Candidate, ...]) -> dict[str, Candidate]:

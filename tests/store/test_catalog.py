@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from memory_repository import DAY, START, MemoryRepository
+from memory_repository import DAY, REF, START, MemoryRepository, memory
 
 from gitmem.store.candidates import search
 from gitmem.store.catalog import Catalog, read_memory
@@ -28,26 +28,9 @@ from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import BLOB, LINK, TREE, Entry, Signature
 
-REF = "refs/gitmem/project"
-
-
-def memory(name: str, description: str = "", body: str = "", type: str = "feedback") -> str:
-    return f"---\nname: {name}\ndescription: {description}\ntype: {type}\n---\n\n{body}\n"
-
-
 MOCKS = memory("no-mocks", "Tests use the real database", "Mocked queries hid a broken migration.")
 DEPLOY = memory("deploy-window", "Deploys happen before noon", "The freeze starts on Fridays.", "project")
 TABS = memory("tabs", "Indent with tabs", "Makefiles need them.")
-
-
-@pytest.fixture
-def fake() -> MemoryRepository:
-    return MemoryRepository()
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    return Catalog.open(tmp_path / "gitmem")
 
 
 def found(catalog: Catalog, query: str, **options: object) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,27 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from memory_repository import DAY, START, MemoryRepository
+from memory_repository import DAY, REF, START, MemoryRepository
 
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.catalog import Catalog, read_memory
 from gitmem.store.catalog.trees import Trees
 
-REF = "refs/gitmem/project"
 LESSON = format_message("Learn", Provenance(op="update", writer="agent"))
 DREAM = format_message("Dream", Provenance(op="dream", writer="dream"))
 PAGE = format_message("Page out", Provenance(op="page", writer="agent"))
-
-
-@pytest.fixture
-def fake() -> MemoryRepository:
-    return MemoryRepository()
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    with closing(Catalog.open(tmp_path / "gitmem")) as opened:
-        yield opened
 
 
 def times(

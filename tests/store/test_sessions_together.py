@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, START, MemoryRepository
+from memory_repository import follow as indexed
 
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.candidates.standing import Ground
@@ -35,16 +36,6 @@ def texts(files: dict[str, tuple[str, str]]) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def fake() -> MemoryRepository:
-    return MemoryRepository()
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    return Catalog.open(tmp_path / "gitmem")
-
-
 def follow(
     catalog: Catalog,
     fake: MemoryRepository,
@@ -53,9 +44,7 @@ def follow(
     ref: str = REF,
     time: int = START,
 ) -> str:
-    tip = fake.put(texts(files), *parents, time=time)
-    assert catalog.bring_up_to_date(fake, ref, tip, read_memory)
-    return tip
+    return indexed(catalog, fake, texts(files), *parents, ref=ref, time=time)
 
 
 def asked(catalog: Catalog, query: str = ASKED, **options: object) -> dict[str, Candidate]:
