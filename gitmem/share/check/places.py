@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gitmem.guard.lookalike import skeleton
 from gitmem.guard.paths import check_path
 from gitmem.memory.names import is_agent_folder, is_memory_file, kind
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.share.check.finding import Finding, quoted
-from gitmem.share.check.lookalike import skeleton
 from gitmem.share.check.side import File, Side
 from gitmem.store.repository import BLOB, EXECUTABLE, LINK, SUBMODULE
 from gitmem.store.snapshots import STATE_FILE

@@ -6,9 +6,12 @@ All of them run over lower-cased text, so that none has to ignore case: that wou
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import Literal
 
-from gitmem.share.check.finding import Level
+from gitmem.values import dataclass
+
+Level = Literal["error", "notice"]
+"""How grave it is: an `error` is refused, a `notice` shown."""
 
 
 @dataclass(frozen=True)
