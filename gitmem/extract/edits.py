@@ -47,8 +47,10 @@ def claim_keys(change: Change) -> tuple[str, ...]:
     if change.op == "delete":
         return (" ".join(["delete", change.file, normal_form(change.description, item=False)]),)
     both = sides(change)
-    gone = reject_keys(fates(*both, agent=change.agent)) if both else ()
-    return (*(claim.key for claim in said_anew(change)), *gone)
+    gone = fates(*both, agent=change.agent) if both else ()
+    # Where it goes counts: what is taught later may say something else of the same claim.
+    keys = reject_keys(gone, {fate.target for fate in gone})
+    return (*(claim.key for claim in said_anew(change)), *keys)
 
 
 def taken_out(change: Change) -> tuple[Claim, ...]:

@@ -7,7 +7,7 @@ another replaces it, dropped where someone gave a reason. Everything else is una
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from gitmem.memory.claim import Claim
@@ -24,6 +24,9 @@ _ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")
 _CHAIN = 1_000
 """Changes in a row that one claim may go through in one dream."""
 
+_REASONS = 8
+"""Reasons of such changes that are told together."""
+
 
 @dataclass(frozen=True)
 class Unaccounted:
@@ -33,11 +36,13 @@ class Unaccounted:
         source: `<file>#<12 hex>` of the claim before.
         text: the claim.
         problem: what is wrong with what was declared, as a phrase for a person.
+        false_merge: whether it is said to be merged into a claim that is there and lacks a fact of it.
     """
 
     source: str
     text: str
     problem: str
+    false_merge: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,12 +105,13 @@ def account(before: Files, after: Files, declared: Sequence[Fate]) -> Account:
     for ref, claim in new.items():
         by_key.setdefault(claim.key, ref)
     said = {fate.source: fate for fate in declared}
+    ends: dict[str, Fate] = {}
     fates: list[Fate] = []
     lost: list[Unaccounted] = []
     for ref, claim in old.items():
         if ref in new:
             continue
-        fate = _followed(said.get(ref), said, new)
+        fate = _followed(said.get(ref), said, new, ends)
         if fate is None or fate.kind == "kept":
             if claim.key in by_key:
                 fates.append(Fate("kept", ref, by_key[claim.key], fate.reason if fate else ""))
@@ -114,39 +120,75 @@ def account(before: Files, after: Files, declared: Sequence[Fate]) -> Account:
             continue
         problem = _problem(fate, claim, new)
         if problem:
-            lost.append(Unaccounted(ref, claim.text, problem))
+            lost.append(Unaccounted(ref, claim.text, problem, fate.kind == "merged" and fate.target in new))
         else:
             fates.append(fate)
     return Account(tuple(fates), tuple(lost))
 
 
-def reject_keys(fates: Iterable[Fate]) -> tuple[str, ...]:
-    """The keys under which a rejected change is remembered: its operation and the claims it is about.
+def reject_keys(fates: Iterable[Fate], before: Container[str]) -> tuple[str, ...]:
+    """The keys under which a rejected change is remembered: its operation and its source claims.
 
-    Paths do not count, nor which of two claims was to go: an old proposal is not new in a renamed memory.
+    A target that stood before is one of them, and which of two was to go does not count. A new one is not:
+    an idea is no other in other words; all that goes into it is named together. Nor do paths count: an old
+    proposal is not new in a renamed memory.
+
+    Args:
+        fates: all of one change.
+        before: claims that stood before it, by reference; those where its targets are do (`where_it_goes`).
     """
+    fates = tuple(fates)
+    moved = {fate.target for fate in fates if fate.kind == "kept"}
+    into: dict[str, set[str]] = {}
+    for fate in fates:
+        into.setdefault(fate.target, set()).add(_mark(fate.source))
     keys: dict[str, None] = {}
     for fate in fates:
         if fate.kind != "kept":
-            ends = {end.rpartition("#")[2] for end in (fate.source, fate.target) if end}
-            keys[" ".join(["dream", fate.kind, *sorted(ends)])] = None
+            stood = fate.target in before or fate.target in moved
+            with_it = {_mark(fate.target)} if stood else into[fate.target] if fate.target else set()
+            keys[" ".join(["dream", fate.kind, *sorted({_mark(fate.source), *with_it})])] = None
     return tuple(keys)
 
 
-def _followed(fate: Fate | None, said: Mapping[str, Fate], new: Mapping[str, Claim]) -> Fate | None:
-    """The fate of a claim in the end, where what it went into went on itself."""
+def where_it_goes(fates: Iterable[Fate], before: Files) -> Container[str]:
+    """The claims, by reference, of the memories that a change's targets are in, as they stand before it."""
+    paths = {path_of(fate.target) for fate in fates if fate.target}
+    return references({path: before[path] for path in paths if path in before})
+
+
+def _followed(
+    fate: Fate | None, said: Mapping[str, Fate], new: Mapping[str, Claim], ends: dict[str, Fate]
+) -> Fate | None:
+    """The fate of a claim in the end, where what it went into went on itself.
+
+    Args:
+        ends: those that were followed before, by source; accounts are hostile, and may be one long chain.
+    """
     if fate is None:
         return None
+    way = [fate]
     seen = {fate.source}
-    for _ in range(_CHAIN):
-        further = said.get(fate.target)
-        if not fate.target or fate.target in new or further is None or fate.target in seen:
+    while len(way) < _CHAIN and fate.target and fate.target not in new and fate.target not in seen:
+        further = ends.get(fate.target) or said.get(fate.target)
+        if further is None:
             break
         seen.add(fate.target)
-        worse = max(fate.kind, further.kind, key=("kept", "merged", "superseded", "dropped").index)
-        reason = "; ".join(dict.fromkeys(filter(None, (fate.reason, further.reason))))
-        fate = Fate(worse, fate.source, further.target, reason)
-    return fate
+        way.append(further)
+        fate = further
+    end = way[-1]
+    for step in reversed(way[:-1]):
+        end = _joined(step, end)
+        ends[end.source] = end
+    return end
+
+
+def _joined(fate: Fate, further: Fate) -> Fate:
+    """Two fates in a row as one: the worse of them, with the reasons of both."""
+    worse = max(fate.kind, further.kind, key=("kept", "merged", "superseded", "dropped").index)
+    reasons = [*fate.reason.split("; "), *further.reason.split("; ")]
+    reason = "; ".join([*dict.fromkeys(filter(None, reasons))][:_REASONS])
+    return Fate(worse, fate.source, further.target, reason)
 
 
 def _problem(fate: Fate, claim: Claim, new: Mapping[str, Claim]) -> str:
@@ -160,6 +202,10 @@ def _problem(fate: Fate, claim: Claim, new: Mapping[str, Claim]) -> str:
         if missing:
             return f"it is said to be merged into {fate.target}, which lacks {', '.join(missing)}"
     return ""
+
+
+def _mark(reference: str) -> str:
+    return reference.rpartition("#")[2]
 
 
 def _escaped(match: re.Match[str]) -> str:

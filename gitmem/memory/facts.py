@@ -52,6 +52,7 @@ _OPENER_WORDS = """
 _OPENERS = frozenset(_OPENER_WORDS.split())
 
 
+@lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """A word without case and the endings of number and tense."""
     plain = word.casefold().replace("’", "'").removesuffix("'s")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from gitmem.memory.account import claims_at, is_memory, reference
+from gitmem.memory.archive import hot_path
 from gitmem.memory.claim import Claim
 from gitmem.memory.merge import Files, agent_folder
 from gitmem.memory.sequence import pair_edits
@@ -79,21 +80,25 @@ def missing(wanted: Iterable[Proposal], base: Files, tree: Files) -> tuple[Propo
 
 
 class _Held:
-    """The claims of a tree, asked by path and by agent."""
+    """The claims of a tree, asked by memory and by agent; one that was paged out is the same memory."""
 
     def __init__(self, base: Files, tree: Files) -> None:
-        self.at = {path: _keys(tree, path) for path in tree if is_memory(path)}
-        self.fresh: dict[str, set[str]] = {}
-        for path, keys in self.at.items():
-            known = _keys(base, path)
-            self.fresh.setdefault(agent_folder(path), set()).update(keys - known)
+        self._at = _by_home(tree)
+        self._tree = tree
+        self._fresh: dict[str, set[str]] = {}
+        known = _by_home(base)
+        for path, keys in self._at.items():
+            self._fresh.setdefault(agent_folder(path), set()).update(keys - known.get(path, set()))
 
     def has(self, one: Proposal) -> bool:
         """Whether what is asked for is so; a claim may stand in another memory of the agent by now."""
-        if one.new is not None:
-            here = self.at.get(one.path, frozenset[str]())
-            return one.new.key in here or one.new.key in self.fresh.get(agent_folder(one.path), ())
-        return one.old is not None and one.old.key not in self.at.get(one.path, frozenset[str]())
+        here = self._at.get(_home(one.path), set())
+        if one.new is None:
+            return one.old is not None and one.old.key not in here
+        if one.source and _home(one.source) == _home(one.path):
+            # To page a memory out, or to bring it back, is all that this asks for.
+            return one.new.key in _keys(self._tree, one.path)
+        return one.new.key in here or one.new.key in self._fresh.get(agent_folder(one.path), ())
 
 
 def _of_memory(path: str, old: Mapping[str, Claim], new: Mapping[str, Claim]) -> list[Proposal]:
@@ -128,6 +133,18 @@ def _with_moves(found: list[Proposal]) -> Iterable[Proposal]:
 def _claims(files: Files, path: str) -> dict[str, Claim]:
     data = files.get(path)
     return {claim.id: claim for claim in claims_at(path, data)} if data is not None else {}
+
+
+def _by_home(files: Files) -> dict[str, set[str]]:
+    """What the memories of a tree say, by the path that each has while it is hot."""
+    found: dict[str, set[str]] = {}
+    for path in filter(is_memory, files):
+        found.setdefault(_home(path), set()).update(_keys(files, path))
+    return found
+
+
+def _home(path: str) -> str:
+    return hot_path(path) or path
 
 
 def _keys(files: Files, path: str) -> frozenset[str]:

@@ -16,6 +16,7 @@ from gitmem.memory.proposal import Proposal, missing, proposals
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import epoch_of
+from gitmem.store.log import homes
 from gitmem.store.repository import MissingObject, RefMoved, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.values import dataclass
@@ -196,16 +197,21 @@ def _reworded(repo: Repository, ground: str, memory: str, lacking: tuple[Proposa
 
     A host deletes a branch as it merges it: what was edited there just before is seen in the result alone.
     """
-    paths = {one.path for one in lacking if one.new is not None}
-    base, tree = (read_paths(repo, repo.commit(oid).tree, paths) for oid in (ground, memory))
-    for path, data in tree.items():
-        known = {claim.key for claim in claims_at(path, base[path])} if path in base else set()
-        fresh = [set(claim.key.split()) for claim in claims_at(path, data) if claim.key not in known]
+    base, tree = (repo.commit(oid).tree for oid in (ground, memory))
+    for path in sorted({one.path for one in lacking if one.new is not None}):
+        known = _said(repo, base, path)
+        fresh = [set(key.split()) for key in _said(repo, tree, path) if key not in known]
         for one in lacking:
             words = set(one.new.key.split()) if one.path == path and one.new else set()
             if any(len(words & other) * 2 > max(len(words), len(other)) for other in fresh if words):
                 return True
     return False
+
+
+def _said(repo: Repository, tree: str, path: str) -> list[str]:
+    """Normal forms of a memory's claims, wherever it was paged to."""
+    files = read_paths(repo, tree, set(homes(path)))
+    return [claim.key for home, data in files.items() for claim in claims_at(home, data)]
 
 
 def _line(repo: Repository, memory: str, ground: str) -> Iterator[str]:

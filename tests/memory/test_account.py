@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.account import account, claims_at, path_of, reference, references, reject_keys
+from gitmem.memory.account import (
+    account,
+    claims_at,
+    path_of,
+    reference,
+    references,
+    reject_keys,
+    where_it_goes,
+)
 from gitmem.memory.claim import Claim
 from gitmem.memory.facts import lacking
 from gitmem.memory.trailers import Fate, parse_fate
@@ -162,9 +170,49 @@ def test_a_reference_fits_into_a_trailer_and_gives_its_path_back(path: str) -> N
 def test_a_rejection_is_keyed_by_claims_and_not_by_files() -> None:
     one = Fate("merged", "main/a.md#0123456789ab", "main/b.md#ba9876543210")
     turned = Fate("merged", "main/c.md#ba9876543210", "main/d.md#0123456789ab", "why")
-    assert reject_keys([one]) == reject_keys([turned])
-    assert reject_keys([Fate("superseded", one.source, one.target)]) != reject_keys([one])
-    assert reject_keys([Fate("kept", one.source, one.target)]) == ()
+    (key,) = reject_keys([one], {one.target})
+    assert reject_keys([turned], {turned.target}) == (key,)
+    assert reject_keys([Fate("superseded", one.source, one.target)], {one.target}) != (key,)
+    assert reject_keys([Fate("kept", one.source, one.target)], {one.target}) == ()
+
+
+MARKS = st.integers(0, 5).map(lambda n: f"{n:012x}")
+STANDING = st.builds("main/{}.md#{}".format, st.sampled_from("ab"), MARKS)
+NEW = st.builds("main/{}.md#f{}".format, st.sampled_from("ab"), MARKS.map(lambda mark: mark[1:]))
+
+
+@given(st.dictionaries(STANDING, NEW, min_size=1), st.data())
+def test_a_rejected_change_is_the_same_in_any_other_words(
+    went: dict[str, str], data: st.DataObject
+) -> None:
+    """A model words an idea otherwise each night; new wording is no part of what was rejected."""
+    before = frozenset(went)
+    targets = sorted(set(went.values()))
+    others = data.draw(st.lists(NEW, min_size=len(targets), max_size=len(targets), unique=True))
+    worded = dict(zip(targets, others, strict=True))
+    first = [Fate("merged", source, target) for source, target in went.items()]
+    again = [Fate("merged", source, worded[target], "why") for source, target in went.items()]
+    assert set(reject_keys(first, before)) == set(reject_keys(again, before))
+
+
+@given(st.lists(STANDING.map(lambda ref: ref.rpartition("#")[2]), min_size=3, max_size=3, unique=True))
+def test_to_merge_a_claim_into_another_one_is_another_change(marks: list[str]) -> None:
+    a, b, c = (f"main/{name}.md#{mark}" for name, mark in zip("abc", marks, strict=True))
+    before, new = {a, b, c}, "main/d.md#ffffffffffff"
+    rejected = reject_keys([Fate("merged", a, b)], before)
+    assert not {*rejected} & {*reject_keys([Fate("merged", a, c)], before)}
+    assert not {*rejected} & {*reject_keys([Fate("merged", a, new), Fate("merged", c, new)], before)}
+    # To unite the two in words of their own is what was rejected.
+    assert {*rejected} == {*reject_keys([Fate("merged", a, new), Fate("merged", b, new)], before)}
+    moved = [Fate("merged", a, f"main/d.md#{marks[1]}"), Fate("kept", b, f"main/d.md#{marks[1]}")]
+    assert rejected == reject_keys(moved, before)
+
+
+def test_what_stood_where_a_change_goes_is_read_from_those_memories_alone() -> None:
+    files = {"main/a.md": b"A fact.\n", "main/b.md": b"A fact.\n"}
+    (there,) = references({"main/b.md": files["main/b.md"]})
+    found = where_it_goes([Fate("merged", "main/a.md#000000000000", "main/b.md#111111111111")], files)
+    assert there in found and next(iter(references({"main/a.md": b"A fact.\n"}))) not in found
 
 
 WORDS = st.lists(st.sampled_from(["use", "never", "Ann", "3", "four", "db/x.py", "`run`", "tests", "The"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.memory.names import archive_path
 from gitmem.memory.proposal import missing, proposals
 
 FRONT = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n"
@@ -78,3 +79,37 @@ def test_a_tree_has_all_that_it_asks_for(base: dict[str, str], branch: dict[str,
     assert missing(wanted, before, after) == ()
     lacking = missing(wanted, before, before)
     assert len(lacking) >= sum(one.kind != "moved" for one in wanted)
+
+
+def paged(files: dict[str, bytes], names: set[str]) -> dict[str, bytes]:
+    """The tree with some memories in the archive."""
+    return {
+        f"main/{archive_path(path[5:])}" if path[5:-3] in names else path: data
+        for path, data in files.items()
+    }
+
+
+def test_a_memory_that_was_paged_out_is_neither_deleted_nor_anew() -> None:
+    """Else a request to delete one of its claims, or to say it elsewhere too, would count as granted."""
+    base = tree(ports="Ports start at 4000.\n\nTests take 5000.\n", logs="Logs rotate.\n")
+    branch = tree(ports="Ports start at 4000.\n", logs="Logs rotate.\n\nPorts start at 4000.\n")
+    wanted = proposals(base, branch)
+    assert sorted(one.kind for one in wanted) == ["added", "deleted"]
+    assert missing(wanted, base, paged(base, {"ports"})) == wanted
+    assert missing(wanted, base, paged(branch, {"ports", "logs"})) == ()
+
+
+def test_what_asks_to_page_a_memory_out_is_granted_where_it_is_in_the_archive() -> None:
+    base = tree(ports="Ports start at 4000.\n")
+    wanted = proposals(base, paged(base, {"ports"}))
+    assert wanted and missing(wanted, base, base) == wanted
+    assert missing(wanted, base, paged(base, {"ports"})) == ()
+
+
+@given(TREES, TREES, TREES, st.sets(st.sampled_from(["one", "two", "three"])))
+def test_paging_grants_nothing_and_takes_nothing_back(
+    base: dict[str, str], branch: dict[str, str], now: dict[str, str], names: set[str]
+) -> None:
+    before, there = tree(**base), tree(**now)
+    wanted = proposals(before, tree(**branch))
+    assert missing(wanted, before, paged(there, names)) == missing(wanted, before, there)

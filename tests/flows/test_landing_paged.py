@@ -1,0 +1,58 @@
+"""A request that waits while its memory is paged out is neither granted nor refused by that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dream_ground import ANN, NOW, Ground, make_ground, memory
+
+from gitmem.memory.archive import archived_path
+from gitmem.store.landing import asked_for, find_landing, left_out
+from gitmem.store.paging import page
+from gitmem.store.trees import write_tree
+
+PATH = "main/ports.md"
+TEXT = memory("Ports start at 4000.\n\nTests take 5000.", "Which ports", "ports")
+
+
+@pytest.fixture
+def ground(repo: Path) -> Ground:
+    made = make_ground(repo)
+    made.put({PATH: TEXT, "main/logs.md": memory("Logs rotate.", "How logs go", "logs")})
+    return made
+
+
+def asking(ground: Ground, text: str) -> str:
+    """A side branch that makes this of the memory."""
+    repo, tip = ground.scope().repo, tip_of(ground)
+    tree = write_tree(repo, repo.commit(tip).tree, {PATH: text.encode()})
+    return repo.add_commit(tree, (tip,), ANN, ANN, "Learn\n")
+
+
+def tip_of(ground: Ground) -> str:
+    tip = ground.scope().repo.ref(ground.scope().ref)
+    assert tip is not None
+    return tip
+
+
+def page_out(ground: Ground) -> None:
+    page(ground.scope(), "main", lambda *_: {"main/logs.md": float(NOW)}, limit=1)
+    assert PATH not in ground.tree() and archived_path(PATH) in ground.tree()
+
+
+def test_a_deletion_that_waits_is_not_granted_by_paging(ground: Ground) -> None:
+    repo, start = ground.scope().repo, tip_of(ground)
+    branch = asking(ground, TEXT.replace("\n\nTests take 5000.", ""))
+    wanted = asked_for(repo, start, branch)
+    page_out(ground)
+    assert left_out(repo, start, tip_of(ground), wanted) == wanted
+    assert find_landing(repo, tip_of(ground), branch, branch) is None
+
+
+def test_what_was_edited_at_the_host_and_paged_out_since_has_landed(ground: Ground) -> None:
+    """A host deletes the branch as it merges it: only the words tell what became of it."""
+    branch = asking(ground, TEXT.replace("Tests take 5000.", "Tests take 5000 and the one after."))
+    ground.put({PATH: TEXT.replace("Tests take 5000.", "Tests take 5000 and the two after.")})
+    page_out(ground)
+    assert find_landing(ground.scope().repo, tip_of(ground), branch, None) is not None
