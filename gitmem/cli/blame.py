@@ -13,9 +13,11 @@ from gitmem.cli.words import day
 from gitmem.guard.text import one_line
 from gitmem.integrations.blaming import Line, as_value, code_of
 from gitmem.integrations.blaming import blame as look_up
+from gitmem.memory.account import path_of
 from gitmem.memory.squash import Telling
 from gitmem.store.blame import Blamed
 from gitmem.store.code_time import Became
+from gitmem.store.replaced import Replaced
 
 SHORT = 12
 WHO_WIDTH = 40
@@ -51,7 +53,8 @@ def blame(
 
     A claim keeps its origin through merges, renames, paging, dreams, restores and re-wrapped lines. With
     --text, finds the memories of all scopes that say something, archived ones too, and shows for each the
-    way from the claim to the session and the code commit that it came from.
+    way from the claim to the session and the code commit that it came from. Where a dream replaced or
+    dropped a claim, it says which, why, and what stands instead.
     """
     run = context(ctx, as_json=as_json)
     workspace = run.workspace
@@ -90,6 +93,8 @@ def _print_hops(run: Context, line: Line, code: dict[str, Became]) -> None:
     out, blamed = run.out, line.blamed
     address = one_line(f"{line.scope.name}/{line.agent}/{PurePosixPath(line.file).stem}", 100)
     out.data(f"{out.paint(address, 'bold')}  {one_line(blamed.claim.text, CLAIM_WIDTH)}")
+    for note in _became(line.gone) if line.gone else ():
+        out.data(f"    {note}")
     for origin in blamed.origins:
         for one in origin.told:
             head = f"{out.paint(origin.commit[:SHORT], 'yellow')} {_when(one.time)}  {_who(one)}"
@@ -101,6 +106,20 @@ def _print_hops(run: Context, line: Line, code: dict[str, Became]) -> None:
                 out.data(f"    code {one_line(_code(one.provenance.code_commit, known), 120)}")
     for note in _notes(blamed):
         out.data(f"    {note}")
+
+
+def _became(gone: Replaced) -> list[str]:
+    """What became of a claim that memory does not say any more."""
+    by = f"dream {gone.dream}" if gone.dream else f"a dream, landed by {one_line(gone.by, WHO_WIDTH)}"
+    notes = [f"no longer said: {gone.fate.kind} by {by} on {day(gone.time)} ({gone.commit[:SHORT]})"]
+    if gone.into is not None:
+        where = path_of(gone.fate.target)
+        notes.append(f"it is now, in {one_line(where, 80)}: {one_line(gone.into.text, CLAIM_WIDTH)}")
+    elif gone.fate.target:
+        notes.append(f"it went into {one_line(gone.fate.target, 100)}")
+    if gone.fate.reason:
+        notes.append(f"because: {one_line(gone.fate.reason, 140)}")
+    return notes
 
 
 def _head(blamed: Blamed) -> tuple[str, str, str]:

@@ -12,18 +12,24 @@ from gitmem.memory.squash import Telling
 from gitmem.store.blame import Blamed, blame_memory
 from gitmem.store.code_time import Became, became
 from gitmem.store.lookup import find
+from gitmem.store.replaced import Replaced, replaced
 from gitmem.store.sayings import sayings
 from gitmem.store.workspace import Scope, Workspace
 
 
 @dataclass(frozen=True)
 class Line:
-    """One claim with its place: scope, agent's folder, and file inside it."""
+    """One claim with its place: scope, agent's folder, and file inside it.
+
+    Attributes:
+        gone: what became of it, where memory does not say it any more.
+    """
 
     scope: Scope
     agent: str
     file: str
     blamed: Blamed
+    gone: Replaced | None = None
 
 
 def blame(
@@ -35,7 +41,7 @@ def blame(
     agent: str | None = None,
     at: str | None = None,
 ) -> list[Line]:
-    """Blames the claims of one memory, or those of all memories that say something.
+    """Blames the claims of one memory, or those of all memories that say something, or said it once.
 
     Args:
         name: a memory, as for `lookup.find`; None where a text is given.
@@ -47,7 +53,8 @@ def blame(
     if (name is None) == (text is None):
         raise UsageError("Blame takes the name of a memory, or --text", "For example: git mem blame NAME")
     if text is not None:
-        return list(_saying(workspace, edges, text, at, scope, agent))
+        lines = list(_saying(workspace, edges, text, at, scope, agent))
+        return lines + list(_said_once(workspace, edges, text, at, scope, agent, lines))
     found = find(workspace, name or "", scope, agent, at, edges.now)
     where = workspace.scope(found.scope)
     blamed = blame_memory(where.repo, found.commit, found.path)
@@ -86,6 +93,20 @@ def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
             }
             for origin in blamed.origins
         ],
+        "gone": _gone_value(line.gone) if line.gone else None,
+    }
+
+
+def _gone_value(gone: Replaced) -> dict[str, object]:
+    return {
+        "fate": gone.fate.kind,
+        "dream": gone.dream,
+        "commit": gone.commit,
+        "by": sound(gone.by),
+        "time": iso(gone.time),
+        "into": sound(gone.fate.target) or None,
+        "into_text": sound(gone.into.text) if gone.into else None,
+        "reason": sound(gone.fate.reason),
     }
 
 
@@ -116,3 +137,20 @@ def _saying(
         in_body = [one for one in found if not one.description]
         for one in in_body or found:
             yield Line(said.scope, said.agent, said.file, one)
+
+
+def _said_once(
+    workspace: Workspace,
+    edges: Edges,
+    text: str,
+    at: str | None,
+    scope: str | None,
+    agent: str | None,
+    said: Sequence[Line],
+) -> Iterator[Line]:
+    """Claims that a dream took out, each blamed where it stood last."""
+    known = {(line.scope.name, line.agent, line.blamed.claim.key) for line in said}
+    for one in replaced(workspace, text, scope, agent, at, edges.now, known):
+        folder, _, file = one.path.partition("/")
+        for blamed in blame_memory(one.scope.repo, one.before, one.path, {one.claim.id})[:1]:
+            yield Line(one.scope, folder, file, blamed, one)

@@ -22,10 +22,18 @@ from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.damaged import lineage
 from gitmem.store.log import homes
 from gitmem.store.repository import Commit, MissingObject, Repository
+from gitmem.store.straight import introductions
 from gitmem.store.trees import changed_files
 
 MOST_WALKS = 64
 """Times that claims are followed into other files, at most; what came further is blamed on the last."""
+
+FEW = 3
+"""Files that are followed through history one by one; more are first looked at together."""
+
+MOST_CROOKED = 40
+"""Files that are followed one by one where their history is no straight line; about 0.2 s each in a history
+of 10,000 commits."""
 
 MOST_MOVED = 200
 """Files that one commit changed which are asked whether a claim came from there."""
@@ -92,13 +100,14 @@ def blame_memory(
     memory = parse(path, repo.blob(entry.oid) if entry else b"")
     asked = [claim for claim in _claims(memory) if only is None or claim.id in only]
     search = _Search(repo)
-    search.run(tip, path, [claim.id for claim in asked])
+    search.run(tip, {path: [claim.id for claim in asked]})
+    origins = search.origins()
     described = description_claim(memory.description)
     return tuple(
         Blamed(
             claim,
             claim is asked[0] and described is not None and claim.id == described.id,
-            search.origins(claim.id),
+            origins.get((path, claim.id), ()),
             tuple(
                 other.short
                 for other in memory.parsed.claims
@@ -109,6 +118,23 @@ def blame_memory(
     )
 
 
+def origins_of(
+    repo: Repository, tip: str, wanted: Mapping[str, Collection[str]]
+) -> dict[tuple[str, str], tuple[Origin, ...]]:
+    """Finds the origins of claims of many memories in one walk.
+
+    Args:
+        tip: commit that they are read at.
+        wanted: path from the root of the tree to ids of claims there.
+
+    Returns:
+        (path, id) to origins, oldest first; nothing for a claim that is not there, or has no history.
+    """
+    search = _Search(repo)
+    search.run(tip, {path: ids for path, ids in sorted(wanted.items()) if ids})
+    return search.origins()
+
+
 def _claims(memory: Memory) -> Iterator[Claim]:
     described = description_claim(memory.description)
     if described is not None:
@@ -116,8 +142,8 @@ def _claims(memory: Memory) -> Iterator[Claim]:
     yield from memory.parsed.claims
 
 
-Slot = tuple[str, Trail]
-"""The claim that is asked about, and how it was come from there."""
+Slot = tuple[tuple[str, str], Trail]
+"""The claim that is asked about, as (path, id), and how it was come from there."""
 Sought = dict[str, dict[str, set[Slot]]]
 """Path to id of a claim there to what it is sought for."""
 
@@ -131,28 +157,55 @@ class _Search:
         self._todo: dict[str, Sought] = {}
         self._walks = 0
         self._found: dict[Slot, list[Origin]] = {}
+        self._held = lru_cache(maxsize=65_536)(self._read)
 
-    def run(self, tip: str, path: str, ids: Iterable[str]) -> None:
-        self._todo[tip] = {path: {id: {(id, ())} for id in ids}}
+    def run(self, tip: str, wanted: Mapping[str, Iterable[str]]) -> None:
+        if wanted:
+            self._todo[tip] = {path: {id: {((path, id), ())} for id in ids} for path, ids in wanted.items()}
         while self._todo:
             start = next(iter(self._todo))
-            self._walk(start, self._todo.pop(start))
+            sought = self._todo.pop(start)
+            self._walks += 1
+            if len(sought) > FEW:
+                sought = dict(islice(self._off_the_line(start, sought).items(), MOST_CROOKED))
+            # Together they would be asked about at each commit that touches one of them.
+            for path, ids in sought.items():
+                self._walk(start, {path: ids})
 
-    def origins(self, id: str) -> tuple[Origin, ...]:
-        """Where a claim began: of each thing that it was made of the earliest, since both sides had it."""
-        firsts = [min(some, key=_age) for (asked, _), some in self._found.items() if asked == id]
-        distinct = {(one.commit, one.claim): one for one in sorted(firsts, key=_age, reverse=True)}
-        return tuple(sorted(distinct.values(), key=_age))
+    def origins(self) -> dict[tuple[str, str], tuple[Origin, ...]]:
+        """Where claims began: of each thing that one was made of the earliest, since both sides had it."""
+        firsts: dict[tuple[str, str], list[Origin]] = {}
+        for (asked, _), some in self._found.items():
+            firsts.setdefault(asked, []).append(min(some, key=_age))
+        found = {}
+        for asked, some in firsts.items():
+            distinct = {(one.commit, one.claim): one for one in sorted(some, key=_age, reverse=True)}
+            found[asked] = tuple(sorted(distinct.values(), key=_age))
+        return found
 
     def _walk(self, start: str, sought: Sought) -> None:
         """Follows claims from a commit through all that changed their files."""
-        self._walks += 1
         graph = lineage(self._repo, start, sorted({home for path in sought for home in homes(path)}))
         pending = dict.fromkeys(islice(graph, 1), sought)
         for oid, parents in graph.items():
             for path, ids in pending.pop(oid, {}).items():
                 for id in ids.keys() - self._passed(parents, path, ids, pending):
                     self._arrived(oid, path, id, ids[id], graph, pending)
+
+    def _off_the_line(self, start: str, sought: Sought) -> Sought:
+        """Settles the claims of files with a straight history; gives back the others."""
+        left: Sought = {}
+        came = introductions(self._repo, start, sought)
+        for path, ids in sought.items():
+            for id, slots in ids.items():
+                oid, place = came.get((path, id), ("", ""))
+                told = parse_trailers(self._commit(oid).message) if oid else None
+                # What came back is looked for further back, which takes the whole line.
+                if told is None or told.op == "restore" or told.undoes:
+                    _add(left, path, id, slots)
+                else:
+                    self._arrived(oid, place, id, slots, {}, {})
+        return left
 
     def _passed(
         self,
@@ -202,7 +255,7 @@ class _Search:
         found = False
         for fate, source in _sources(told.claims, reference(path, claim)):
             digits = source.rpartition("#")[2]
-            further = slots if fate == "kept" else {(id, (*t, (commit.oid, source))) for id, t in slots}
+            further = slots if fate == "kept" else {(a, (*t, (commit.oid, source))) for a, t in slots}
             for parent in commit.parents:
                 for place in homes(path_of(source)):
                     for id, one in self._held(parent, place).items():
@@ -240,7 +293,7 @@ class _Search:
                     return True
         return False
 
-    def _held(self, oid: str, path: str) -> dict[str, Claim]:
+    def _read(self, oid: str, path: str) -> dict[str, Claim]:
         """The claims of a file by id; none where it is not there, or history ends."""
         try:
             entry = self._repo.entry(self._commit(oid).tree, path)

@@ -60,11 +60,11 @@ def sayings(
     Raises:
         UsageError: no words, an unknown scope, or `at` means nothing.
     """
-    sought = _words(text)
+    sought = words_of(text)
     if not sought:
         raise UsageError(f"{text!r} has no words to look for", "For example: --text 'real database'")
     found: list[Saying] = []
-    for where, commit in _commits(workspace, scope, at, now):
+    for where, commit in commits_at(workspace, scope, at, now):
         for folder, files in memory_files(where.repo, commit, chosen_agent(agent)).items():
             for file, oid in files.items():
                 rank, claims = _said(where, file, oid, sought)
@@ -74,9 +74,10 @@ def sayings(
     return tuple(sorted((one for one in found if one.rank < 2 or best == 2), key=lambda one: one.rank))
 
 
-def _commits(
+def commits_at(
     workspace: Workspace, scope: str | None, at: str | None, now: float | None
 ) -> Iterator[tuple[Scope, str]]:
+    """Yields the scopes that are asked, each with the commit of its memory ref at that time."""
     scopes = chosen_scopes(workspace, scope)
     past = resolve_all(workspace, scopes, at, now) if at else None
     for where in scopes:
@@ -96,13 +97,14 @@ def _said(scope: Scope, file: str, oid: str, sought: tuple[str, ...]) -> tuple[i
         return 3, frozenset()
     ranked: dict[int, set[str]] = {}
     for claim in parse(file, data).claims:
-        ranked.setdefault(_rank(_words(claim.key), sought), set()).add(claim.id)
+        ranked.setdefault(rank_of(words_of(claim.key), sought), set()).add(claim.id)
     ranked.pop(3, None)
     best = min(ranked, default=3)
     return best, frozenset(ranked.get(best, ()))
 
 
-def _rank(words: tuple[str, ...], sought: tuple[str, ...]) -> int:
+def rank_of(words: tuple[str, ...], sought: tuple[str, ...]) -> int:
+    """How well some words say others: 0 just so, 1 with them in a row, 2 with all of them, 3 not at all."""
     if words == sought:
         return 0
     if f" {' '.join(sought)} " in f" {' '.join(words)} ":
@@ -110,5 +112,6 @@ def _rank(words: tuple[str, ...], sought: tuple[str, ...]) -> int:
     return 2 if set(sought) <= set(words) else 3
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a claim or question; case, white space and markup marks do not count."""
     return tuple(re.findall(r"\w+", normal_form(text, item=True).casefold()))

@@ -88,6 +88,7 @@ def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
                 ],
             }
         ],
+        "gone": None,
     }
 
 
