@@ -57,6 +57,23 @@ def test_a_content_that_came_back_is_dated_as_of_the_revision(
     assert known == [START + 2 * DAY, START + DAY, START]
 
 
+@pytest.mark.parametrize("steps", range(4))
+def test_what_there_was_no_time_for_is_walked_by_whoever_asks_next(
+    catalog: Catalog, fake: MemoryRepository, steps: int
+) -> None:
+    tip, commits = "", list[str]()
+    for number, text in enumerate(("One.", "Two.", "Two!")):
+        message = DREAM if number == 2 else LESSON
+        tip = fake.put({"main/a.md": text}, *commits[-1:], time=START + number * DAY, message=message)
+        commits.append(tip)
+    left = iter([False] * steps)
+    blob = fake.files(fake.commit(tip).tree)["main/a.md"]
+    late = catalog.times(fake, REF, tip, {"main/a.md": blob}, late=lambda: next(left, True))  # type: ignore[arg-type]
+    assert late == ({} if steps < 3 else {"main/a.md": START + DAY})
+    assert times(catalog, fake, tip) == {"main/a.md": START + DAY}
+    assert times(catalog, fake, commits[0]) == {"main/a.md": START}
+
+
 @pytest.mark.parametrize("second", [START, START - DAY])
 def test_a_clock_that_stands_still_or_goes_back_hides_no_lesson(
     catalog: Catalog, fake: MemoryRepository, second: int

@@ -8,8 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.dream.applying import some
 from gitmem.dream.branch import DreamCommit
-from gitmem.dream.review import _some
 from gitmem.memory.merge import merge_trees
 
 __all__ = ["ground"]
@@ -42,6 +42,6 @@ def test_single_changes_of_a_dream_keep_what_stands_there() -> None:
     change = DreamCommit(
         n=1, commit="", subject="", reason="", files={PATH: (None, OLD.encode())}, fates=(), claims=()
     )
-    merged = _some((change,), {PATH: NEW.encode(), aside(): EDITED.encode()})
+    merged = some((change,), {PATH: NEW.encode(), aside(): EDITED.encode()})
     assert b"Ships." in merged[PATH]
     assert b"Edited since, by hand." in merged[aside()] and b"80 and 443" in merged[aside()]

@@ -28,6 +28,14 @@ _Taught = tuple[str, bytes, bytes, int, int]
 Body = Callable[[str, str], bytes | None]
 """(path, blob) to a digest of the memory's body; None where it cannot be read."""
 
+Late = Callable[[], bool]
+"""Whether there is no time left."""
+
+
+def never() -> bool:
+    """There is all the time."""
+    return False
+
 
 def times(
     connection: sqlite3.Connection,
@@ -38,6 +46,7 @@ def times(
     body: Body,
     *,
     alone: bool = False,
+    late: Late = never,
 ) -> dict[str, int]:
     """Finds when memories were last taught, as of a commit.
 
@@ -50,6 +59,8 @@ def times(
         files: path to blob at the commit.
         alone: where nothing of the ref is recorded yet, only these files' own history is walked, and
             nothing recorded: at 10,000 commits a fifth of the work, for a file or two.
+        late: asked before each new commit; once it is, nothing is found, and what was walked is recorded:
+            whoever asks next goes on from there.
 
     Returns:
         Path to author time, seconds since the epoch; without those that no commit in reach has brought.
@@ -61,7 +72,7 @@ def times(
             if found_alone is not None:
                 return found_alone
             walk = _Walk(connection, ref)
-        walk.follow(repo, commit, body)
+        walk.follow(repo, commit, body, late)
     last = walk.place(commit)
     wanted = {encoded(path): path for path in files}
     found: dict[str, int] = {}
@@ -143,15 +154,15 @@ class _Walk:
                     (self._ref, *some),
                 )
 
-    def follow(self, repo: Repository, tip: str, body: Body) -> None:
+    def follow(self, repo: Repository, tip: str, body: Body, late: Late = never) -> None:
         """Walks the commits that are new, and records what they taught."""
         whole = not _is_shallow(repo)
         try:
-            walked, taught = self._learn(repo.steps(tip, without=self._newest()), body)
+            walked, taught = self._learn(repo.steps(tip, without=self._newest()), body, late)
         except MissingObject:
             self._times.clear()
             self._places.clear()
-            walked, taught = self._learn(torn_steps(repo, tip), body)
+            walked, taught = self._learn(torn_steps(repo, tip), body, late)
             whole = False
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
@@ -191,14 +202,19 @@ class _Walk:
             paths |= {home for path in self._sources for home in homes(path)}
         return None
 
-    def _learn(self, steps: Iterable[Step], body: Body) -> tuple[list[_Walked], list[_Taught]]:
-        """Rows for what is new in some steps."""
+    def _learn(
+        self, steps: Iterable[Step], body: Body, late: Late = never
+    ) -> tuple[list[_Walked], list[_Taught]]:
+        """Rows for what is new in some steps, as far as there is time."""
         walked: list[_Walked] = []
         taught: list[_Taught] = []
         for step in steps:
             commit = step.commit
             if self.place(commit.oid) is not None:
                 continue
+            # Ancestors come first, so that what was walked is whole.
+            if late():
+                break
             above = [place for parent in commit.parents if (place := self.place(parent)) is not None]
             place = max([commit.committer.time, *(place + 1 for place in above)])
             self._places[commit.oid] = place

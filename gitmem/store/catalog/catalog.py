@@ -20,7 +20,7 @@ from gitmem.store.repository import Repository
 from gitmem.store.trees import tree_or_none
 from gitmem.values import dataclass
 
-_ENTER = (
+ENTER = (
     "INSERT OR REPLACE INTO {}(id, ref, path, blob, archived, time, thread) VALUES({}, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -152,13 +152,20 @@ class Catalog:
         return found
 
     def times(
-        self, repo: Repository, ref: str, commit: str, files: Mapping[str, str], *, alone: bool = False
+        self,
+        repo: Repository,
+        ref: str,
+        commit: str,
+        files: Mapping[str, str],
+        *,
+        alone: bool = False,
+        late: ages.Late = ages.never,
     ) -> dict[str, int]:
         """When memories were last taught as of a commit; see `ages.times`. The ref need not be followed."""
         found: dict[str, int] = {}
 
         def work() -> bool:
-            found.update(self._times(repo, ref, commit, files, read_memory, alone=alone))
+            found.update(self._times(repo, ref, commit, files, read_memory, alone=alone, late=late))
             return True
 
         self._steadily(work)
@@ -249,8 +256,8 @@ class Catalog:
                 [(number, texts.storable(path)) for path, _ in changes],
             )
             connection.executemany(
-                _ENTER.format("main.entry", "NULL"),
-                _rows(number, ref, wanted, ids, times),
+                ENTER.format("main.entry", "NULL"),
+                entry_rows(number, ref, wanted, ids, times),
             )
             if not tip:
                 connection.execute("DELETE FROM ref WHERE id = ?", (number,))
@@ -276,8 +283,11 @@ class Catalog:
         first: int = connection.execute("SELECT coalesce(min(id), 0) - 1 FROM temp.past").fetchone()[0]
         number = connection.execute("INSERT INTO temp.laid(name) VALUES(?)", (key,)).lastrowid or 0
         connection.executemany(
-            _ENTER.format("temp.past", "?"),
-            ((first - place, *row) for place, row in enumerate(_rows(number, key, wanted, ids, times))),
+            ENTER.format("temp.past", "?"),
+            (
+                (first - place, *row)
+                for place, row in enumerate(entry_rows(number, key, wanted, ids, times))
+            ),
         )
         return complete
 
@@ -290,6 +300,7 @@ class Catalog:
         read: Read,
         *,
         alone: bool = False,
+        late: ages.Late = ages.never,
     ) -> dict[str, int]:
         digests: dict[str, bytes | None] = {}
 
@@ -298,10 +309,10 @@ class Catalog:
                 digests[oid] = texts.body_digest(self._connection, repo, path, oid, read)
             return digests[oid]
 
-        return ages.times(self._connection, repo, ref, commit, files, body, alone=alone)
+        return ages.times(self._connection, repo, ref, commit, files, body, alone=alone, late=late)
 
 
-def _rows(
+def entry_rows(
     ref: int,
     key: str,
     wanted: Mapping[str, str],

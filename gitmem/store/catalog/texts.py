@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.store.catalog import heads, postings
@@ -22,6 +22,12 @@ BATCH = 4_000
 BATCH_BYTES = 4_000_000
 """Blobs a transaction, and their bytes: other writers wait no longer, a build that is killed goes on from
 there, and memory is bounded. Fewer would write the lists of words anew more often."""
+
+
+class Blobs(Protocol):
+    """What of a repository texts are read from."""
+
+    def blob(self, oid: str) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, Inde
 
 
 def index_texts(
-    connection: sqlite3.Connection, repo: Repository, wanted: Mapping[str, str], read: Read
+    connection: sqlite3.Connection, repo: Blobs, wanted: Mapping[str, str], read: Read
 ) -> dict[str, Indexed]:
     """Indexes the blobs that the catalog lacks.
 
@@ -108,7 +114,7 @@ def index_texts(
     return ids
 
 
-def _batches(repo: Repository, missing: Iterable[tuple[str, str]], read: Read) -> Iterator[list[_Cut]]:
+def _batches(repo: Blobs, missing: Iterable[tuple[str, str]], read: Read) -> Iterator[list[_Cut]]:
     cuts: list[_Cut] = []
     size = 0
     for path, oid in missing:
