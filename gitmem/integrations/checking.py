@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from gitmem.integrations.edges import Edges
+from gitmem.share.check.finding import Finding
 from gitmem.share.check.reading import Reader
-from gitmem.share.check.request import Ground
+from gitmem.share.check.request import Ground, reach_back
 from gitmem.share.check.run import Asked, Report, check
 from gitmem.share.snapshots import ROOT_FOLDER
 from gitmem.store.git import GitCommand, layout
 from gitmem.store.git_backend import GitRepository
+from gitmem.store.repository import Repository
 from gitmem.store.settings import read_settings
 from gitmem.store.workspace import SNAPSHOT_FOLDER
 
@@ -46,6 +49,28 @@ def check_here(edges: Edges, ref: str, base: str, staged: bool, *, github: bool)
         int(edges.now),
     )
     try:
-        return check(Ground(git, where, repo), reader, asked)
+        ground = Ground(git, where, repo)
+        return check(ground, reader, asked, partial(_proof, ground, asked))
     finally:
         repo.close()
+
+
+def _proof(
+    ground: Ground, asked: Asked, repo: Repository, met: str, base: str, head: str
+) -> tuple[Finding, ...] | None:
+    """What a dream cannot prove, as findings; None where a request is no dream."""
+    from gitmem.dream.proof.branch import is_dream, prove_branch
+    from gitmem.dream.proof.budget import WINDOW
+
+    if not is_dream(repo, met, head):
+        return None
+    found = []
+    if not reach_back(ground, base, head, asked.now - WINDOW):
+        what = "history is cut off here, so what dreams gave up within 30 days is not all counted"
+        found.append(Finding(".", 1, "budget", what, "notice"))
+    for failure in prove_branch(repo, base, head, now=asked.now, allow=asked.allow):
+        # A file in the wrong place is the same in any request.
+        rule = "path" if failure.rule == "place" else failure.rule
+        what = failure.message + (f" ({failure.commit[:12]})" if failure.commit else "")
+        found.append(Finding(failure.path or ".", failure.line, rule, what))
+    return tuple(found)

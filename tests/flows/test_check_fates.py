@@ -44,7 +44,7 @@ def judged(ground: Ground, gitmem):
 
     def run() -> list[tuple[str, int, str, str]]:
         found = findings(gitmem("check", "--json", cwd=ground.work, ok=False))
-        return [one for one in found if one[2] in ("account", "dropped")]
+        return [one for one in found if one[2] in ("account", "dropped", "merged")]
 
     return run
 
@@ -62,7 +62,6 @@ def test_a_claim_that_no_account_names_is_found_on_its_line(ground: Ground, judg
 @pytest.mark.parametrize(
     "message",
     [
-        both("merged", MOCK),
         both("merged", KEPT[:-12] + "0" * 12),
         both("merged", ""),
         both("kept"),
@@ -70,11 +69,16 @@ def test_a_claim_that_no_account_names_is_found_on_its_line(ground: Ground, judg
         both("merged", KEPT, source=MOCK),
         both("superseded", "main/none.md#" + "0" * 12),
     ],
-    ids=["other facts", "no such claim", "nowhere", "kept", "no reason", "another claim", "no such file"],
+    ids=["no such claim", "nowhere", "kept", "no reason", "another claim", "no such file"],
 )
 def test_a_false_account_is_found(ground: Ground, judged, message: str) -> None:
     ground.commit({"main/twice.md": None}, message)
     assert ("main/twice.md", 8, "account", "error") in judged()
+
+
+def test_a_merge_into_a_claim_that_lacks_a_fact_is_found(ground: Ground, judged) -> None:
+    ground.commit({"main/twice.md": None}, both("merged", MOCK))
+    assert judged() == [("main/twice.md", 8, "merged", "error")]
 
 
 def test_a_target_that_is_emptied_afterwards_is_found(ground: Ground, judged) -> None:
@@ -92,7 +96,7 @@ def test_another_label_hides_no_account(ground: Ground, judged, writer: Writer) 
     claims = (Fate("merged", GONE, MOCK, "says the same"),)
     message = format_message("Tidy", Provenance(op="update", writer=writer, claims=claims))
     ground.commit({"main/twice.md": None}, message)
-    assert ("main/twice.md", 8, "account", "error") in judged()
+    assert judged() == [("main/twice.md", 3, "account", "error"), ("main/twice.md", 8, "merged", "error")]
 
 
 def test_what_a_person_drops_is_listed_and_passes(ground: Ground, gitmem, judged) -> None:
@@ -157,7 +161,7 @@ def test_a_depth_one_checkout_of_a_dream_is_judged_by_its_commits(ground: Ground
     ground.push("gitmem/dream/d-000001")
     top = ground.shallow("refs/heads/gitmem/dream/d-000001")
     ran = gitmem("check", "--json", cwd=top, ok=False)
-    assert ("main/twice.md", 8, "account", "error") in findings(ran)
+    assert ("main/twice.md", 8, "merged", "error") in findings(ran)
 
 
 def test_a_request_from_before_a_purge_is_refused(ground: Ground, gitmem) -> None:

@@ -1,4 +1,4 @@
-"""Rules about what became of claims: a dream's account against its diff, and what people dropped."""
+"""Rules about what became of claims in a request: what people dropped, what a merge took away."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gitmem.memory.account import account, claims_at, is_memory, path_of, references
-from gitmem.memory.trailers import Fate, parse
+from gitmem.memory.trailers import Fate, Provenance, parse
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths
@@ -14,10 +14,10 @@ from gitmem.store.trees import changed_files, read_paths
 
 @dataclass(frozen=True)
 class _Loss:
-    """A claim that a commit took away without a true account.
+    """A claim that a commit took away.
 
     Attributes:
-        dream: whether the commit is a dream's, which has to account for every claim.
+        hidden: whether no commit but a merge did, which says nothing of claims.
     """
 
     source: str
@@ -25,29 +25,27 @@ class _Loss:
     problem: str
     line: int
     commit: Commit
-    dream: bool
+    hidden: bool
 
 
-def judge_fates(repo: Repository, base: str, tip: str) -> tuple[Finding, ...]:
-    """Judges what the commits of a request did to claims.
+def judge_fates(repo: Repository, base: str, tip: str, *, proved: bool = False) -> tuple[Finding, ...]:
+    """Lists what the commits of a request took away without a word.
 
-    A dream's commit answers for every claim that it touched; what it says is checked against the trees,
-    commit by commit and as a whole, so that neither another label nor a later commit hides a loss. What
-    people and agents drop is listed. A claim that stands again at the tip was not lost.
+    A claim that stands again at the tip was not lost.
 
     Args:
         base: the common ancestor of the request and what it is asked to be merged into.
         tip: the request.
+        proved: whether commits that answer for claims, and the whole, are judged elsewhere.
     """
     declared: list[Fate] = []
     losses: list[_Loss] = []
     for step in repo.steps(tip, without=(base,)):
         said = parse(step.commit.message)
         declared += said.claims
-        if len(step.commit.parents) == 1:
-            dream = said.op == "dream" or said.writer == "dream" or bool(said.claims)
-            losses += _losses(repo, step.commit.parents[0], step.commit, said.claims, dream)
-    whole = _whole(repo, repo.commit(base), repo.commit(tip), declared)
+        if len(step.commit.parents) == 1 and not _answers(said):
+            losses += _losses(repo, step.commit.parents[0], step.commit)
+    whole = [] if proved else _whole(repo, repo.commit(base), repo.commit(tip), declared)
     standing = _standing(repo, repo.commit(tip).tree, losses)
     found: dict[tuple[str, str], Finding] = {}
     for loss in losses:
@@ -59,16 +57,17 @@ def judge_fates(repo: Repository, base: str, tip: str) -> tuple[Finding, ...]:
     return tuple(sorted(set(found.values())))
 
 
-def _losses(
-    repo: Repository, parent: str, commit: Commit, said: Sequence[Fate], dream: bool
-) -> Iterator[_Loss]:
+def _answers(said: Provenance) -> bool:
+    """Whether a commit has to account for every claim that it touches."""
+    return said.op == "dream" or said.writer == "dream" or bool(said.claims)
+
+
+def _losses(repo: Repository, parent: str, commit: Commit) -> Iterator[_Loss]:
     before = repo.commit(parent).tree
-    paths = changed_files(repo, before, commit.tree)
-    paths |= {path_of(end) for fate in said for end in (fate.source, fate.target) if end}
-    paths = {path for path in paths if is_memory(path)}
+    paths = {path for path in changed_files(repo, before, commit.tree) if is_memory(path)}
     old = read_paths(repo, before, paths)
-    for lost in account(old, read_paths(repo, commit.tree, paths), said).unaccounted:
-        yield _Loss(lost.source, lost.text, lost.problem, _line(old, lost.source), commit, dream)
+    for lost in account(old, read_paths(repo, commit.tree, paths), ()).unaccounted:
+        yield _Loss(lost.source, lost.text, lost.problem, _line(old, lost.source), commit, False)
 
 
 def _whole(repo: Repository, base: Commit, tip: Commit, declared: Sequence[Fate]) -> Iterator[_Loss]:
@@ -100,7 +99,7 @@ def _line(files: dict[str, bytes], source: str) -> int:
 
 def _told(loss: _Loss) -> Finding:
     path = path_of(loss.source)
-    if loss.dream:
+    if loss.hidden:
         what = f"{loss.problem}: {quoted(loss.text)} ({loss.commit.oid[:12]})"
         return Finding(path, loss.line, "account", what)
     what = (

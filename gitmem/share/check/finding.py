@@ -35,9 +35,9 @@ class Finding:
 
 
 RULES = (
-    *("account", "collision", "date", "dispute", "dropped", "duplicate", "encoding", "epoch"),
-    *("foreign", "format", "frontmatter", "host", "index", "instruction", "invisible", "limit", "link"),
-    *("path", "scope", "secret", "snapshot", "tombstone", "type"),
+    *("account", "budget", "collision", "date", "dispute", "dropped", "duplicate", "encoding", "epoch"),
+    *("foreign", "format", "found", "frontmatter", "host", "index", "instruction", "invented"),
+    *("invisible", "limit", "link", "merged", "path", "scope", "secret", "snapshot", "tombstone", "type"),
 )
 
 

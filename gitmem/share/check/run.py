@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,10 +15,14 @@ from gitmem.share.check.reading import Reader
 from gitmem.share.check.request import Ground, find_bases, find_head, meeting_point
 from gitmem.share.check.side import EMPTY, Side
 from gitmem.store.commits import FORMAT_FILE, root_name
-from gitmem.store.repository import TREE, Entry, MissingObject
+from gitmem.store.repository import TREE, Entry, MissingObject, Repository
 from gitmem.store.trees import read_file
 
 What = Literal["memory", "snapshots"]
+
+Proof = Callable[[Repository, str, str, str], tuple[Finding, ...] | None]
+"""Judges a dream, given the commit where it left what it is to be merged into, that, and its newest commit;
+None where a request is no dream."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,11 @@ class Report:
         return all(found.level != "error" for found in self.findings)
 
 
-def check(ground: Ground, reader: Reader, asked: Asked) -> Report:
+def check(ground: Ground, reader: Reader, asked: Asked, proof: Proof) -> Report:
     """Judges a request.
+
+    Args:
+        proof: judges what is a dream, besides.
 
     Raises:
         GitmemError: what is asked for cannot be found, fetched or read.
@@ -94,7 +101,7 @@ def check(ground: Ground, reader: Reader, asked: Asked) -> Report:
         return Report("memory" if memory else "snapshots", head, None, len(after.files), found, note)
     found = judge(_side(ground, reader, asked, base.met or base.tip, memory), after, asked.allow)
     if memory:
-        found = tuple(sorted({*found, *_history(ground, base, head)}))
+        found = _together(found, _history(ground, base, head, proof))
     return Report("memory" if memory else "snapshots", head, base.met or base.tip, len(after.files), found)
 
 
@@ -119,7 +126,7 @@ def _base(ground: Ground, given: str | None, head: str, memory: bool) -> _Base |
     return nearest
 
 
-def _history(ground: Ground, base: _Base, head: str) -> Iterator[Finding]:
+def _history(ground: Ground, base: _Base, head: str, proof: Proof) -> Iterator[Finding]:
     trees = [ground.repo.commit(oid).tree for oid in (base.tip, head)]
     says = [read_file(ground.repo, tree, FORMAT_FILE) for tree in trees]
     if says[0] is not None and says[1] is not None:
@@ -128,9 +135,17 @@ def _history(ground: Ground, base: _Base, head: str) -> Iterator[Finding]:
         yield Finding(".", 1, "account", "shares no history with its base, so what it drops cannot be told")
         return
     try:
-        yield from judge_fates(ground.repo, base.met, head)
+        proved = proof(ground.repo, base.met, base.tip, head)
+        yield from proved or ()
+        yield from judge_fates(ground.repo, base.met, head, proved=proved is not None)
     except MissingObject as error:
         yield Finding(".", 1, "account", f"what became of claims cannot be told: {error.message}")
+
+
+def _together(found: tuple[Finding, ...], more: Iterator[Finding]) -> tuple[Finding, ...]:
+    """Findings on the trees and on the commits between them, those that say the same once."""
+    told = {(one.path, one.rule) for one in found if one.rule in ("secret", "instruction", "path")}
+    return tuple(sorted({*found, *(one for one in more if (one.path, one.rule) not in told)}))
 
 
 def _staged(ground: Ground, reader: Reader, asked: Asked, head: str | None) -> Report:

@@ -1,0 +1,204 @@
+"""A dream's branch, read commit by commit from where it left the memory ref, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gitmem.dream.proof.budget import FLOOR, dreamt, limit, named, spent
+from gitmem.dream.proof.failure import Failure
+from gitmem.dream.proof.ground import Ground, Step
+from gitmem.dream.proof.listed import listed
+from gitmem.dream.proof.prove import costs, ends, prove
+from gitmem.memory.account import is_memory
+from gitmem.memory.limits import OTHER_BYTES
+from gitmem.memory.merge import Files
+from gitmem.memory.names import INDEX
+from gitmem.memory.trailers import Provenance, parse
+from gitmem.store import repository
+from gitmem.store.repository import BLOB, TREE, Difference, Repository
+from gitmem.store.trees import changed_files, list_files, read_files, read_paths
+
+if TYPE_CHECKING:
+    from gitmem.dream.proof.findable import Recalled
+
+
+def is_dream(repo: Repository, base: str, tip: str) -> bool:
+    """Whether a request is a dream, or holds one: a commit has a dream's trailers, or an account of claims.
+
+    Args:
+        base: what it is to be merged into, or where it left that.
+        tip: its newest commit.
+    """
+    said = (parse(step.commit.message) for step in repo.steps(tip, without=(base,)))
+    return any(dreamt(one) or bool(one.claims) for one in said)
+
+
+def prove_branch(
+    repo: Repository,
+    base: str,
+    tip: str,
+    *,
+    now: float,
+    allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
+) -> tuple[Failure, ...]:
+    """Judges a dream by the trees of its commits, from where it left the memory ref.
+
+    Commits that merge a moved memory ref in are none of its own; what they did shows in the whole.
+
+    Args:
+        base: tip of the memory ref, or any commit of it that holds where the dream left; what landed there
+            within 30 days counts against the budget.
+        tip: newest commit of the dream.
+        now: epoch seconds.
+        allow: fingerprints of secrets that a person accepted.
+        asked: the last recalls that showed memories of the scope; none where they are not known, as in CI.
+
+    Returns:
+        What it could not prove; nothing where there is no commit of its own.
+
+    Raises:
+        MissingObject: history or a tree is missing or damaged.
+        DetectorUnavailable: nothing can be said about secrets.
+    """
+    met = (*repo.merge_bases(base, tip), base)[0]
+    walked = list(repo.steps(tip, without=(met,)))
+    if not walked:
+        return ()
+    own = [step for step in walked if len(step.commit.parents) == 1]
+    reader = _Reader(repo, (row for step in own for row in step.before[0]))
+    steps = [_step(reader, step) for step in own]
+    trees = repo.commit(met).tree, repo.commit(tip).tree
+    merged = len(steps) < len(walked)
+    before, end = _both(reader, trees, steps) if merged else (_first(steps), None)
+    ground = Ground(
+        allow=allow,
+        standing=_standing(repo, trees[0], steps),
+        odd=_odd(repo, *trees),
+        end=end,
+    )
+    after = ends(before, steps) if end is None else end
+    given = costs(before, steps, after)
+    if given:
+        used = spent(repo, base, now)
+        # Only who gives up more than a few has all claims counted.
+        most = limit(repo, met) if len(given | used) > FLOOR else FLOOR
+        ground = replace(ground, limit=most, spent=used)
+    found = [*reader.large, *prove(before, steps, ground)]
+    if not found:
+        found += _unfound(repo, trees, steps, before, after, asked)
+    return tuple(dict.fromkeys(found))
+
+
+def _unfound(
+    repo: Repository,
+    trees: tuple[str, str],
+    steps: Sequence[Step],
+    before: Files,
+    after: Files,
+    asked: Sequence[Recalled],
+) -> Iterable[Failure]:
+    """What a search no longer finds since the dream; what a person did by hand is theirs."""
+    touched = {path for step in steps if not step.person for path in _differing(step.before, step.after)}
+    if not touched:
+        return ()
+    from gitmem.dream.proof.findable import lost_to_search
+
+    old = read_files(repo, trees[0])
+    new = {path: data for path, data in old.items() if path in after or path not in before}
+    fates = [fate for step in steps for fate in step.fates]
+    hand = _differing(before, after) - touched
+    found = lost_to_search(old, {**new, **after}, fates, asked)
+    return [failure for failure in found if failure.path not in hand]
+
+
+class _Reader:
+    """Reads contents of memories; what is too large to be one is told and taken for empty."""
+
+    def __init__(self, repo: Repository, differences: Iterable[Difference]) -> None:
+        self.repo = repo
+        self.large: list[Failure] = []
+        self._known: dict[str, bytes] = {}
+        # Their sizes cost one process for all of them.
+        paths = {oid: row[0] for row in differences if is_memory(row[0]) for oid in row[1:] if oid}
+        for oid, size in repo.sizes(tuple(paths)).items():
+            if size <= OTHER_BYTES:
+                self._known[oid] = repo.blob(oid)
+                continue
+            self._known[oid] = b""
+            what = f"it is larger than {OTHER_BYTES:,} bytes, so it is not judged"
+            self.large.append(Failure(paths[oid], "place", what))
+
+    def both(self, differences: Iterable[Difference]) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """Memories before and after."""
+        rows = [row for row in differences if is_memory(row[0])]
+        old = {path: self._known[gone] for path, gone, _ in rows if gone}
+        return old, {path: self._known[come] for path, _, come in rows if come}
+
+
+def _step(reader: _Reader, step: repository.Step) -> Step:
+    """One commit as the proof looks at it."""
+    commit, said = step.commit, parse(step.commit.message)
+    differences = step.before[0]
+    old, new = reader.both(differences)
+    more = named(reader.repo, commit.tree, old, new, said.claims)
+    foreign = sorted(path for path, _, _ in differences if not is_memory(path) and not _tidied(path, said))
+    lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
+    old, new = {**old, **more}, {**new, **more}
+    return Step(old, new, said.claims, not dreamt(said), tuple(foreign), commit.oid, lines)
+
+
+def _tidied(path: str, said: Provenance) -> bool:
+    """Whether a commit may change an index: where a person accepted a dream, it is brought in line."""
+    return bool(said.reviewed) and path.rpartition("/")[2] == INDEX
+
+
+def _first(steps: Sequence[Step]) -> dict[str, bytes]:
+    """The tree before, as far as steps in a row show it."""
+    files: dict[str, bytes] = {}
+    seen: set[str] = set()
+    for step in steps:
+        files |= {path: data for path, data in step.before.items() if path not in seen}
+        seen |= step.before.keys() | step.after.keys()
+    return files
+
+
+def _both(
+    reader: _Reader, trees: tuple[str, str], steps: Sequence[Step]
+) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Both ends of a branch with merges: what differs, and what its steps touch or name."""
+    paths = {path for path in changed_files(reader.repo, *trees) if is_memory(path)}
+    paths |= {path for step in steps for path in (*step.before, *step.after)}
+    before, after = (read_paths(reader.repo, tree, paths) for tree in trees)
+    return before, after
+
+
+def _standing(repo: Repository, tree: str, steps: Sequence[Step]) -> frozenset[str]:
+    """All paths before, where a new one might be taken for one of them."""
+    if all(step.person or step.after.keys() <= step.before.keys() for step in steps):
+        return frozenset()
+    return frozenset(list_files(repo, tree))
+
+
+def _odd(repo: Repository, base: str | None, tip: str | None, prefix: str = "") -> dict[str, str]:
+    """What a branch brings in that is no plain file: links, submodules, executables."""
+    if tip is None or base == tip:
+        return {}
+    before = repo.tree(base) if base else {}
+    found: dict[str, str] = {}
+    for name, entry in repo.tree(tip).items():
+        old = before.get(name)
+        if old == entry:
+            continue
+        if entry.mode == TREE:
+            inside = old.oid if old and old.mode == TREE else None
+            found |= _odd(repo, inside, entry.oid, f"{prefix}{name}/")
+        elif entry.mode != BLOB:
+            found[prefix + name] = f"it has the mode {entry.mode:o}: a dream writes plain files alone"
+    return found
+
+
+def _differing(before: Files, after: Files) -> set[str]:
+    return {path for path in {*before, *after} if before.get(path) != after.get(path)}

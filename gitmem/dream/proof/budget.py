@@ -1,0 +1,155 @@
+"""How much dreams may give up in a month, worked out from the trees of the dreams that landed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitmem.dream.proof.claims import agent_of, given_up
+from gitmem.dream.proof.ground import Mark
+from gitmem.guard.paths import check_path
+from gitmem.memory.account import claims_at, is_memory, path_of
+from gitmem.memory.merge import Files
+from gitmem.memory.trailers import Fate, Provenance, parse
+from gitmem.store.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository, Step
+from gitmem.store.trees import read_files, read_paths
+
+WINDOW = 30 * 86_400
+"""Seconds in which a tenth of the claims may go."""
+
+FLOOR = 3
+"""Claims that may always go, as in a live directory (design.md section 3)."""
+
+SHARE = 10
+"""One in so many claims may go."""
+
+LAG = 64
+"""Commits older than the window in a row after which history is not followed further: clocks differ."""
+
+_FEW = 8
+"""Paths that are looked up one by one; for more, the folders that they are in are read."""
+
+_JOINS = frozenset({"merge", "sync"})
+"""Operations of merges that bring together what stood before, and land nothing."""
+
+
+def allowance(repo: Repository, tip: str, now: float, files: Files | None = None) -> int:
+    """How many claims the next dream may drop or supersede.
+
+    Args:
+        tip: commit of the memory ref.
+        now: epoch seconds.
+        files: its memories, where they are read already.
+    """
+    used = len(spent(repo, tip, now))
+    return max(0, limit(repo, tip, files) - used)
+
+
+def limit(repo: Repository, tip: str, files: Files | None = None) -> int:
+    """How many claims dreams may drop or supersede in 30 days: a tenth of the scope's, and 3 at least."""
+    if files is None:
+        files = read_files(repo, repo.commit(tip).tree)
+    number = sum(len(claims_at(path, data)) for path, data in files.items() if is_memory(path))
+    return max(FLOOR, number // SHARE)
+
+
+def spent(repo: Repository, tip: str, now: float) -> frozenset[Mark]:
+    """The claims that dreams gave up in the 30 days before, and that do not stand again.
+
+    A dream lands by merge, squash or rebase; its commits are known by their trailers, and what they did by
+    their trees alone.
+
+    Args:
+        tip: commit of the memory ref.
+        now: epoch seconds.
+    """
+    landed, edge = _landed(repo, tip, now - WINDOW)
+    if not landed:
+        return frozenset()
+    found: dict[Mark, set[str]] = {}
+    try:
+        for step in repo.steps(tip, without=edge):
+            if step.commit.oid in landed and step.commit.parents:
+                for mark, source in _given_up(repo, step).items():
+                    found.setdefault(mark, set()).add(path_of(source))
+    except MissingObject:
+        pass
+    here = read_paths(repo, repo.commit(tip).tree, set().union(*found.values())) if found else {}
+    again = {(agent_of(path), claim.key) for path, data in here.items() for claim in claims_at(path, data)}
+    return frozenset(found.keys() - again)
+
+
+def dreamt(said: Provenance) -> bool:
+    """Whether a dream made a commit, or speaks through it: a squashed one, a landing."""
+    return said.op == "dream" or said.writer == "dream"
+
+
+def named(repo: Repository, tree: str, old: Files, new: Files, fates: tuple[Fate, ...]) -> Files:
+    """Memories of a tree that no change touched, and that claims are said to have gone to."""
+    by_source = {fate.source: fate for fate in fates}
+    wanted: set[str] = set()
+    for fate in by_source.values():
+        path = path_of(fate.source)
+        if path in old or not fate.source:
+            wanted.add(path_of(fate.target))
+    wanted = {path for path in wanted if _readable(path) and path not in old and path not in new}
+    if len(wanted) > _FEW:
+        return read_paths(repo, tree, wanted)
+    found = {}
+    for path in wanted:
+        entry = repo.entry(tree, path)
+        if entry is not None and entry.mode in (BLOB, EXECUTABLE):
+            found[path] = repo.blob(entry.oid)
+    return found
+
+
+def _readable(path: str) -> bool:
+    return is_memory(path) and check_path(path) is None
+
+
+def _given_up(repo: Repository, step: Step) -> dict[Mark, str]:
+    """What one landed commit gave up: its first parent against it."""
+    fates = parse(step.commit.message).claims
+    old: dict[str, bytes] = {}
+    new: dict[str, bytes] = {}
+    for path, gone, come in step.before[0]:
+        if is_memory(path):
+            old |= {path: repo.blob(gone)} if gone else {}
+            new |= {path: repo.blob(come)} if come else {}
+    if not old:
+        return {}
+    more = named(repo, step.commit.tree, old, new, fates)
+    return given_up({**old, **more}, {**new, **more}, fates, lost=True)
+
+
+def _landed(repo: Repository, tip: str, since: float) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Dreams' commits that came to a memory ref since a time, and the commits at which the search ended."""
+    chain, brought = tip, dict[str, int]()
+    landed: set[str] = set()
+    parents: dict[str, tuple[str, ...]] = {}
+    late = 0
+    for commit in _history(repo, tip):
+        said = parse(commit.message)
+        parents[commit.oid] = commit.parents
+        straight = commit.oid == chain
+        if straight:
+            chain = commit.parents[0] if commit.parents else ""
+        # A branch that waited for months is as young as the merge that landed it.
+        time = commit.committer.time if straight else max(commit.committer.time, brought.get(commit.oid, 0))
+        late = 0 if time >= since else late + 1
+        if late > LAG:
+            break
+        if time >= since and (dreamt(said) or said.claims):
+            landed.add(commit.oid)
+        for parent in commit.parents[:1] if said.op in _JOINS else commit.parents:
+            handed = time if parent != chain and parent != commit.parents[0] else brought.get(commit.oid, 0)
+            brought[parent] = max(brought.get(parent, 0), handed)
+    edge = {parent for found in parents.values() for parent in found if parent not in parents}
+    return frozenset(landed), tuple(sorted(edge))
+
+
+def _history(repo: Repository, tip: str) -> Iterator[Commit]:
+    """The history as far as it is here: a checkout in CI may be shallow."""
+    try:
+        yield from repo.history(tip)
+    except MissingObject:
+        return

@@ -1,0 +1,164 @@
+"""Whether a dream leaves what it touched, and what is near it, where a search finds it.
+
+A person asks in the words in which a memory describes itself. What such a question found before, among the
+first five, it must find afterwards: the memory, or the one that took its claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
+from itertools import islice
+
+from gitmem.dream.proof.failure import Failure
+from gitmem.dream.proof.findable_asked import Recalled
+from gitmem.dream.proof.findable_search import NEIGHBOURS, Search, surely_among, surely_not_among
+from gitmem.guard.text import one_line
+from gitmem.memory.account import claims_at, is_memory, path_of
+from gitmem.memory.limits import CANDIDATES, RECALLED
+from gitmem.memory.memory import Memory, parse
+from gitmem.memory.merge import Files
+from gitmem.memory.trailers import Fate
+
+__all__ = ["Recalled", "lost_to_search"]
+
+QUERY_CHARS = 160
+PATH_CHARS = 120
+
+
+def lost_to_search(
+    before: Files, after: Files, fates: Iterable[Fate] = (), asked: Sequence[Recalled] = ()
+) -> tuple[Failure, ...]:
+    """Finds what a dream made unfindable, with the search that answers recalls.
+
+    Looked after are each memory that differs, by its old and its new description; the five that come next
+    when it is asked for, by theirs; and the recalls that showed one that differs. What was not found before
+    is not missed, nor is a memory whose claims were all dropped.
+
+    Args:
+        before, after: whole trees of a scope, path from the root to content.
+        fates: what the dream says of claims: where those of a memory went that is gone.
+        asked: the last recalls; those of memories that did not change count for nothing.
+
+    Returns:
+        Failures of the rule `found`, in order, each once; the same for the same trees.
+    """
+    # An engine has its work judged before it is judged again: equal trees are not searched twice.
+    trees = frozenset(before.items()), frozenset(after.items())
+    return _lost(*trees, tuple(fates), tuple(asked))
+
+
+@lru_cache(maxsize=1)
+def _lost(
+    before: frozenset[tuple[str, bytes]],
+    after: frozenset[tuple[str, bytes]],
+    fates: tuple[Fate, ...],
+    asked: tuple[Recalled, ...],
+) -> tuple[Failure, ...]:
+    search = Search(dict(before), dict(after))
+    touched = [path for path in search.changed if is_memory(path)]
+    if not touched:
+        return ()
+    homes = _homes(search, touched, fates)
+    failures: set[Failure] = set()
+    near: set[str] = set()
+    for path in touched:
+        old, new = (_parsed(tree, path) for tree in (search.before, search.after))
+        said = old.description.strip() if old else ""
+        then = new.description.strip() if new else ""
+        for query in filter(None, dict.fromkeys((said, then))):
+            alike = (row.path for row in search.look(query) if row.before and row.after)
+            near |= set(islice(alike, NEIGHBOURS))
+        if old is None or not said or not homes[path]:
+            continue
+        failures |= set(_judged(search, said, path, homes[path], "the description that it had"))
+        if new and then and then != said:
+            failures |= set(_judged(search, said, path, {path}, "its new description", then))
+    for path in sorted(near):
+        memory = parse(path, search.before[path])
+        if is_memory(path) and memory.description.strip() and search.may_lose(memory):
+            query = memory.description.strip()
+            failures |= set(_judged(search, query, path, {path}, "its own description"))
+    for one in dict.fromkeys(asked):
+        if homes.get(one.path) and one.query.strip():
+            failures |= set(_shown(search, one, homes[one.path]))
+    return tuple(sorted(failures))
+
+
+def _homes(search: Search, touched: Iterable[str], fates: Iterable[Fate]) -> dict[str, frozenset[str]]:
+    """Where what touched memories said is now: there still, or in those that took their claims."""
+    said = {fate.source: fate.target for fate in fates if fate.target}
+    into: dict[str, set[str]] = {}
+    for source in said:
+        into.setdefault(path_of(source), set()).add(_end(source, said, search.after))
+    standing: dict[str, set[str]] = {}
+    for path in touched:
+        for claim in claims_at(path, search.after[path]) if path in search.after else ():
+            standing.setdefault(claim.key, set()).add(path)
+    homes: dict[str, frozenset[str]] = {}
+    for path in touched:
+        found = into.get(path, set()) & search.after.keys()
+        if path in search.after:
+            found.add(path)
+        elif not found:
+            for claim in claims_at(path, search.before[path]):
+                found |= standing.get(claim.key, set())
+        homes[path] = frozenset(found)
+    return homes
+
+
+def _end(source: str, said: Mapping[str, str], after: Files) -> str:
+    """Path of the memory that a claim ended in, where what it went into went on itself."""
+    seen = {source}
+    target = said[source]
+    while target in said and target not in seen and path_of(target) not in after:
+        seen.add(target)
+        target = said[target]
+    return path_of(target)
+
+
+def _judged(
+    search: Search, query: str, path: str, homes: Set[str], what: str, then: str = ""
+) -> Iterator[Failure]:
+    """What is wrong where a query found a memory, and another (or the same) now finds none of its homes.
+
+    Args:
+        then: asked of the tree after; the same query where empty.
+    """
+    asked = then or query
+    if surely_among(search.look(asked), homes, RECALLED, after=True):
+        return
+    if surely_not_among(search.look(query), path, RECALLED):
+        return
+    was = search.first(query, after=False, most=RECALLED)
+    now = search.first(asked, after=True, most=RECALLED)
+    if path in was and not homes & set(now):
+        yield _failure(asked, path, homes, what, [one for one in now if one not in was] or now)
+
+
+def _shown(search: Search, one: Recalled, homes: Set[str]) -> Iterator[Failure]:
+    """The same for a recall, which may have shown a memory from further down."""
+    if surely_among(search.look(one.query), homes, RECALLED, after=True):
+        return
+    was = search.first(one.query, after=False, most=CANDIDATES)
+    if one.path in was:
+        most = max(RECALLED, was.index(one.path) + 1)
+        now = search.first(one.query, after=True, most=most)
+        if not homes & set(now):
+            yield _failure(one.query, one.path, homes, "a recall that showed it", now[:RECALLED])
+
+
+def _failure(query: str, path: str, homes: Set[str], what: str, instead: Sequence[str]) -> Failure:
+    words = one_line(query, QUERY_CHARS)
+    gone = sorted(homes - {path})
+    missed = "it" if path in homes or not gone else f"it, nor {_named(gone[0])}, which took its claims"
+    first = f"; {_named(instead[0])} comes first" if instead else ""
+    return Failure(path, "found", f'{what}, "{words}", no longer finds {missed}{first}')
+
+
+def _named(path: str) -> str:
+    return one_line(path, PATH_CHARS)
+
+
+def _parsed(tree: Files, path: str) -> Memory | None:
+    return parse(path, tree[path]) if path in tree else None

@@ -1,0 +1,84 @@
+"""A dream before it is made: the proposals of an engine, judged like the commits that they would be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from gitmem.dream.proof.failure import Failure
+from gitmem.dream.proof.ground import Ground, Step
+from gitmem.dream.proof.listed import listed
+from gitmem.dream.proof.prove import prove
+from gitmem.engines.engine import DreamChange
+from gitmem.errors import CheckFailed
+from gitmem.memory.account import is_memory, path_of
+from gitmem.memory.merge import Files
+
+if TYPE_CHECKING:
+    from gitmem.dream.proof.findable import Recalled
+
+_HINT = "No branch was made and memory is as it was."
+
+
+def prove_plan(
+    files: Files,
+    changes: Sequence[DreamChange],
+    *,
+    allowance: int | None = None,
+    said: Mapping[str, datetime] | None = None,
+    allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
+) -> tuple[Failure, ...]:
+    """Judges what an engine proposes.
+
+    Args:
+        files: the tree that it starts from.
+        changes: proposals, in the order in which they apply.
+        allowance: how many claims may be dropped or superseded; None for any number.
+        said: claim (`<file>#<12 hex>`) to when it was first said.
+        allow: fingerprints of secrets that a person accepted.
+        asked: the last recalls that showed memories of the scope.
+    """
+    state = dict(files)
+    steps: list[Step] = []
+    first: dict[str, bytes] = {}
+    for change in changes:
+        ends = {path_of(end) for fate in change.fates for end in (fate.source, fate.target) if end}
+        touched = {path for path in {*change.edits, *ends} if is_memory(path)}
+        before = _only(state, touched)
+        for path, data in change.edits.items():
+            if data is None:
+                state.pop(path, None)
+            else:
+                state[path] = data
+        first |= _only(files, touched)
+        foreign = tuple(sorted(path for path in change.edits if not is_memory(path)))
+        after = _only(state, touched)
+        told = listed(change.fates, files.get)
+        steps.append(Step(before, after, change.fates, foreign=foreign, listed=told))
+    ground = Ground(allowance, allow=allow, said=said or {}, standing=frozenset(files))
+    failures = prove(first, steps, ground)
+    if failures or not changes:
+        return failures
+    from gitmem.dream.proof.findable import lost_to_search
+
+    return lost_to_search(files, state, [fate for change in changes for fate in change.fates], asked)
+
+
+def refuse(failures: Sequence[Failure], what: str = "The dream", hint: str = _HINT) -> None:
+    """Raises where anything could not be proved.
+
+    Args:
+        what: names the dream.
+
+    Raises:
+        CheckFailed: it names the first failure and how many more there are.
+    """
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise CheckFailed(f"{what} cannot be proved: {failures[0]}{more}", hint)
+
+
+def _only(files: Files, paths: set[str]) -> dict[str, bytes]:
+    return {path: files[path] for path in paths if path in files}

@@ -1,0 +1,189 @@
+"""The proof of a dream: what became of every claim, worked out from the trees, whatever the commits say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gitmem.dream.paged import where_they_stand
+from gitmem.dream.proof.claims import agent_of, fewer, given_up, losses
+from gitmem.dream.proof.failure import Failure
+from gitmem.dream.proof.ground import Ground, Mark, Step
+from gitmem.dream.proof.invented import inventions, refiled
+from gitmem.dream.proof.stored import collisions, instructions, oddities, places, secrets
+from gitmem.guard.text import counted
+from gitmem.memory.account import account, claims_at, path_of, references
+from gitmem.memory.claim import Claim
+from gitmem.memory.merge import Files
+from gitmem.memory.proposal import proposals
+from gitmem.memory.trailers import Fate
+
+__all__ = ["Ground", "Step", "costs", "ends", "prove"]
+
+
+def prove(before: Files, steps: Sequence[Step], ground: Ground) -> tuple[Failure, ...]:
+    """Judges a dream: each of its steps, and all of them together.
+
+    Args:
+        before: the tree that the dream left, or last took in; what no step changes or names may be
+            left out.
+        steps: its commits, oldest first.
+        ground: what is known besides.
+
+    Returns:
+        What it could not prove, in the order of the steps and the whole last; nothing where it may be
+        shown to a person. What a later commit by hand put right is no failure.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about secrets.
+    """
+    end = ends(before, steps) if ground.end is None else ground.end
+    found: list[Failure] = []
+    for number, step in enumerate(steps):
+        later = [one.after for one in steps[number + 1 :] if one.person]
+        if later or ground.end is not None:
+            later.append(end)
+        found += (failure for failure in _step(step, ground) if not _put_right(failure, before, later))
+    told = {_what(failure) for failure in found} | set(_by_hand(steps))
+    found += [failure for failure in _whole(before, end, steps, ground) if _what(failure) not in told]
+    found += oddities(ground.odd)
+    fresh = costs(before, steps, end)
+    if ground.limit is not None and fresh - ground.spent and len(fresh | ground.spent) > ground.limit:
+        found.append(_over(len(fresh - ground.spent), len(ground.spent), ground.limit))
+    return tuple(dict.fromkeys(found))
+
+
+def ends(before: Files, steps: Sequence[Step]) -> dict[str, bytes]:
+    """The memories that steps in a row come to."""
+    files = dict(before)
+    for step in steps:
+        for path in step.before.keys() - step.after.keys():
+            files.pop(path, None)
+        files.update(step.after)
+    return files
+
+
+def costs(before: Files, steps: Sequence[Step], end: Files) -> frozenset[Mark]:
+    """The claims that a dream gives up; not those that a person took away by hand."""
+    hand: set[Mark] = set()
+    for step in steps:
+        if step.person:
+            hand |= given_up(step.before, step.after, step.fates, lost=True).keys()
+    return frozenset(given_up(before, end, _placed(before, end, steps)).keys() - hand)
+
+
+def _step(step: Step, ground: Ground) -> Iterator[Failure]:
+    found: list[Failure] = []
+    if not step.person or step.fates:
+        found += losses(step.before, step.after, _fates(step), related=not step.person)
+    if not step.person:
+        found += fewer(step.before, step.after, step.fates)
+        found += inventions(step, ground.said)
+        found += refiled(step)
+        found += places(step)
+    found += secrets(step, ground.allow)
+    found += instructions(step)
+    told: set[tuple[str, str, str]] = set()
+    for failure in found:
+        key = (failure.path, failure.rule, failure.claim or failure.message)
+        if key not in told:
+            told.add(key)
+            yield replace(failure, commit=step.commit)
+
+
+def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> Iterator[Failure]:
+    """What no step shows by itself: a chain that breaks later, and what a merge did in between."""
+    fates = _all_fates(steps) if ground.end is None else _placed(before, end, steps)
+    yield from losses(before, end, fates, related=False)
+    new = {path for step in steps if not step.person for path in step.after} - before.keys()
+    new &= end.keys() - ground.standing
+    yield from collisions(new, (ground.standing | end.keys()) - (before.keys() - end.keys()) - new)
+    if ground.end is None:
+        return
+    # What the steps brought in was judged there; the rest came with a merge that is none of them.
+    known = {(agent_of(path), claim.key) for path, claim in _claims(before)}
+    known |= {(agent_of(path), claim.key) for step in steps for path, claim in _claims(step.after)}
+    fresh = {path for path, claim in _claims(end) if (agent_of(path), claim.key) not in known}
+    merged = Step(
+        {path: before[path] for path in fresh & before.keys()}, {path: end[path] for path in fresh}, ()
+    )
+    earlier = {path: data for step in steps for path, data in step.after.items() if path in fresh}
+    merged = replace(merged, before={**earlier, **merged.before})
+    yield from inventions(merged, ground.said)
+    by_hand = {_what(one) for step in steps if step.person for one in refiled(step)}
+    everything = Step(before, end, tuple(fates))
+    yield from (one for one in refiled(everything) if _what(one) not in by_hand)
+    yield from places(merged)
+    yield from secrets(merged, ground.allow)
+    yield from instructions(merged)
+
+
+def _all_fates(steps: Sequence[Step]) -> list[Fate]:
+    return [fate for step in steps for fate in _fates(step)]
+
+
+def _placed(before: Files, end: Files, steps: Sequence[Step]) -> list[Fate]:
+    """The same, where their memories were paged out or brought back by what a merge took in."""
+    return [*where_they_stand(_all_fates(steps), before, end)]
+
+
+def _fates(step: Step) -> tuple[Fate, ...]:
+    """What a step says of claims; what a person reworded by hand went into the new words."""
+    if not step.person:
+        return step.fates
+    said = {fate.source for fate in step.fates}
+    edits = (one for one in proposals(step.before, step.after) if one.kind == "changed")
+    return (
+        *step.fates,
+        *(Fate("superseded", one.before, one.after, "by hand") for one in edits if one.before not in said),
+    )
+
+
+def _claims(files: Files) -> Iterator[tuple[str, Claim]]:
+    for ref, claim in references(files).items():
+        yield path_of(ref), claim
+
+
+def _by_hand(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+    """What people took away on the branch: a record of its own, which is told elsewhere."""
+    for step in steps:
+        if step.person and not step.fates:
+            for lost in account(step.before, step.after, ()).unaccounted:
+                yield "account", lost.source.rpartition("#")[2]
+
+
+def _what(failure: Failure) -> tuple[str, str]:
+    """What makes two failures one: a loss is one wherever it shows."""
+    rule = "account" if failure.rule == "merged" else failure.rule
+    return rule, failure.claim.rpartition("#")[2] or f"{failure.path} {failure.message}"
+
+
+def _put_right(failure: Failure, before: Files, later: Sequence[Files]) -> bool:
+    """Whether people, or a merge, took back what a step did; whether that lasted shows in the whole.
+
+    Args:
+        later: what people made of it afterwards, and the end; nothing where nobody touched the branch.
+    """
+    if not later:
+        return False
+    if failure.rule in ("account", "merged") and failure.claim:
+        digits, path = failure.claim.rpartition("#")[2], failure.path
+        return any(
+            path in files and digits in {claim.short for claim in claims_at(path, files[path])}
+            for files in later
+        )
+    end = {path: data for path, data in later[-1].items() if path == failure.path}
+    if failure.rule in ("account", "invented") and not failure.claim:
+        # Of frontmatter; what it is worth shows in both ends alone.
+        return all(_what(one) != _what(failure) for one in refiled(Step(before, end, ())))
+    if failure.rule == "invented":
+        return failure.claim not in references(end)
+    known = failure.path in before or end
+    return bool(failure.rule == "place" and known and end.get(failure.path) == before.get(failure.path))
+
+
+def _over(fresh: int, spent: int, limit: int) -> Failure:
+    """Says that too much is given up: memory must not be consolidated away night by night."""
+    lately = f", and dreams gave up {spent} within 30 days" if spent else ""
+    what = f"it drops or supersedes {counted(fresh, 'claim')}{lately}: {limit} are allowed, a tenth of all"
+    return Failure("", "budget", what)

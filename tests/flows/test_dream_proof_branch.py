@@ -1,0 +1,217 @@
+"""A dream's branch is judged by its trees: from where it left memory, with what dreams gave up lately."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from check_ground import findings, make_memory
+from check_ground import memory as sound
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
+
+from gitmem.dream.proof.branch import is_dream, prove_branch
+from gitmem.dream.proof.budget import WINDOW, allowance, limit, spent
+from gitmem.integrations.dreaming import dream
+from gitmem.memory.account import claims_at, reference
+from gitmem.memory.trailers import Fate, Provenance, format_message
+from gitmem.store.repository import LINK, TREE, Entry, Repository, Signature
+from gitmem.store.trees import write_tree
+
+DREAM = Provenance(op="dream", writer="dream")
+MANY = {
+    f"main/m{n}.md": memory(f"Port {n} serves Ann.\n\nBen closes door {n}.", f"About {n}", f"m{n}")
+    for n in range(20)
+}
+
+
+@pytest.fixture
+def ground(repo: Path) -> Ground:
+    return make_ground(repo)
+
+
+def side(
+    repo: Repository,
+    parents: tuple[str, ...],
+    files: Mapping[str, str | None],
+    message: str,
+    time: int = NOW,
+) -> str:
+    """A commit of these files on the first parent, that no ref holds yet."""
+    edits = {path: None if text is None else text.encode() for path, text in files.items()}
+    who = Signature(ANN.name, ANN.email, time)
+    with repo.together():
+        tree = write_tree(repo, repo.commit(parents[0]).tree, edits)
+        return repo.add_commit(tree, parents, who, who, message)
+
+
+def dropping(path: str, why: str = "not true any more", text: str = "") -> str:
+    """A dream's message that drops all claims of a memory."""
+    data = (text or MANY[path]).encode()
+    fates = (Fate("dropped", reference(path, claim), "", why) for claim in claims_at(path, data))
+    return format_message("Drop it", Provenance(op="dream", writer="dream", claims=tuple(fates)))
+
+
+def rules(ground: Ground, base: str, tip: str) -> list[tuple[str, str]]:
+    found = prove_branch(ground.scope().repo, base, tip, now=ground.now)
+    return sorted({(failure.rule, failure.path) for failure in found})
+
+
+def test_the_dream_of_a_night_is_proved_and_known_as_one(ground: Ground) -> None:
+    learned = ground.put(TWICE)
+    repo = ground.scope().repo
+    done = dream(ground.workspace, ground.edges, scope="project", force=True)
+    tip = repo.ref(f"refs/gitmem/dream/{done.id}")
+    assert tip is not None and rules(ground, learned, tip) == []
+    assert is_dream(repo, learned, tip)
+    assert not is_dream(repo, repo.commit(learned).parents[0], learned)
+    assert rules(ground, tip, learned) == []
+
+
+def test_a_loss_is_found_whatever_the_trailers_say_of_it(ground: Ground) -> None:
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    absurd = [
+        *("kept main/m1.md#0123456789ab", "merged ../../x#0123456789ab -> /etc/passwd#0123456789ab"),
+        *(f"dropped {'x' * 5_000}#0123456789ab gone", "superseded %00#0123456789ab -> #0123456789ab"),
+    ]
+    lines = [f"Gitmem-Claim: {line}" for line in absurd]
+    lines += [f"Gitmem-Claim: dropped main/m9.md#{n:012x} forged" for n in range(10_000)]
+    tip = side(repo, (base,), {"main/m1.md": None}, "Tidy\n\nGitmem-Op: dream\n" + "\n".join(lines) + "\n")
+    assert rules(ground, base, tip) == [("account", "main/m1.md")]
+    (first, *_) = prove_branch(repo, base, tip, now=NOW)
+    assert first.commit == tip and first.line == 8
+
+
+def test_a_merge_that_hides_a_loss_is_found_and_one_that_hides_none_is_not(ground: Ground) -> None:
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    text = MANY["main/m1.md"].replace("Port 1 serves Ann.", "Ann is served by port 1.")
+    old, new = (claims_at("main/m1.md", data.encode())[0] for data in (MANY["main/m1.md"], text))
+    fate = Fate("merged", reference("main/m1.md", old), reference("main/m1.md", new), "shorter")
+    message = format_message("Reword", Provenance(op="dream", writer="dream", claims=(fate,)))
+    tip = side(repo, (base,), {"main/m1.md": text}, message)
+    moved = ground.put({"main/m2.md": None, "main/new.md": memory("Carla sings at 5.", "New", "new")})
+    arrived = {"main/m2.md": None, "main/new.md": memory("Carla sings at 5.", "New", "new")}
+    merged = side(repo, (tip, moved), arrived, "Refresh\n\nGitmem-Op: merge\n")
+    assert rules(ground, moved, merged) == []
+    hidden = side(repo, (tip, moved), {**arrived, "main/m3.md": None}, "Refresh\n\nGitmem-Op: merge\n")
+    assert rules(ground, moved, hidden) == [("account", "main/m3.md")]
+    made_up = {**arrived, "main/m3.md": MANY["main/m3.md"] + "\nDora signs every release.\n"}
+    planted = side(repo, (tip, moved), made_up, "Refresh\n\nGitmem-Op: merge\n")
+    assert rules(ground, moved, planted) == [("invented", "main/m3.md")]
+
+
+def test_what_a_person_does_to_the_branch_is_theirs(ground: Ground) -> None:
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"))
+    more = {"main/m2.md": MANY["main/m2.md"].replace("Port 2", "Port 3"), "main/m4.md": None}
+    tip = side(repo, (first,), more, "Mend by hand")
+    assert rules(ground, base, tip) == []
+    label = side(repo, (first,), more, "Mend\n\nGitmem-Writer: dream\n")
+    assert {rule for rule, _ in rules(ground, base, label)} == {"account", "invented"}
+
+
+def test_links_and_other_odd_entries_are_found(ground: Ground) -> None:
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    tree = repo.tree(repo.commit(base).tree)
+    with repo.together():
+        inner = {**repo.tree(tree["main"].oid), "link.md": Entry(LINK, repo.add_blob(b"/etc/passwd"))}
+        whole = repo.add_tree({**tree, "main": Entry(TREE, repo.add_tree(inner))})
+        tip = repo.add_commit(whole, (base,), ANN, ANN, "Link\n\nGitmem-Op: dream\n")
+    assert ("place", "main/link.md") in rules(ground, base, tip)
+
+
+def test_too_much_in_one_dream_is_refused(ground: Ground) -> None:
+    """20 memories of 3 claims: 6 may go in 30 days."""
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    assert limit(repo, base) == 6 == allowance(repo, base, NOW)
+    tip = base
+    for n, expected in ((1, []), (2, []), (3, [("budget", "")])):
+        tip = side(repo, (tip,), {f"main/m{n}.md": None}, dropping(f"main/m{n}.md"))
+        assert rules(ground, base, tip) == expected
+
+
+@pytest.mark.parametrize("how", ["squash", "rebase", "merge", "host's merge", "accept"])
+def test_what_landed_counts_for_thirty_days_however_it_landed(ground: Ground, how: str) -> None:
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    old = NOW - 2 * WINDOW
+    first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"), old)
+    branch = side(repo, (first,), {"main/m2.md": None}, dropping("main/m2.md"), old)
+    meanwhile = side(repo, (base,), {"main/new.md": memory("New.", "New", "new")}, "Learn\n")
+    files: dict[str, str | None] = {"main/m1.md": None, "main/m2.md": None}
+    told = f"Dream (#4)\n\n* Drop it\n\n{dropping('main/m1.md')}\n* Drop it\n\n{dropping('main/m2.md')}"
+    if how == "rebase":
+        half = side(repo, (meanwhile,), {"main/m1.md": None}, dropping("main/m1.md"))
+        landed = side(repo, (half,), {"main/m2.md": None}, dropping("main/m2.md"))
+    elif how in ("squash", "accept"):
+        parents = (meanwhile,) if how == "squash" else (meanwhile, branch)
+        landed = side(repo, parents, files, told)
+    else:
+        words = "Merge pull request #4\n" if how == "host's merge" else format_message("Accept", DREAM)
+        landed = side(repo, (meanwhile, branch), files, words)
+    ahead = side(
+        repo, (landed,), {"main/later.md": memory("Later.", "Later", "later")}, "Learn\n", NOW + DAY
+    )
+    assert len(spent(repo, landed, NOW)) == 6
+    assert allowance(repo, ahead, NOW + DAY) == 0
+    assert allowance(repo, ahead, NOW + 31 * DAY) == limit(repo, ahead)
+    tip = side(repo, (ahead,), {"main/m3.md": None}, dropping("main/m3.md"))
+    assert rules(ground, ahead, tip) == [("budget", "")]
+    # Undone, it was not given up.
+    back = side(repo, (ahead,), {path: MANY[path] for path in files}, "Revert\n")
+    assert allowance(repo, back, NOW + DAY) == limit(repo, back)
+
+
+def test_what_a_landed_dream_lost_without_a_word_counts_as_well(ground: Ground) -> None:
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    silent = side(repo, (base,), {"main/m1.md": None}, "Tidy\n\nGitmem-Writer: dream\n")
+    by_hand = side(repo, (silent,), {"main/m2.md": None}, "Not needed\n")
+    assert len(spent(repo, by_hand, NOW)) == 3
+
+
+def test_what_was_accepted_in_part_is_not_counted_twice(ground: Ground) -> None:
+    base = ground.put(MANY)
+    repo = ground.scope().repo
+    first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"))
+    tip = side(repo, (first,), {"main/m2.md": None}, dropping("main/m2.md"))
+    part = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"), NOW + 9)
+    assert rules(ground, part, tip) == []
+
+
+def test_a_check_as_in_ci_says_what_a_dream_made_up_and_gave_up(tmp_path: Path, gitmem) -> None:
+    request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 2 serves Ben.")
+    text = sound("Port 1 serves Ann.\n\nDora signs every release.", "one", "About one")
+    request.commit({"main/one.md": text}, format_message("Tidy", DREAM))
+    found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    assert ("main/one.md", 10, "invented", "error") in found
+    request.git("reset", "-q", "--hard", "HEAD~1")
+    data = sound("Port 2 serves Ben.\n\nPort 4 is shut.\n\nPort 5 is shut.", "two", "About two")
+    request.commit({"main/two.md": data}, "Learn")
+    request.push("gitmem/project")
+    request.git("fetch", "-q")
+    request.commit({"main/two.md": None}, dropping("main/two.md", text=data))
+    found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    assert [one for one in found if one[3] == "error"] == [(".", 1, "budget", "error")]
+
+
+def test_a_shallow_checkout_is_deepened_to_what_landed_within_thirty_days(tmp_path: Path, gitmem) -> None:
+    """A depth of one, as hosts check out, knows of no dream before."""
+    bodies = {name: f"Port {name} serves Ann.\n\nBen closes door {name}." for name in ("one", "two")}
+    request = make_memory(tmp_path / "ground", **bodies)
+    for name in ("one", "two"):
+        data = sound(bodies[name], name, f"About {name}")
+        request.commit({f"main/{name}.md": None}, dropping(f"main/{name}.md", text=data))
+        if name == "one":
+            request.push("gitmem/project")
+            request.commit({"main/later.md": sound("Later.", "later", "Later")}, "Learn")
+            request.push("gitmem/project")
+    request.push("gitmem/dream/d-000001")
+    top = request.shallow("refs/heads/gitmem/dream/d-000001")
+    found = findings(gitmem("check", "--json", cwd=top, ok=False))
+    assert [one for one in found if one[2] == "budget"] == [(".", 1, "budget", "error")]
