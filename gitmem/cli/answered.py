@@ -10,6 +10,7 @@ from typing import Any
 from gitmem.cli.run import Context
 from gitmem.errors import UsageError
 from gitmem.guard.text import one_line
+from gitmem.integrations import last_recalls
 from gitmem.integrations.recalling import ask
 from gitmem.memory.limits import RECALLED
 from gitmem.recall.choose import Left
@@ -54,6 +55,7 @@ def answer(
         engine=engine,
         patience=PATIENT_SECONDS,
     )
+    last_recalls.keep(run.workspace, run.edges, found)
     for note in found.notes:
         run.out.say(run.out.safe(note))
     if run.out.as_json:

@@ -100,6 +100,10 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         text = as_context(answer)
         if text:
             per_session.remember(workspace.state, session, [*seen, *(item.blob for item in answer.items)])
+            if leave is not None:
+                from gitmem.integrations import last_recalls  # most prompts call nothing up
+
+                last_recalls.keep(workspace, edges, answer)
         if leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(

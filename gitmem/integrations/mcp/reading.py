@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gitmem.guard.text import fence_for_model, one_line
-from gitmem.integrations import blaming, learned, showing
+from gitmem.integrations import blaming, last_recalls, learned, showing
 from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
 from gitmem.integrations.recalling import ask
@@ -56,6 +56,7 @@ def recall(call: Call, given: Mapping[str, Any]) -> Answer:
         type=given.get("type"),
         engine=None,
     )
+    last_recalls.keep(call.workspace, call.edges, found)
     text = as_context(found, RECALL_CHARS) or "No recorded memory bears on this."
     items: Any = as_json(found)["items"]
     told = [{key: item[key] for key in RECALLED_KEYS} for item in items]

@@ -1,0 +1,167 @@
+"""What the last recalls showed is kept in words of memory alone, in bounds, for the next dream."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
+from cli_ground import Ground, ground, memory
+
+from gitmem.dream.proof.findable_asked import Recalled
+from gitmem.guard import secrets
+from gitmem.integrations import last_recalls
+from gitmem.integrations.context import user_prompt
+from gitmem.integrations.last_recalls import FILE, asked_before
+from gitmem.integrations.pausing import pause, unpause
+from gitmem.store import scrubbing
+
+__all__ = ["ground"]
+
+TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL3nR6"
+"""Has the form of a credential; put together here, so that no scanner takes this file for a leak."""
+
+
+@pytest.fixture
+def filled(ground: Ground) -> Iterator[Ground]:
+    ground.learn({"reviewer/ports.md": memory("ports", "Port 8080 is taken by the proxy.")})
+    ground.learn(
+        {"main/tone.md": memory("tone", "Greetings in letters stay formal.", type="user")}, "local"
+    )
+    yield ground
+
+
+def prompt(ground: Ground, text: str, session: str) -> str:
+    payload = {"session_id": session, "cwd": str(ground.repo), "prompt": text}
+    return user_prompt(payload, lambda job: None)
+
+
+def record(ground: Ground) -> Path:
+    return ground.workspace.state / FILE
+
+
+def test_a_prompt_is_kept_in_the_words_that_memory_has(filled: Ground) -> None:
+    assert prompt(filled, f"which ports are taken by the proxy? Ann has {TOKEN}", "s-1")
+    text = record(filled).read_text()
+    assert json.loads(text) == {"query": "ports take proxy", "shown": ["project/reviewer/ports.md"]}
+    assert asked_before(filled.workspace.state, "project") == (
+        Recalled("ports take proxy", "reviewer/ports.md"),
+    )
+    assert record(filled).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_command_line_and_mcp_keep_theirs_and_scopes_are_told_apart(filled: Ground) -> None:
+    filled.run("recall", "formal", "greeting")
+    state = filled.workspace.state
+    assert asked_before(state, "local") == (Recalled("formal greetings", "main/tone.md"),)
+    assert asked_before(state, "project") == () == asked_before(state, "user")
+    from gitmem.integrations.mcp.call import Call
+    from gitmem.integrations.mcp.reading import recall
+
+    recall(Call(filled.workspace, filled.edges, "test"), {"query": "port of the proxy"})
+    assert asked_before(state, "project") == (Recalled("port proxy", "reviewer/ports.md"),)
+
+
+def test_what_is_private_paused_switched_off_or_of_the_past_is_not_kept(
+    filled: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = filled.workspace.state
+    assert prompt(filled, "the proxy port <private>for Ben</private>?", "s-1")
+    pause(state, filled.now)
+    assert prompt(filled, "the proxy port?", "s-2")
+    unpause(state, filled.now + 1)
+    filled.tick()
+    filled.run("recall", "--at", "~0", "the", "proxy", "port")
+    filled.workspace.git.run(["config", "gitmem.ignore", "proxy"], git_dir=filled.repo / ".git")
+    assert prompt(filled, "the proxy port?", "s-3")
+    filled.workspace.git.run(["config", "--unset", "gitmem.ignore"], git_dir=filled.repo / ".git")
+    payload = {"session_id": "s-4", "cwd": str(filled.repo), "prompt": "the proxy port?"}
+    assert user_prompt(payload), "no job may be left: extraction is off in this session"
+    monkeypatch.setenv("GITMEM_DISABLE", "1")
+    filled.run("recall", "proxy", "port")
+    assert not record(filled).exists()
+    monkeypatch.delenv("GITMEM_DISABLE")
+    filled.run("recall", "nothing", "of", "the", "kind")
+    assert not record(filled).exists(), "nothing was shown"
+
+
+def test_the_record_is_bounded(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(last_recalls, "LARGEST", 2_000)
+    monkeypatch.setattr(last_recalls, "KEPT", 5)
+    words = " ".join(f"word{n}" for n in range(300))
+    filled.learn({"main/many.md": memory("many", words)})
+    for number in range(12):
+        assert prompt(filled, words, f"s-{number}")
+        assert record(filled).stat().st_size < 2_000 + 1_000
+    rows = [json.loads(line) for line in record(filled).read_text().splitlines()]
+    assert len(rows) < 12 and all(len(row["query"]) <= last_recalls.QUERY_CHARS for row in rows)
+    record(filled).write_bytes(b"x" * 100_000)
+    record(filled).chmod(0o644)
+    assert prompt(filled, "the proxy port", "s-20")
+    assert len(asked_before(filled.workspace.state, "project")) == 1
+    assert record(filled).stat().st_size < 1_000 and record(filled).stat().st_mode & 0o777 == 0o600
+
+
+def test_no_link_and_no_device_is_followed(filled: Ground, tmp_path: Path) -> None:
+    target = tmp_path / "theirs"
+    target.write_text("mine\n")
+    record(filled).symlink_to(target)
+    assert prompt(filled, "the proxy port", "s-1"), "the prompt is answered all the same"
+    assert target.read_text() == "mine\n"
+    assert asked_before(filled.workspace.state, "project") == ()
+    record(filled).unlink()
+    os.mkfifo(record(filled))
+    assert prompt(filled, "the proxy port", "s-2")
+    assert asked_before(filled.workspace.state, "project") == ()
+
+
+def row(query: object, *shown: object) -> bytes:
+    return json.dumps({"query": query, "shown": list(shown)}).encode() + b"\n"
+
+
+def test_what_others_wrote_there_is_read_with_care(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = row("port proxy", "project/reviewer/ports.md", "local/main/x.md", 7, None, "project")
+    lines = [
+        b"\xff\xfe{",
+        b"[" * 50_000,
+        b"null",
+        b"[]",
+        row(7, "project/main/a.md"),
+        row("\ud800", "project/main/a.md"),
+        row("a\x1b[2J", "project/main/a.md"),
+        row("x" * 301, "project/main/a.md"),
+        row(f"the key {TOKEN}", "project/main/a.md"),
+        row("old", "project/main/old.md"),
+        good,
+        b'{"query": "half',
+    ]
+    (tmp_path / FILE).write_bytes(b"\n".join(lines))
+    assert asked_before(tmp_path, "project") == (
+        Recalled("port proxy", "reviewer/ports.md"),
+        Recalled("old", "main/old.md"),
+    )
+
+    def missing(texts: object, allow: object = None) -> object:
+        raise secrets.DetectorUnavailable("no detector")
+
+    monkeypatch.setattr(secrets, "scan", missing)
+    assert asked_before(tmp_path, "project") == ()
+
+
+@given(st.binary(max_size=80))
+def test_garbage_is_no_recall(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    folder = tmp_path_factory.mktemp("state")
+    (folder / FILE).write_bytes(data)
+    assert asked_before(folder, "project") == ()
+
+
+def test_a_purge_takes_the_record_away() -> None:
+    """It has words of what is purged, in another order: no search for the text would find them."""
+    assert scrubbing.WORDS == FILE
