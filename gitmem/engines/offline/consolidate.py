@@ -2,176 +2,111 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
-from gitmem.engines.offline.consolidate_edit import described, reworded
-from gitmem.engines.offline.consolidate_links import Names, links
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
+from gitmem.engines.offline.consolidate_against import note_contradictions
+from gitmem.engines.offline.consolidate_dates import date_claims
+from gitmem.engines.offline.consolidate_disputes import settle_disputes
+from gitmem.engines.offline.consolidate_index import keep_long_entries, note_limits
 from gitmem.engines.offline.consolidate_merge import merge_duplicates
-from gitmem.engines.offline.consolidate_same import said
-from gitmem.engines.offline.consolidate_work import Work, with_links
-from gitmem.memory import index
-from gitmem.memory.account import reference
-from gitmem.memory.claim import Claim
-from gitmem.memory.dates import annotate, relative_dates
-from gitmem.memory.encoding import decode
-from gitmem.memory.facts import lacking
-from gitmem.memory.limits import INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
-from gitmem.memory.memory import Memory
-from gitmem.memory.trailers import Fate
-
-ALIKE = 0.6
-"""Share of words in common from which two claims are shown to a person side by side."""
-
-COMMON = 12
-"""Claims that a word may stand in and still be looked up when claims that are alike are sought."""
+from gitmem.engines.offline.consolidate_repair import repair_links
+from gitmem.engines.offline.consolidate_work import Work
+from gitmem.memory.account import reject_keys, where_it_goes
 
 LISTED = 20
 """Notes of one kind that are listed; the rest is counted."""
 
+AGAINST = 200
+"""The same for claims that speak against one another, which nothing but a person settles."""
+
+
+ROUNDS = 5
+"""Times that proposals are made anew without those that the flow would refuse."""
+
 
 def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-    """Merges duplicates, annotates relative dates, repairs links; lists the rest.
+    """Annotates relative dates, settles disputes, repairs links and merges duplicates; lists the rest.
+
+    What the flow would refuse is left out and told of: one memory that a search would no longer find must
+    not stop a whole dream.
 
     Args:
-        given: the scope's tree, and when claims were first said.
-        tell: is told of each phase.
+        given: the scope's tree, and what is known of it.
+        tell: is told of each phase, with the files changed so far.
 
     Returns:
-        Changes in the order in which they apply: dates, links, merges. No index is touched.
+        Changes in the order in which they apply. No index is touched; contradictions are notes.
     """
+    refused: dict[str, str] = {}
+    log: list[str] = []
+    for _ in range(ROUNDS):
+        made = _proposed(replace(given, waiting=given.waiting | refused.keys()), tell)
+        failures = given.judge(made.changes) if made.changes else ()
+        left = list(dict.fromkeys(refused.values()))
+        if not failures:
+            return replace(made, notes=_shortened([*left, *made.notes]), log=tuple(log))
+        log += failures
+        blamed = dict(_blamed(made.changes, failures))
+        state = dict(given.files)
+        for number, change in enumerate(made.changes):
+            if number in blamed:
+                note = f"refused: {change.subject}: {blamed[number]}"
+                keys = reject_keys(change.fates, where_it_goes(change.fates, state))
+                refused |= dict.fromkeys(keys, note)
+            change.apply_to(state)
+        if not blamed:
+            break
+    notes = [f"refused: nothing can be proposed: {log[-1]}", *made.notes]
+    return Consolidation(notes=_shortened(notes), log=tuple(log))
+
+
+def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     tell(Step("consolidate"))
-    work = Work(given.files, given.agents, given.waiting)
+    work = Work(given.files, given.agents, given.waiting, given.allowance)
     # Dates come first: "yesterday" said on two days is not said twice.
     for path in work.paths():
-        _annotate(work, path, given.said)
-    names = Names(work.memories)
+        date_claims(work, path, given.said)
     for path in work.paths():
-        _repair_links(work, path, names)
+        settle_disputes(work, path, given.said, given.observed)
+    repair_links(work, given.renamed)
+    tell(Step("consolidate", files=work.touched()))
     for agent in work.agents():
         merge_duplicates(work, agent)
+    tell(Step("prune", files=work.touched()))
     for agent in work.agents():
-        _note_alike(work, agent)
-        _note_limits(work, agent, given.files)
-    return Consolidation(tuple(work.changes), _shortened(work.notes))
+        keep_long_entries(work, agent)
+        note_contradictions(work, agent, given.said, given.observed)
+        note_limits(work, agent)
+    tell(Step("prune", files=work.touched()))
+    observed = (f"{one.kind}: {one.text}{_named(one.claims, one.text)}" for one in given.observed)
+    return Consolidation(tuple(work.changes), (*observed, *work.notes))
 
 
-def _annotate(work: Work, path: str, said_at: Mapping[str, datetime]) -> None:
-    """One change for each claim that holds a relative date which means one day."""
-    for number in range(len(work.memories[path].claims)):
-        memory = work.memories[path]
-        body = memory.parsed.claims
-        claim = memory.claims[number]
-        if not relative_dates(claim.text):
-            continue
-        source = reference(path, claim)
-        said_on = said_at.get(source)
-        phrases = relative_dates(claim.text, said_on)
-        open_ones = [phrase.text for phrase in phrases if phrase.date is None]
-        if open_ones:
-            why = "is unclear" if said_on else "was said nobody knows when"
-            work.notes.append(f"date: “{_flat(open_ones[0])}” in {memory.name} {why}")
-        if said_on is None or len(open_ones) == len(phrases):
-            continue
-        new = annotate(claim.text, said_on)
-        in_body = number < len(body)
-        changed = reworded(memory, {number: new}) if in_body else described(memory, " ".join(new.split()))
-        if changed is None or len(changed.claims) != len(memory.claims):
-            continue
-        reason = f"said on {said_on.date().isoformat()}"
-        fate = Fate("merged", source, reference(path, changed.claims[number]), reason)
-        if work.is_settled(path.split("/")[0], (fate,)) or lacking(claim.key, changed.claims[number].key):
-            continue
-        days = ", ".join(f"“{_flat(p.text)}” is {p.date.isoformat()}" for p in phrases if p.date)
-        work.propose(
-            "date", {path: changed}, (fate,), f"Date what {memory.name} says", f"{days}: {reason}."
-        )
+def _blamed(changes: Sequence[DreamChange], failures: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Numbers of the changes that failures are about: of the memory that a line begins with, else names."""
+    each = [*enumerate(changes)]
+    for line in failures:
+        about = [n for n, change in each if any(line.startswith(path) for path in change.edits)]
+        if not about:
+            about = [n for n, change in each if any(path in line for path in change.edits)]
+        yield from ((n, line) for n in about)
 
 
-def _repair_links(work: Work, path: str, names: Names) -> None:
-    """One change for each claim that links to a name that no memory has, and that one must have meant."""
-    memory = work.memories[path]
-    dangling = [link for claim in memory.claims for link in links(claim.text) if not names.leads(link)]
-    for link in dict.fromkeys(dangling):
-        memory = work.memories[path]
-        meant = names.meant(link)
-        turned = with_links(memory, {link: meant}, f"no memory is named {link}") if meant else None
-        if turned is None or not turned[1]:
-            work.notes.append(f"link: [[{link}]] in {memory.name} leads to no memory")
-        elif not work.is_settled(path.split("/")[0], tuple(turned[1])):
-            work.propose(
-                "link",
-                {path: turned[0]},
-                tuple(turned[1]),
-                f"Point [[{link}]] in {memory.name} at {meant}",
-                f"No memory is named {link}; {meant} is the only one whose name differs by a slip alone.",
-            )
+def _named(claims: Iterable[str], text: str) -> str:
+    missing = [claim for claim in claims if claim not in text]
+    return f" ({', '.join(missing)})" if missing else ""
 
 
-def _note_alike(work: Work, agent: str) -> None:
-    """Lists pairs of claims in different memories that are alike and not provably the same."""
-    claims: list[tuple[Memory, Claim]] = [
-        (memory, claim)
-        for memory in work.hot(agent)
-        for claim in memory.parsed.claims
-        if said(claim.text).plain
-    ]
-    places: dict[str, list[int]] = {}
-    for number, (_, claim) in enumerate(claims):
-        for word in said(claim.text).words:
-            places.setdefault(word, []).append(number)
-    for number, (memory, claim) in enumerate(claims):
-        mine = said(claim.text).words
-        shared: Counter[int] = Counter()
-        for word in mine:
-            if len(places[word]) <= COMMON:
-                shared.update(other for other in places[word] if other > number)
-        for other in sorted(shared):
-            there, near = claims[other]
-            theirs = said(near.text).words
-            if there is memory or len(mine & theirs) < ALIKE * len(mine | theirs):
-                continue
-            missing = lacking(claim.key, near.key) or lacking(near.key, claim.key)
-            how = f"differ in {missing[0]}" if missing else "use the same words"
-            work.notes.append(f"alike: {memory.name} #{claim.short} and {there.name} #{near.short} {how}")
-
-
-def _note_limits(work: Work, agent: str, files: Mapping[str, bytes]) -> None:
-    """Lists memories and indexes over their limits, and index lines that will be repaired on acceptance."""
-    for memory in work.hot(agent):
-        size = len(memory.render())
-        if size > MEMORY_BYTES:
-            work.notes.append(f"limit: {memory.name} has {size:,} bytes, the limit is {MEMORY_BYTES:,}")
-    data = files.get(f"{agent}/{index.INDEX}", b"")
-    text = decode(data)
-    if text.count("\n") > INDEX_LINES or len(data) > INDEX_BYTES:
-        work.notes.append(
-            f"limit: the index of {agent} is over {INDEX_LINES} lines or {INDEX_BYTES:,} bytes"
-        )
-    there = {path.removeprefix(f"{agent}/") for path in files if path.startswith(f"{agent}/")}
-    entries = index.targets(text)
-    for target in entries:
-        if "/" not in target and target not in there:
-            work.notes.append(f"index: {target} in the index of {agent} leads to no memory")
-    for memory in work.hot(agent):
-        file = memory.path.removeprefix(f"{agent}/")
-        if file in there and file not in entries:
-            work.notes.append(f"index: {file} of {agent} has no line in the index")
-
-
-def _shortened(notes: list[str]) -> tuple[str, ...]:
+def _shortened(notes: Iterable[str]) -> tuple[str, ...]:
     kinds: dict[str, list[str]] = {}
     for note in dict.fromkeys(notes):
         kinds.setdefault(note.partition(":")[0], []).append(note)
     shown = []
     for what, found in sorted(kinds.items()):
-        shown += found[:LISTED]
-        if len(found) > LISTED:
-            shown.append(f"{what}: {len(found) - LISTED} more")
+        most = AGAINST if what == "contradiction" else LISTED
+        shown += found[:most]
+        if len(found) > most:
+            shown.append(f"{what}: {len(found) - most} more")
     return tuple(shown)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -6,44 +6,45 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from gitmem.engines.offline.consolidate_context import Titles, same_context
 from gitmem.engines.offline.consolidate_edit import with_after, without
-from gitmem.engines.offline.consolidate_links import spoken
-from gitmem.engines.offline.consolidate_same import COVERED, NOT, holds, is_tagged, said, sequence
+from gitmem.engines.offline.consolidate_links import Way, slug, spoken
+from gitmem.engines.offline.consolidate_place import heading, led_in, movable, quoted
+from gitmem.engines.offline.consolidate_same import holds, is_tagged, said
 from gitmem.engines.offline.consolidate_work import Work
 from gitmem.memory.account import reference
 from gitmem.memory.claim import Claim
-from gitmem.memory.facts import lacking, stem
 from gitmem.memory.memory import Memory, description_claim
+from gitmem.memory.merge import agent_folder
 from gitmem.memory.trailers import Fate
+
+REPEATED = 20
+"""Claims that stand twice in one memory and are taken out in one dream; each is a commit to review."""
 
 _WHOLE = "the other memory says all of it"
 _TWICE = "it stands twice"
 
 
-# Words in names that tell two copies apart and nothing else.
-_GENERIC = frozenset(
-    map(stem, ["copy", "duplicate", "dup", "note", "memory", "feedback", "project", "user", "reference"])
-)
-
-
 def merge_duplicates(work: Work, agent: str) -> None:
     """Proposes to merge what an agent's memories say twice."""
+    titles = Titles(work.hot(agent))
     by_sentence = _by_sentence(work.hot(agent))
     for memory in work.hot(agent):
-        while _repeat(work, agent, memory.path):
-            pass
+        for _ in range(REPEATED):
+            if not _repeat(work, memory.path):
+                break
     # What says less goes first, and of equal ones the later name: `no-mocks-2` into `no-mocks`.
     paths = [memory.path for memory in work.hot(agent)]
     paths.sort(key=lambda path: PurePosixPath(path).stem, reverse=True)
     paths.sort(key=lambda path: len(work.memories[path].parsed.claims))
     for path in paths:
         for other in _candidates(work, by_sentence, path):
-            if _whole(work, agent, path, other):
+            if _whole(work, titles, path, other):
                 break
     for path in paths:
         for other in _candidates(work, by_sentence, path):
             if other in work.memories and path in work.memories:
-                _single(work, agent, path, other)
+                _single(work, titles, path, other)
 
 
 def _by_sentence(memories: list[Memory]) -> dict[object, list[str]]:
@@ -74,16 +75,20 @@ def _candidates(work: Work, by_sentence: Mapping[object, list[str]], path: str) 
     yield from sorted(known, key=lambda other: (-len(work.memories[other].parsed.claims), other))
 
 
-def _repeat(work: Work, agent: str, path: str) -> bool:
+def _repeat(work: Work, path: str) -> bool:
     """Takes out one claim that stands twice in one memory, under one heading."""
     memory = work.memories[path]
     claims = memory.parsed.claims
+    agent = agent_folder(path)
+    place = work.lookup(path)
     for number, claim in enumerate(claims):
-        if not _movable(claims, number):
+        near = [first for first in place.near(claim) if first != number]
+        if not near or not movable(claims, number):
             continue
-        for first, other in enumerate(claims):
-            same = first != number and holds(other, claim) and (other.key != claim.key or first < number)
-            if not same or _heading(claims, first) != _heading(claims, number) or _led_in(claims, first):
+        for first in near:
+            other = claims[first]
+            same = holds(other, claim) and (other.key != claim.key or first < number)
+            if not same or heading(claims, first) != heading(claims, number) or led_in(claims, first):
                 continue
             changed = without(memory, [number])
             if changed is None:
@@ -92,18 +97,17 @@ def _repeat(work: Work, agent: str, path: str) -> bool:
             fate = Fate("merged", reference(path, claim), reference(path, other), _TWICE)
             if other.ordinal > claim.ordinal or work.is_settled(agent, (fate,)):
                 continue
-            work.propose(
+            return work.propose(
                 "merge",
                 {path: changed},
                 (fate,),
                 f"Say it once in {memory.name}",
-                f"{memory.name} says it twice: {_quoted(claim)}",
+                f"{memory.name} says it twice: {quoted(claim)}",
             )
-            return True
     return False
 
 
-def _whole(work: Work, agent: str, path: str, into: str) -> bool:
+def _whole(work: Work, titles: Titles, path: str, into: str) -> bool:
     """Takes out a memory all of whose claims another one holds."""
     memory, target = work.memories[path], work.memories[into]
     if memory.type != target.type:
@@ -112,7 +116,7 @@ def _whole(work: Work, agent: str, path: str, into: str) -> bool:
     pairs: list[tuple[int, int]] = []
     moved: list[tuple[int, list[Claim]]] = []
     for number, claim in enumerate(memory.parsed.claims):
-        found = _holder(target, claim)
+        found = _holder(work, into, claim)
         if found >= 0:
             other = target.parsed.claims[found]
             fates.append(Fate("merged", reference(path, claim), reference(into, other), _WHOLE))
@@ -123,7 +127,9 @@ def _whole(work: Work, agent: str, path: str, into: str) -> bool:
             return False
     if not any(said(memory.parsed.claims[number].text).plain for number, _ in pairs):
         return False
-    if not _same_context(memory, target, [number for number, _ in pairs], [found for _, found in pairs]):
+    if not same_context(
+        titles, memory, target, [number for number, _ in pairs], [found for _, found in pairs]
+    ):
         return False
     changed: Memory | None = target
     for position, claims in reversed(moved):
@@ -141,45 +147,45 @@ def _whole(work: Work, agent: str, path: str, into: str) -> bool:
     if changed is not target:
         edited[into] = changed
     mine, theirs = _labels(memory, target)
-    new = spoken(target)
-    names = {
-        name: new for name in (memory.name, PurePosixPath(path).stem) if name not in (new, target.name)
-    }
-    led = work.renamed_links(names, f"{mine} is merged into {theirs}", edited)
+    agent = agent_folder(path)
+    stay = {slug(name) for name in (target.name, PurePosixPath(into).stem)}
+    gone = {slug(name) for name in (memory.name, PurePosixPath(path).stem)} - stay
+    # A copy may bear the name of the memory that stays: only its file has to be led there.
+    way = Way(spoken(target), PurePosixPath(into).name)
+    led = work.led(dict.fromkeys(gone, way), agent, f"{mine} is merged into {theirs}", edited)
     if led is None or work.is_settled(agent, tuple(fates)):
         return False
     edited |= led[0]
-    work.propose(
+    return work.propose(
         "merge",
         edited,
         (*fates, *led[1]),
         f"Merge {mine} into {theirs}",
         f"{theirs} says all that {mine} says; links to it, and its own Why and description, go there.",
     )
-    return True
 
 
-def _single(work: Work, agent: str, path: str, other: str) -> None:
+def _single(work: Work, titles: Titles, path: str, other: str) -> None:
     """Takes single claims out of a memory that another one holds as well, where both speak of one thing."""
     for number in reversed(range(len(work.memories[path].parsed.claims))):
         memory, target = work.memories[path], work.memories[other]
         claims = memory.parsed.claims
         claim = claims[number]
         rest = [at for at in range(len(claims)) if at != number and said(claims[at].text).plain]
-        if not rest or memory.type != target.type or not _movable(claims, number):
+        if not rest or memory.type != target.type or not movable(claims, number):
             continue
-        found = _holder(target, claim)
-        if found < 0 or _led_in(target.parsed.claims, found) or _heading(target.parsed.claims, found):
+        found = _holder(work, other, claim)
+        if found < 0 or led_in(target.parsed.claims, found) or heading(target.parsed.claims, found):
             continue
-        if _heading(claims, number) or not _same_context(memory, target, [number], [found]):
+        if heading(claims, number) or not same_context(titles, memory, target, [number], [found]):
             continue
         changed = without(memory, [number])
         fate = Fate("merged", reference(path, claim), reference(other, target.parsed.claims[found]), _TWICE)
-        if changed is None or work.is_settled(agent, (fate,)):
+        if changed is None or work.is_settled(agent_folder(path), (fate,)):
             continue
         mine, theirs = _labels(memory, target)
         subject = f"Leave to {theirs} what {mine} says too"
-        work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {_quoted(claim)}")
+        work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quoted(claim)}")
 
 
 def _labels(memory: Memory, target: Memory) -> tuple[str, str]:
@@ -189,38 +195,16 @@ def _labels(memory: Memory, target: Memory) -> tuple[str, str]:
     return PurePosixPath(memory.path).stem, PurePosixPath(target.path).stem
 
 
-def _holder(target: Memory, claim: Claim) -> int:
+def _holder(work: Work, into: str, claim: Claim) -> int:
     """Position of the claim of a body that holds another one: an equal one first; -1 for none."""
-    claims = target.parsed.claims
-    equal = [number for number, other in enumerate(claims) if other.key == claim.key]
+    claims = work.memories[into].parsed.claims
+    near = work.lookup(into).near(claim)
+    equal = [number for number in near if claims[number].key == claim.key]
     if equal:
         return -1 if said(claim.text).dated else equal[0]
     if not said(claim.text).plain:
         return -1
-    return next((number for number, other in enumerate(claims) if holds(other, claim)), -1)
-
-
-def _same_context(memory: Memory, target: Memory, mine: list[int], theirs: list[int]) -> bool:
-    """Whether claims mean the same in both memories: "runs on 8080" may be said of two services.
-
-    So it is where neither name nor description of one holds a word that is foreign to the other, or where
-    the claims themselves say most of what their description says.
-    """
-    pairs = ((memory, target, mine), (target, memory, theirs))
-    return all(_speaks_for_itself(here, there, numbers) for here, there, numbers in pairs)
-
-
-def _speaks_for_itself(here: Memory, there: Memory, numbers: list[int]) -> bool:
-    described, named = _words(here.description), _named(here)
-    known = _words(there.description) | _named(there)
-    known = known.union(*(said(claim.text).words for claim in there.parsed.claims))
-    if not (described | named) - known:
-        return True
-    spoken = frozenset().union(*(said(here.parsed.claims[number].text).words for number in numbers))
-    title = described or named
-    text = " ".join([there.description, *(claim.key for claim in there.parsed.claims)])
-    facts = [fact for fact in lacking(here.description, text) if fact != "a negation"]
-    return len(title & spoken) >= COVERED * len(title) and not facts
+    return next((number for number in near if holds(claims[number], claim)), -1)
 
 
 def _description(memory: Memory, target: Memory, changed: Memory) -> tuple[Memory, list[Fate]] | None:
@@ -244,39 +228,3 @@ def _behind_tags(memory: Memory, position: int) -> int:
     while position + 1 < len(claims) and is_tagged(claims[position + 1]):
         position += 1
     return position
-
-
-def _movable(claims: tuple[Claim, ...], number: int) -> bool:
-    """Whether a claim stands for itself: nothing leads into it and nothing behind it explains it."""
-    follows = claims[number + 1] if number + 1 < len(claims) else None
-    explained = follows is not None and is_tagged(follows)
-    return said(claims[number].text).plain and not explained and not _led_in(claims, number)
-
-
-def _led_in(claims: tuple[Claim, ...], number: int) -> bool:
-    """Whether a list item hangs on a line before its list, as in `On Mondays:`."""
-    if not claims[number].item:
-        return False
-    while number >= 0 and claims[number].item:
-        number -= 1
-    return number >= 0 and claims[number].text.rstrip(" *_").endswith(":")
-
-
-def _heading(claims: tuple[Claim, ...], number: int) -> str:
-    """The heading that a claim stands under; empty for none."""
-    return next((c.key for c in reversed(claims[:number]) if c.text.lstrip().startswith("#")), "")
-
-
-def _named(memory: Memory) -> frozenset[str]:
-    """The words of a name that say what the memory is about."""
-    words = _words(memory.name.replace("-", " ").replace("_", " "))
-    return frozenset(word for word in words if len(word) > 2 and word.isalpha()) - _GENERIC
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word for word in sequence(text) if word != NOT)
-
-
-def _quoted(claim: Claim) -> str:
-    line = " ".join(claim.key.split())
-    return f"“{line}”" if len(line) <= 200 else f"“{line[:200].rsplit(' ', 1)[0]} …”"

@@ -1,8 +1,8 @@
 """Whether one claim says all that another says, proved from the words and not from a likeness.
 
-Two sentences are the same where the same words stand in the same order, endings, articles and the like
-apart; or where a phrase without a negation or a direction moved as a whole. One claim is contained in
-another where all of its sentences are there, and what the other adds takes nothing back.
+Two sentences are the same where the same words stand in the same order, articles and the like apart; or
+where a phrase that opens one of them ("In CI, …") stands at the end of the other. One claim is contained in
+another that begins with all of its sentences, in their order, and goes on without taking anything back.
 """
 
 from __future__ import annotations
@@ -11,47 +11,35 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gitmem.memory.claim import Claim
+from gitmem.engines.offline.consolidate_words import NEGATED, NOT, forms, sequence
+from gitmem.memory.claim import Claim, with_dispute
 from gitmem.memory.dates import relative_dates
-from gitmem.memory.facts import NEGATIONS, NUMBER_WORDS, lacking, stem
+from gitmem.memory.facts import lacking
 
 MIN_WORDS = 3
 """Words that count which a claim needs before it may be called a duplicate: shorter ones mean too much."""
 
-COVERED = 0.6
-"""Share of a description that a claim must say itself to mean the same in another memory."""
+PHRASE = 8
+"""Words of the longest phrase that may move from the front of a sentence to its end."""
 
-NOT = "\0not"
-
-_TOKEN = re.compile(
-    r"[a-z][a-z0-9+.-]*://[^\s<>)\]]+|\[\[[^\]\n]+\]\]|`+[^`]+`+|[~./]*[\w@-]+(?:[/.:@_-]+\w+)+|\d+(?:[.,]\d+)*%?\w*"
-    r"|[^\W\d_]+['’][^\W\d_]+|\w+",
-    re.IGNORECASE,
+_SENTENCE = re.compile(r"(?<=[.!?])[\s*_)\"”]+(?=[^\W_a-z]|[`\"“(\[])|,?\s+(?=because\b)")
+_FRONT = re.compile(r"(?P<phrase>[^,;:()]+),\s+(?P<rest>[^,;:()—–]+)")
+_MOVING = forms("in on at for during under with without within by")
+# Where one of these stands in the rest of a sentence, a phrase at its end may belong to a part of it alone.
+_JOINING = forms(
+    "and or but nor we they he she i who whose where when whenever while if unless until because"
+    " since so as than then before after only not " + NOT
 )
-_SENTENCE = re.compile(
-    r"(?<=[.!?;:])[\s*_)\"”]+|\n+|\s+[—–]\s+|\s+--?\s+|,?\s+(?=because\b)|,\s+(?=since\b)", re.IGNORECASE
+# What takes back, narrows or puts off a part of what was said before it.
+_RESTRICTIONS = forms(
+    "but only however except unless until besides although though instead otherwise exception"
+    " exceptions deprecated obsolete outdated wrong superseded anymore longer formerly previously"
+    " unlike if when whenever where while apply applies valid limited optional skip sometimes mostly"
+    " usually often temporarily maybe perhaps probably planned todo might may could should then"
 )
-# Articles, forms of "to be", address and emphasis: a rule is the same with and without them.
-_FILLERS_WORDS = """
-    a an the is are be been being that which we you us our please also just really very simply
-    always must should shall of in on at for and do does
-"""
-_FILLERS = frozenset(_FILLERS_WORDS.split())
-# Words that give the words around them a side: with one of these, order is meaning.
-_DIRECTIONS_WORDS = """
-    over instead than rather before after from to into onto by until till unless if when while
-    once since versus vs not either or above below under replaces replace depends depend calls
-    call
-"""
-_DIRECTIONS = frozenset(map(stem, _DIRECTIONS_WORDS.split()))
-# What takes back a part of what was said before it.
-_RESTRICTIONS_WORDS = """
-    but only however except unless until besides although though instead otherwise exception
-    exceptions deprecated obsolete outdated wrong superseded anymore longer formerly previously
-    unlike
-"""
-_RESTRICTIONS = frozenset(map(stem, _RESTRICTIONS_WORDS.split()))
-_NEGATIONS = frozenset(map(stem, NEGATIONS)) | {NOT}
+_EMPHATIC = re.compile(r"\balways\b", re.IGNORECASE)
+# "that" is no word that counts elsewhere; "to" before a verb opens a clause of its own.
+_CLAUSE = re.compile(r"\b(?:that|which)\b|\bto (?!(?:the|a|an|its|our|their)\b)[a-z]", re.IGNORECASE)
 _TAGGED = re.compile(r"^ {0,3}\*\*(?:Why|How(?: to apply)?)\b", re.IGNORECASE)
 _PLAIN_ITEM = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _BLOCK = re.compile(
@@ -65,13 +53,13 @@ class Said:
     """What a claim says.
 
     Attributes:
-        sentences: its sentences in a form in which equal ones are equal.
-        words: stems of all words that count.
+        sentences: its sentences in order, each in a form in which equal ones are equal.
+        words: all words that count.
         plain: the claim is one paragraph or list item whose sentences can stand for themselves.
         dated: it speaks of a day that depends on when it was said, and does not say which.
     """
 
-    sentences: frozenset[tuple[str, ...]]
+    sentences: tuple[tuple[str, ...], ...]
     words: frozenset[str]
     plain: bool
     dated: bool
@@ -82,40 +70,20 @@ def is_tagged(claim: Claim) -> bool:
     return _TAGGED.match(claim.text) is not None
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
 def said(text: str) -> Said:
     """Reads a claim's text."""
-    bare = _PLAIN_ITEM.sub("", text)
-    parts = [sequence(part) for part in _SENTENCE.split(bare)]
-    sentences = frozenset(_canonical(part) for part in parts if part)
-    found = frozenset(word for part in parts for word in part if word != NOT)
-    leads_in = bare.rstrip(" *_").endswith(":")
+    unmarked = with_dispute(text, "") if "(disputed " in text else text
+    bare = _PLAIN_ITEM.sub("", unmarked)
+    flat = " ".join(bare.split())
+    sentences = tuple(found for found in map(_canonical, _SENTENCE.split(flat)) if found)
+    found = frozenset(word for part in sentences for word in part if word != NOT)
+    leads_in = flat.rstrip(" *_").endswith((":", "?"))
     plain = not (
         leads_in or _BLOCK.search(bare) or _NESTED.search(text) or _TAGGED.match(bare) or "\0" in text
     )
     dated = bool(relative_dates(text))
-    return Said(sentences, found, plain and not dated and sum(map(len, parts)) >= MIN_WORDS, dated)
-
-
-def sequence(text: str) -> tuple[str, ...]:
-    """The words of a sentence that count, in order: stems, negations as one sign, code as written."""
-    found: list[str] = []
-    for token in _TOKEN.findall(text):
-        word = token.replace("’", "'")
-        lower = word.casefold()
-        if lower in ("can't", "cannot"):
-            found += ["can", NOT]
-        elif lower.endswith("n't") or lower in ("not", "never", "no"):
-            found.append(NOT)
-        elif lower in NUMBER_WORDS:
-            found.append(NUMBER_WORDS[lower])
-        elif (
-            word[0] in "`[" or not word.replace("'", "").isalpha() or not (lower == word or word.istitle())
-        ):
-            found.append(word.strip("`"))
-        elif lower not in _FILLERS:
-            found.append(stem(lower))
-    return tuple(found)
+    return Said(sentences, found, plain and not dated and sum(map(len, sentences)) >= MIN_WORDS, dated)
 
 
 def holds(target: Claim, source: Claim) -> bool:
@@ -123,16 +91,27 @@ def holds(target: Claim, source: Claim) -> bool:
     if target.key == source.key:
         return not said(source.text).dated
     mine, other = said(source.text), said(target.text)
-    if not (mine.plain and other.plain and mine.sentences <= other.sentences):
+    if not (mine.plain and other.plain and other.sentences[: len(mine.sentences)] == mine.sentences):
         return False
-    added = frozenset(word for part in other.sentences - mine.sentences for word in part)
-    if added & (_RESTRICTIONS | _NEGATIONS):
+    added = frozenset(word for part in other.sentences[len(mine.sentences) :] for word in part)
+    if added & (_RESTRICTIONS | NEGATED):
+        return False
+    if len(_EMPHATIC.findall(source.key)) > len(_EMPHATIC.findall(target.key)):
         return False
     return not lacking(source.key, target.key)
 
 
-def _canonical(words: tuple[str, ...]) -> tuple[str, ...]:
-    """One form for all sentences in which a phrase merely moved from the front to the end."""
-    if len(words) < MIN_WORDS or (_DIRECTIONS | _NEGATIONS) & set(words):
-        return words
-    return min(words[at:] + words[:at] for at in range(len(words)))
+def _canonical(sentence: str) -> tuple[str, ...]:
+    """One form for a sentence and for the one in which its opening phrase stands at the end."""
+    match = _FRONT.fullmatch(sentence.strip().rstrip(".!"))
+    if match and not _CLAUSE.search(sentence):
+        phrase, rest = sequence(match["phrase"]), sequence(match["rest"])
+        opens = bool(phrase) and phrase[0] in _MOVING and 1 < len(phrase) <= PHRASE
+        if opens and not _JOINING & {*phrase[1:], *rest[1:]} and len(rest) >= MIN_WORDS - 1:
+            return rest + phrase
+    found = sequence(sentence)
+    if found[:1] == ("use",) and found.count("in") == 1 and not (_JOINING | NEGATED) & set(found):
+        # "Use the database in tests" is "Tests use the database".
+        at = found.index("in")
+        return found[at + 1 :] + found[:at]
+    return found

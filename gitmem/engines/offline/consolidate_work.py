@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 
 from gitmem.engines.engine import DreamChange
 from gitmem.engines.offline.consolidate_edit import described, reworded
-from gitmem.engines.offline.consolidate_links import pointed
+from gitmem.engines.offline.consolidate_links import LINK, Way, inline_links, links, slug, turned
+from gitmem.engines.offline.consolidate_place import Lookup
 from gitmem.memory import tombstone
-from gitmem.memory.account import is_memory, reference, reject_keys
+from gitmem.memory.account import is_memory, path_of, reference, reject_keys
 from gitmem.memory.encoding import decode
+from gitmem.memory.facts import lacking
 from gitmem.memory.memory import Memory, description_claim, parse
 from gitmem.memory.merge import agent_folder
 from gitmem.memory.trailers import Fate
+
+PROPOSED = 500
+"""Changes of one dream: more is nothing that a person reviews; the next dream goes on."""
 
 
 class Work:
@@ -23,12 +29,24 @@ class Work:
         files: Mapping[str, bytes],
         agents: Collection[str] = (),
         waiting: frozenset[str] = frozenset(),
+        allowance: int | None = None,
     ) -> None:
         """Starts from a tree; no agents means all of them."""
         self._agents = agents
         self._waiting = waiting
+        self._left = allowance
+        self._allowance = allowance
+        self.files = files
         self.memories = {path: parse(path, files[path]) for path in sorted(files) if is_memory(path)}
-        self._linking = {path for path, memory in self.memories.items() if _has_links(memory)}
+        self._lookups: dict[str, tuple[Memory, Lookup]] = {}
+        self._hot: dict[str, list[str]] = {}
+        for path in self.memories:
+            agent = agent_folder(path)
+            if "/" not in path.removeprefix(f"{agent}/"):
+                self._hot.setdefault(agent, []).append(path)
+        self._linking: dict[str, set[str]] = {}
+        for path, memory in self.memories.items():
+            self._index_links(path, memory)
         self.changes: list[DreamChange] = []
         self.notes: list[str] = []
         self._stones = {
@@ -49,17 +67,26 @@ class Work:
 
     def hot(self, agent: str) -> list[Memory]:
         """An agent's memories that are laid out, by path."""
-        return [
-            memory
-            for path, memory in self.memories.items()
-            if agent_folder(path) == agent and "/" not in path.removeprefix(f"{agent}/")
-        ]
+        return [self.memories[path] for path in self._hot.get(agent, ()) if path in self.memories]
+
+    def lookup(self, path: str) -> Lookup:
+        """The claims of a memory's body by what they say."""
+        memory = self.memories[path]
+        known = self._lookups.get(path)
+        if known is None or known[0] is not memory:
+            known = self._lookups[path] = (memory, Lookup(memory.parsed.claims))
+        return known[1]
 
     def is_settled(self, agent: str, fates: tuple[Fate, ...]) -> bool:
         """Whether a person rejected any of these before, or still has to decide on it."""
         stones = self._stones.get(agent, frozenset())
-        keys = reject_keys(fates)
+        targets = (self.memories.get(path_of(fate.target)) for fate in fates if fate.target)
+        keys = reject_keys(fates, _keys(targets))
         return any(key in self._waiting or tombstone.matches(stones, key, "rejected") for key in keys)
+
+    def is_forgotten(self, agent: str, key: str) -> bool:
+        """Whether a person forgot or rejected a claim of this normal form."""
+        return tombstone.matches(self._stones.get(agent, frozenset()), key)
 
     def propose(
         self,
@@ -68,35 +95,79 @@ class Work:
         fates: tuple[Fate, ...],
         subject: str,
         reason: str,
-    ) -> None:
-        """Adds a change and goes on from it; None deletes a memory."""
+    ) -> bool:
+        """Adds a change and goes on from it, unless there are too many or it would spend too much.
+
+        Args:
+            edited: path to the memory that it becomes; None deletes one.
+
+        Returns:
+            whether it was added.
+        """
+        if len(self.changes) >= PROPOSED:
+            self.notes.append(
+                f"limit: this dream proposes {PROPOSED} changes; the rest waits for another one"
+            )
+            return False
+        spent = self._cost(fates, edited)
+        if spent and self._left is not None:
+            if spent > self._left:
+                self.notes.append(
+                    f"limit: {self._allowance} claims may be dropped or superseded in these 30 days; what "
+                    "would need more waits for another dream"
+                )
+                return False
+            self._left -= spent
         for path, memory in edited.items():
             if memory is None:
                 del self.memories[path]
             else:
                 self.memories[path] = memory
-                if _has_links(memory):
-                    self._linking.add(path)
+                self._index_links(path, memory)
         edits = {path: memory.render() if memory else None for path, memory in edited.items()}
         self.changes.append(DreamChange(kind, edits, fates, reason, subject))
+        return True
 
-    def renamed_links(
-        self, names: Mapping[str, str], reason: str, edited: Mapping[str, Memory | None]
+    def _cost(self, fates: tuple[Fate, ...], edited: Mapping[str, Memory | None]) -> int:
+        """How many claims are given up; where a link leads is no part of what a claim says."""
+        given_up = [fate for fate in fates if fate.kind in ("dropped", "superseded")]
+        if self._left is None or not given_up:
+            return 0
+        paths = {path_of(end) for fate in given_up for end in (fate.source, fate.target) if end}
+        old = _keys([self.memories.get(path) for path in paths])
+        new = _keys([edited.get(path, self.memories.get(path)) for path in paths])
+        return sum(
+            fate.kind == "dropped"
+            or bool(lacking(LINK.sub(" ", old.get(fate.source, "")), new.get(fate.target, "")))
+            for fate in given_up
+        )
+
+    def touched(self) -> tuple[str, ...]:
+        """Paths that the changes so far edit, sorted."""
+        return tuple(sorted({path for change in self.changes for path in change.edits}))
+
+    def led(
+        self, ways: Mapping[str, Way], agent: str, reason: str, edited: Mapping[str, Memory | None]
     ) -> tuple[dict[str, Memory], list[Fate]] | None:
-        """The memories whose links must lead elsewhere, with new names in them; None where it cannot be.
+        """The memories whose links must lead elsewhere, with new links; None where it cannot be.
 
         Args:
-            names: name in a link to the name that takes its place.
+            ways: slug of a name to where links to it lead.
+            agent: whose files `ways` names; memories of others can only be led by names.
             edited: memories that the same change edits already.
         """
         changed: dict[str, Memory] = {}
         fates: list[Fate] = []
+        linking = set[str]().union(*(self._linking.get(name, ()) for name in ways))
         # What a change edits already may have taken a link over from the memory that goes.
-        for path in sorted({*self._linking, *edited} & self.memories.keys()):
+        for path in sorted({*linking, *edited} & self.memories.keys()):
             memory = edited.get(path, self.memories[path])
             if memory is None:
                 continue
-            turned = with_links(memory, names, reason)
+            here = (
+                ways if agent_folder(path) == agent else {name: Way(way.name) for name, way in ways.items()}
+            )
+            turned = with_links(memory, here, reason)
             if turned is None:
                 return None
             if turned[1]:
@@ -104,39 +175,50 @@ class Work:
                 fates += turned[1]
         return changed, fates
 
+    def _index_links(self, path: str, memory: Memory) -> None:
+        for text in (memory.body, memory.description):
+            for link in (*links(text), *inline_links(text)):
+                self._linking.setdefault(slug(link), set()).add(path)
 
-def _has_links(memory: Memory) -> bool:
-    return "[[" in memory.body or "[[" in memory.description
+
+def _keys(memories: Iterable[Memory | None]) -> dict[str, str]:
+    return {reference(one.path, claim): claim.key for one in memories if one for claim in one.claims}
 
 
-def with_links(memory: Memory, names: Mapping[str, str], reason: str) -> tuple[Memory, list[Fate]] | None:
+def ages(names: Iterable[str], said: Mapping[str, datetime]) -> str:
+    """Claims with the day each was first said, for a note: which is newer decides nothing by itself."""
+    names = tuple(names)
+    newest = max((said[name] for name in names if name in said), default=None)
+    told = len({said[name] for name in names if name in said}) > 1
+    parts = []
+    for name in names:
+        when = said.get(name)
+        newer = ", newer" if told and when == newest else ""
+        parts.append(f"{name} (said {when.date().isoformat()}{newer})" if when else name)
+    return " and ".join(parts)
+
+
+def with_links(memory: Memory, ways: Mapping[str, Way], reason: str) -> tuple[Memory, list[Fate]] | None:
     """A memory with links led elsewhere, and the fates of the claims that this rewords."""
     claims = memory.parsed.claims
     texts = {
         number: new
         for number, claim in enumerate(claims)
-        if (new := pointed(claim.text, names)) != claim.text
+        if "[" in claim.text and (new := turned(claim.text, ways)) != claim.text
     }
     changed = reworded(memory, texts) if texts else memory
     if changed is None:
         return None
-    fates = [
-        Fate(
-            "superseded",
-            reference(memory.path, claims[number]),
-            reference(memory.path, changed.parsed.claims[number]),
-            reason,
-        )
-        for number in texts
-    ]
-    new = pointed(memory.description, names)
+    ends = [(claims[number], changed.parsed.claims[number]) for number in texts]
+    new = turned(memory.description, ways)
     if new != memory.description:
         redescribed = described(changed, new)
         old_claim, new_claim = description_claim(memory.description), description_claim(new)
         if redescribed is None or old_claim is None or new_claim is None:
             return None
         changed = redescribed
-        fates.append(
-            Fate("superseded", reference(memory.path, old_claim), reference(memory.path, new_claim), reason)
-        )
-    return changed, fates
+        ends.append((old_claim, new_claim))
+    here = memory.path
+    return changed, [
+        Fate("superseded", reference(here, old), reference(here, new), reason) for old, new in ends
+    ]

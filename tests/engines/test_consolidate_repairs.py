@@ -1,0 +1,194 @@
+"""What the offline engine repairs besides duplicates: links, disputes, index lines; and where it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Observation, Step
+from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.consolidate_work import PROPOSED
+from gitmem.memory.account import account, reject_keys
+from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.memory import create
+from gitmem.memory.tombstone import FILE, bury
+
+
+def memories(**bodies: str) -> dict[str, bytes]:
+    """Memories of `main`: name (`_` for `-`) to body."""
+    return {
+        f"main/{name.replace('_', '-')}.md": create(
+            name.replace("_", "-"), "Rules of ours", "project", body, "x.md"
+        ).render()
+        for name, body in bodies.items()
+    }
+
+
+def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[Consolidation, dict[str, str]]:
+    """What the engine makes of a tree, and the bodies afterwards, by file stem."""
+    made = OfflineEngine().consolidate(ConsolidateInput(files, **more))  # type: ignore[arg-type]
+    after: dict[str, bytes | None] = dict(files)
+    for change in made.changes:
+        after |= change.edits
+    left = {path: data for path, data in after.items() if data is not None}
+    fates = [fate for change in made.changes for fate in change.fates]
+    assert account(files, left, fates).unaccounted == ()
+    assert not any(path.endswith("MEMORY.md") for change in made.changes for path in change.edits)
+    return made, {
+        path.removeprefix("main/").removesuffix(".md"): data.decode().partition("---\n\n")[2].strip()
+        for path, data in left.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("See [[deploys]] for it.", "See [[release-process]] for it."),
+        ("See [[Deploys|the rules]] for it.", "See [[release-process|the rules]] for it."),
+        ("See [[deploys#tags]] for it.", "See [[release-process#tags]] for it."),
+        ("See [rules](deploys.md) for it.", "See [rules](release-process.md) for it."),
+        ("See [rules](./deploys.md#tags) for it.", "See [rules](release-process.md#tags) for it."),
+        ("See [[older]] for it.", "See [[release-process]] for it."),
+        ("See [[gone]] for it.", "See gone for it."),
+        ("See [[gone|the old way]] for it.", "See the old way for it."),
+        ("See [the old way](gone.md) for it.", "See the old way for it."),
+        ("See [[relese-process]] for it.", "See [[release-process]] for it."),
+        ("See `[[gone]]` and `[x](gone.md)` for it.", ""),
+        ("See [the docs](README.md) and [more](docs/deploys.md).", ""),
+        ("See ![a picture](gone.md) of it.", ""),
+    ],
+)
+def test_links_follow_the_history_of_names(text: str, after: str) -> None:
+    renamed = {"deploys": "release-process", "older": "deploys", "gone": ""}
+    made, found = consolidated(memories(hint=text, release_process="Tag it by hand."), renamed=renamed)
+    assert found["hint"] == (after or text)
+    assert [change.kind for change in made.changes] == (["link"] if after else [])
+    assert all(fate.kind == "superseded" for change in made.changes for fate in change.fates)
+
+
+def test_a_link_that_never_led_anywhere_is_told_once() -> None:
+    made, _ = consolidated(
+        memories(aa="See [[todo-later]].", bb="Read [[todo-later]].", cc="And [[todo-later]].")
+    )
+    assert made.changes == ()
+    assert [note for note in made.notes if "todo-later" in note] == [
+        "link: [[todo-later]] in aa and 2 more leads to no memory"
+    ]
+
+
+def test_a_dispute_is_settled_where_one_side_says_all_and_told_where_none_does() -> None:
+    marked = "*(disputed 0123abcd)*"
+    body = f"Tag releases by hand. {marked}\n\nTag releases by hand. Ann pushes the tag. {marked}"
+    made, found = consolidated(memories(releases=body))
+    assert [change.kind for change in made.changes] == ["dispute"]
+    assert found["releases"] == "Tag releases by hand. Ann pushes the tag."
+    body = f"Ann tags the releases. {marked}\n\nBen tags the releases. {marked}"
+    made, found = consolidated(memories(releases=body))
+    assert made.changes == () and found["releases"] == body
+    (note,) = (note for note in made.notes if note.startswith("dispute:"))
+    assert note.count("main/releases.md#") == 2
+
+
+LONG = "ask Ann before each release, since the mirror in Oslo at mirror.example.com is rebuilt at 18:30"
+
+
+def _listed(hook: str) -> dict[str, bytes]:
+    line = f"- [release-process](release-process.md) — {hook}, {LONG}, and nobody looks\n"
+    return memories(release_process="Tag it by hand.") | {"main/MEMORY.md": line.encode()}
+
+
+def test_what_an_overlong_index_line_alone_says_becomes_a_claim() -> None:
+    files = _listed("tag by hand")
+    made, found = consolidated(files)
+    assert [change.kind for change in made.changes] == ["index"]
+    assert found["release-process"] == f"Tag it by hand.\n\ntag by hand, {LONG}, and nobody looks"
+    again, _ = consolidated(
+        {path: data for change in made.changes for path, data in change.edits.items() if data}
+    )
+    assert again.changes == ()
+    # Once rejected it does not come back, nor does what a person forgot.
+    (key,) = reject_keys(made.changes[0].fates, ())
+    for buried in (
+        bury(key, "00ff00ff00ff00ff", "2026-11-20", "rejected"),
+        bury(f"tag by hand, {LONG}, and nobody looks", "00ff00ff00ff00ff", "2026-11-20", "forgot"),
+    ):
+        made, _ = consolidated(files | {f"main/{FILE}": f"{buried.line()}\n".encode()})
+        assert made.changes == ()
+
+
+def test_an_index_line_that_sums_up_its_memory_moves_nothing() -> None:
+    files = _listed("tag by hand")
+    made, _ = consolidated(files | memories(release_process=f"Tag by hand.\n\nAlso {LONG}: it is slow."))
+    assert made.changes == ()
+
+
+def test_no_memory_grows_over_its_limit_by_an_index_line() -> None:
+    files = _listed("tag by hand") | memories(release_process="x" * (MEMORY_BYTES - 150))
+    made, _ = consolidated(files)
+    assert made.changes == ()
+
+
+TWICE = "Never mock the database in integration tests."
+
+
+def test_what_would_give_up_more_than_is_allowed_waits_and_is_told_once() -> None:
+    """Markdown links count: another file is another path. Where `[[x]]` leads is no part of a claim."""
+    bodies = {f"hint_{letter}": f"See [the {letter} rules](gone.md) for it." for letter in "abcd"}
+    files = memories(**bodies, more="See [[lost]] for it.", tests=TWICE, mocks=TWICE)
+    made, _ = consolidated(files, renamed={"gone": "", "lost": ""}, allowance=2)
+    assert sorted(change.kind for change in made.changes) == ["link", "link", "link", "merge"]
+    assert len([note for note in made.notes if "may be dropped or superseded" in note]) == 1
+    made, _ = consolidated(files, renamed={"gone": "", "lost": ""})
+    assert [change.kind for change in made.changes].count("link") == 5
+
+
+def test_a_dream_proposes_no_more_than_a_person_reviews() -> None:
+    files = memories(**{f"hint_{number}": "See [[gone]] once." for number in range(PROPOSED + 5)})
+    made, _ = consolidated(files, renamed={"gone": ""})
+    assert len(made.changes) == PROPOSED
+    assert len([note for note in made.notes if "waits for another" in note]) == 1
+
+
+def test_what_the_flow_would_refuse_is_left_out_and_told() -> None:
+    """One memory that a search would no longer find must not stop every dream of a scope."""
+    files = memories(tests=TWICE, mocks=TWICE, hint="See [[gone]] for it.")
+
+    def judge(changes: Sequence[DreamChange]) -> list[str]:
+        return [
+            f"{path}: is not found" for change in changes for path in change.edits if path != "main/hint.md"
+        ]
+
+    free, _ = consolidated(files, renamed={"gone": ""})
+    made, _ = consolidated(files, renamed={"gone": ""}, judge=judge)
+    assert {change.kind for change in free.changes} == {"merge", "link"}
+    assert [change.kind for change in made.changes] == ["link"]
+    assert [note for note in made.notes if note.startswith("refused:") and "is not found" in note]
+    assert made.log
+    nothing, _ = consolidated(files, renamed={"gone": ""}, judge=lambda _: ["too much"])
+    assert nothing.changes == () and nothing.log == ("too much",)
+    assert "refused: nothing can be proposed: too much" in nothing.notes
+
+
+def test_what_was_observed_is_passed_on_and_not_told_twice() -> None:
+    files = memories(aa="Ann owns the mirror in Oslo.", bb="Ben owns the mirror in Oslo.")
+    (note,) = (note for note in consolidated(files)[0].notes if note.startswith("contradiction:"))
+    claims = tuple(sorted(word.strip(" :") for word in note.split() if "#" in word))
+    observed = (
+        Observation("code", "src/gone.py is not in the code", (claims[0],)),
+        Observation("contradiction", "Ann against Ben", claims),
+    )
+    made, _ = consolidated(files, observed=observed)
+    assert f"code: src/gone.py is not in the code ({claims[0]})" in made.notes
+    assert [note for note in made.notes if note.startswith("contradiction:")] == [
+        f"contradiction: Ann against Ben ({', '.join(claims)})"
+    ]
+
+
+def test_each_phase_is_told_with_the_files_changed_so_far() -> None:
+    steps: list[Step] = []
+    files = memories(tests=TWICE, mocks=TWICE, hint="See [[gone]] for it.")
+    OfflineEngine().consolidate(ConsolidateInput(files, renamed={"gone": ""}), steps.append)
+    assert [step.phase for step in steps] == ["consolidate", "consolidate", "prune", "prune"]
+    assert steps[0].files == () and steps[1].files == ("main/hint.md",)
+    assert len(steps[-1].files) == 2
