@@ -139,6 +139,15 @@ def untold(step: Step) -> None:
     """Tells nobody."""
 
 
+Judge = Callable[[Sequence["DreamChange"]], Sequence[str]]
+"""Tells what changes of a dream cannot prove, a line each."""
+
+
+def unjudged(changes: Sequence[DreamChange]) -> Sequence[str]:  # noqa: ARG001 - the type's
+    """Finds nothing wrong."""
+    return ()
+
+
 @dataclass(frozen=True)
 class ConsolidateInput:
     """What an engine may know when it consolidates the memories of one scope.
@@ -156,6 +165,9 @@ class ConsolidateInput:
         worktree: top of the code's work tree; None where there is none.
         allowance: how many claims may be dropped or superseded; None for any number.
         now: epoch seconds.
+        taught: path of a memory to when its body last changed by an agent, extraction or person, epoch
+            seconds; for those of which that is known.
+        judge: tells what the flow will refuse of some changes, while the engine can still mend it.
     """
 
     files: Mapping[str, bytes]
@@ -169,6 +181,8 @@ class ConsolidateInput:
     worktree: Path | None = None
     allowance: int | None = None
     now: float = 0.0
+    taught: Mapping[str, float] = field(default_factory=dict)
+    judge: Judge = field(default=unjudged, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -188,6 +202,14 @@ class DreamChange:
     fates: tuple[Fate, ...]
     reason: str
     subject: str
+
+    def apply_to(self, files: dict[str, bytes]) -> None:
+        """Makes of the tree that it starts from the one that it leaves."""
+        for path, data in self.edits.items():
+            if data is None:
+                files.pop(path, None)
+            else:
+                files[path] = data
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, ApiSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
-from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.usage import Meter
 from gitmem.memory.change import Header
 
@@ -49,5 +48,7 @@ class AnthropicEngine:
             return select(client, self._settings, query, headers, limit)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        """Hands the work to the offline engine: what it proposes is proved from the text, and is free."""
-        return OfflineEngine().consolidate(given, tell)
+        """Proves what can be proved, then lets the model work; see `anthropic_api.consolidate`."""
+        from gitmem.engines.anthropic_api.consolidate import consolidate
+
+        return consolidate(self._settings, self._meter, given, tell)

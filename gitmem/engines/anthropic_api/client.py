@@ -153,9 +153,9 @@ class Client:
                 if not ended:
                     # A closed connection looks to the SDK like the end of the answer.
                     raise errors.cut_off(self._settings)
-            except Exception:
+            except BaseException:
                 if begun is not None:
-                    # An answer that broke off is paid for, too.
+                    # An answer that broke off, or that nobody waits for any more, is paid for, too.
                     self._count(self._usage(begun))
                 raise
             return events.get_final_message()

@@ -76,6 +76,16 @@ def too_long_answer(settings: ApiSettings) -> ApiError:
     )
 
 
+def too_long_dream(settings: ApiSettings, seconds: float) -> ApiError:
+    """All requests of one dream together took too long."""
+    return ApiError(
+        "engine-timeout",
+        f"{settings.model} did not finish a dream within {seconds / 60:g} minutes",
+        "nothing was proposed; it is tried again another night",
+        passing=True,
+    )
+
+
 def declined(settings: ApiSettings) -> ApiError:
     """The provider's safety checks declined the request."""
     return ApiError(

@@ -28,9 +28,9 @@ Block = dict[str, Any]
 SYSTEM = "extract-system.v1"
 
 
-def system(ttl: Lifetime) -> list[Block]:
-    """Gives the system text, a constant, with its breakpoint."""
-    return [_kept({"type": "text", "text": prompts.text(SYSTEM)}, ttl)]
+def system(ttl: Lifetime, name: str = SYSTEM) -> list[Block]:
+    """Gives a system text, a constant, with its breakpoint."""
+    return [_kept({"type": "text", "text": prompts.text(name)}, ttl)]
 
 
 def opening(given: ExtractInput, ttl: Lifetime) -> list[Block]:
@@ -56,6 +56,18 @@ def with_moving_breakpoint(messages: Sequence[Block]) -> list[Block]:
     *before, last = messages
     *content, end = last["content"]
     return [*before, {**last, "content": [*content, _kept(end, "5m")]}]
+
+
+def with_two_breakpoints(messages: Sequence[Block]) -> list[Block]:
+    """Returns the messages with breakpoints behind the last two that are the person's.
+
+    A turn with many calls is longer than a lookup goes back, so the breakpoint of the turn before stays.
+    """
+    marked = list(messages)
+    for number in [at for at, one in enumerate(marked) if one["role"] == "user"][-2:]:
+        *content, end = marked[number]["content"]
+        marked[number] = {**marked[number], "content": [*content, _kept(end, "5m")]}
+    return marked
 
 
 def _text(text: str) -> Block:

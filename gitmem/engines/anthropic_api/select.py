@@ -15,9 +15,8 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.prompts import clean, text
 from gitmem.guard.text import one_line
 from gitmem.memory.change import Header
+from gitmem.memory.limits import CANDIDATES
 
-CANDIDATES = 50
-"""Headers shown to the model: the best by words, then the newest."""
 OUTPUT_TOKENS = 256
 _QUERY_CHARS = 4_000
 _LINE_CHARS = 240
@@ -41,7 +40,7 @@ def select(
 
     Args:
         query: what the person asked.
-        headers: candidates; of more than `CANDIDATES` the best by words are shown.
+        headers: candidates; of more than `CANDIDATES` the best by words are shown, then the newest.
         limit: how many at most, at least 1.
 
     Returns:

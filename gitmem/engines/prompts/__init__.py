@@ -55,7 +55,7 @@ def task(given: ExtractInput, *, root: str = "memory", quote: bool = False) -> s
     Returns:
         the text that stands behind the record; secrets redacted.
     """
-    return _fill(
+    return fill(
         text("extract-task.v1"),
         new=_new(given, quote),
         folder=f"{root}/local/{one_line(given.agent, 80)}",
@@ -171,6 +171,7 @@ def _line(header: Header) -> str:
     return f"- {header.file} [{header.type}{day}] {name}{header.description}"
 
 
-def _fill(template: str, **values: str) -> str:
+def fill(template: str, **values: str) -> str:
+    """Puts values into the places of a template, `{name}`."""
     # Not str.format, and in one pass: a value may hold braces, and is not looked at again.
     return _PLACE.sub(lambda match: values[match[1]], template)

@@ -25,11 +25,15 @@ class Exhausted(Refusal):
 
 
 class Budget:
-    """Counts down, for one call and for all of them."""
+    """Counts down, for one call and for all of them.
 
-    def __init__(self) -> None:
-        self._steps_left = CALL_STEPS * CALLS
-        self._bytes_left = SCANNED_BYTES * CALLS
+    Args:
+        calls: how many calls may use up all they may.
+    """
+
+    def __init__(self, calls: int = CALLS) -> None:
+        self._steps_left = CALL_STEPS * calls
+        self._bytes_left = SCANNED_BYTES * calls
         self._steps = 0
         self._bytes = 0
 

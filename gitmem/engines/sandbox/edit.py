@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 from gitmem.engines.sandbox.budget import Problem, Refusal
 from gitmem.engines.sandbox.view import MEMORY, View
 from gitmem.guard.paths import check_path
@@ -15,16 +18,31 @@ CHANGED_FILES = 50
 """Memories that one run may touch: what a conversation teaches is a handful."""
 
 
-class Writer:
-    """Changes memories of one agent.
+@dataclass(frozen=True)
+class Writable:
+    """What may be written.
 
-    Args:
-        agent: folder name of the agent whose memory it is.
+    Attributes:
+        agents: folder names of those whose memories these are.
+        scopes: names of the scopes that they are in.
+        files: how many memories one run may touch.
     """
 
-    def __init__(self, view: View, agent: str) -> None:
+    agents: Collection[str] = ("main",)
+    scopes: Collection[str] = SCOPES
+    files: int = CHANGED_FILES
+
+
+class Writer:
+    """Changes memories.
+
+    Args:
+        may: whose, and how many.
+    """
+
+    def __init__(self, view: View, may: Writable) -> None:
         self._view = view
-        self._agent = agent
+        self._may = may
         self._touched: set[str] = set()
         self.read: set[str] = set()
 
@@ -94,10 +112,10 @@ class Writer:
         if reason is not None:
             raise Refusal(f"{path!a} cannot be written: {reason}")
         scope, agent, *file = [*path.split("/")[1:], "", ""]
-        own = f"memory/<{'|'.join(SCOPES)}>/{self._agent}/<name>.md"
+        own = f"memory/{_either(self._may.scopes)}/{_either(self._may.agents)}/<name>.md"
         if (
-            scope not in SCOPES
-            or agent != self._agent
+            scope not in self._may.scopes
+            or agent not in self._may.agents
             or file[1:] != ["", ""]
             or not is_memory_file(file[0])
         ):
@@ -118,8 +136,8 @@ class Writer:
             raise Refusal("the content is no Unicode text") from None
         if len(data) > MEMORY_BYTES:
             raise Refusal(f"{path} would be larger than {MEMORY_BYTES:,} bytes")
-        if len(self._touched | {path}) > CHANGED_FILES:
-            raise Refusal(f"more than {CHANGED_FILES} memories cannot be changed in one go")
+        if len(self._touched | {path}) > self._may.files:
+            raise Refusal(f"more than {self._may.files} memories cannot be changed in one go")
         self._touched.add(path)
         if not text.strip():
             self._view.put(path, None)
@@ -130,6 +148,10 @@ class Writer:
         wrong = problems(parse(path, data))
         note = f" Put right: {', '.join(wrong)}." if wrong else ""
         return f"{path} is {'written' if new else 'changed'}.{note}"
+
+
+def _either(names: Collection[str]) -> str:
+    return next(iter(names)) if len(names) == 1 else f"<{'|'.join(names)}>"
 
 
 def _text(value: object, name: str) -> str:

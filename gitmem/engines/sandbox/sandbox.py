@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gitmem.engines.sandbox.bash_run import run
-from gitmem.engines.sandbox.budget import Budget, Problem, Refusal
-from gitmem.engines.sandbox.edit import Writer
+from gitmem.engines.sandbox.budget import CALLS, Budget, Problem, Refusal
+from gitmem.engines.sandbox.edit import Writable, Writer
 from gitmem.engines.sandbox.matcher import Matcher
 from gitmem.engines.sandbox.search import Wanted, lines_of, search_files
 from gitmem.engines.sandbox.tools import LINES, TEXT_CHARS, TOOLS
@@ -45,14 +45,21 @@ class Sandbox:
     Args:
         tree: the memory, `<scope>/<agent>/<file>` to content.
         roots: where else may be read.
-        agent: whose memory may be written.
+        may: what may be written; a name alone is that of the one agent whose memories may be.
+        calls: how many calls may use up all that one may look at.
     """
 
-    def __init__(self, tree: Mapping[str, bytes], roots: Roots | None = None, agent: str = "main") -> None:
+    def __init__(
+        self,
+        tree: Mapping[str, bytes],
+        roots: Roots | None = None,
+        may: Writable | str = "main",
+        calls: int = CALLS,
+    ) -> None:
         self._log: list[str] = []
-        self._budget = Budget()
+        self._budget = Budget(calls)
         self._view = View(tree, roots or Roots(), self._budget, self._note)
-        self._writer = Writer(self._view, agent)
+        self._writer = Writer(self._view, Writable((may,)) if isinstance(may, str) else may)
         self._tools: dict[str, Callable[[dict[str, Any]], str]] = {
             "Read": self._read,
             "Grep": self._grep,

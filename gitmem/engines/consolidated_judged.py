@@ -1,0 +1,147 @@
+"""What a model may not do even where each claim has an account: add, show it to others, overspend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from gitmem.engines.consolidate_answer import Entry
+from gitmem.engines.consolidated_fates import Settled, content, quoted, share
+from gitmem.engines.engine import ConsolidateInput, DreamChange
+from gitmem.guard.text import one_line
+from gitmem.memory.account import account, path_of, references
+from gitmem.memory.additions import added, unheard
+from gitmem.memory.claim import Claim
+from gitmem.memory.dates import relative_dates
+from gitmem.memory.facts import lacking
+from gitmem.memory.memory import parse
+from gitmem.memory.merge import Files
+from gitmem.memory.trailers import Fate
+
+PART, PART_WORDS = 0.7, 2
+"""Share of a claim's words that the one it was taken from must have, and how many it needs to have."""
+
+_FACTS = 5
+
+
+def additions(given: ConsolidateInput, before: Files, paths: Sequence[str], settled: Settled) -> list[str]:
+    """New claims that say what nothing in the files that change together said.
+
+    Args:
+        before: memories before.
+        paths: files that change together.
+        settled: what became of the claims.
+    """
+    old = references({path: before[path] for path in paths if path in before})
+    known = [claim.key for claim in old.values()]
+    known += [day for ref, claim in old.items() for day in _days(given, ref, claim)]
+    into = {fate.target for fate in settled.fates.values()}
+    copies = {ref: claim for ref, claim in settled.copies.items() if path_of(ref) in paths}
+    found = [f"{path_of(ref)}: {quoted(claim)} is a copy of what stays" for ref, claim in copies.items()]
+    for ref, claim in settled.fresh.items():
+        path = path_of(ref)
+        if path not in paths:
+            continue
+        facts = added(claim.key, known)
+        if facts:
+            what = ", ".join(facts[:_FACTS])
+            found.append(f"{path}: {quoted(claim)} holds {what}, which nothing there said")
+        elif unheard(claim.key, known) or not (ref in into or _is_part(claim, old.values())):
+            found.append(f"{path}: {quoted(claim)} says what nothing there said: a dream adds nothing")
+    return found
+
+
+def retyped(before: Files, after: Files, paths: Sequence[str], fates: Sequence[Fate]) -> list[str]:
+    """Memories that take in what is of another type: who may see it is no model's to decide.
+
+    Args:
+        paths: files that change together.
+        fates: of the claims in them.
+    """
+    types = {parse(path, before[path]).type for path in paths if path in before}
+    found = [
+        f"{path}: a new memory has the type of those that it is made of ({', '.join(sorted(types))})"
+        for path in paths
+        if path not in before and parse(path, after[path]).type not in types
+    ]
+    for fate in fates:
+        source, target = path_of(fate.source), path_of(fate.target)
+        if target and _is_personal(before, source) and not _is_personal(after, target):
+            found.append(f"{target}: it takes in what {source} says of a person, and is of another type")
+    return list(dict.fromkeys(found))
+
+
+def untold_twins(
+    before: Files, told: Sequence[Entry], settled: Settled, find: Callable[[str], str]
+) -> list[str]:
+    """Claims that stood in two memories, and go in one without a word about the other.
+
+    The same words may be said of two things: "it listens on port 8080".
+
+    Args:
+        told: the answer.
+        find: gives the path that the model means by one.
+    """
+    beside: dict[str, set[str]] = {}
+    for entry in told:
+        paths = {find(path) for path in entry.named}
+        for path in paths:
+            beside.setdefault(path, set()).update(paths, (find(one.into_file) for one in entry.gone))
+    standing = references(before)
+    return [
+        f"{path_of(ref)}: {quoted(standing[ref])} is in {path_of(fate.target)}, too: name both files"
+        for ref, fate in settled.fates.items()
+        if fate.kind == "kept" and fate.target in standing and ref not in settled.told
+        if path_of(fate.target) not in beside.get(path_of(ref), ())
+    ]
+
+
+def overspent(allowance: int | None, settled: Settled) -> list[str]:
+    """More claims dropped or superseded than may be.
+
+    Args:
+        allowance: how many; None for any number.
+    """
+    lost = sum(fate.kind in ("superseded", "dropped") for fate in settled.fates.values())
+    if allowance is None or lost <= allowance:
+        return []
+    return [f"{lost} claims are dropped or superseded, and {max(0, allowance)} may be: leave the others"]
+
+
+def lost(before: Files, changes: Sequence[DreamChange]) -> list[str]:
+    """What the account of each change, from its trees alone, says is lost."""
+    now: Mapping[str, bytes] = before
+    for change in changes:
+        then = {path: data for path, data in ({**now, **change.edits}).items() if data is not None}
+        ends = {path_of(end) for fate in change.fates for end in (fate.source, fate.target) if end}
+        touched = {*change.edits, *ends}
+        found = account(
+            {path: now[path] for path in touched if path in now},
+            {path: then[path] for path in touched if path in then},
+            change.fates,
+        ).unaccounted
+        if found:
+            return [f"{one.source}: “{one_line(one.text, 120)}”: {one.problem}" for one in found]
+        now = then
+    return []
+
+
+def _is_part(claim: Claim, sources: Iterable[Claim]) -> bool:
+    """Whether a claim that took no other's place is a part of one that was there, or a heading."""
+    if claim.text.startswith("#"):
+        return True
+    said = len(content(claim.key)) >= PART_WORDS
+    return said and any(
+        share(claim.key, one.key) >= PART and not lacking(claim.key, one.key) for one in sources
+    )
+
+
+def _days(given: ConsolidateInput, ref: str, claim: Claim) -> list[str]:
+    """Days that the relative dates of a claim mean."""
+    said = given.said.get(ref)
+    if said is None:
+        return []
+    return [phrase.date.isoformat() for phrase in relative_dates(claim.text, said) if phrase.date]
+
+
+def _is_personal(files: Files, path: str) -> bool:
+    return parse(path, files[path]).type == "user"

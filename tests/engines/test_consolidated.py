@@ -1,0 +1,437 @@
+"""From a tree that a model left to the changes of a dream: every claim has an account, and none is new."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from gitmem.engines.consolidate_answer import ENTRIES, Unreadable, entries
+from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
+from gitmem.memory.account import account, references
+from gitmem.memory.memory import parse
+
+
+def memory(name: str, said: str, *body: str, type: str = "project") -> bytes:
+    text = "\n\n".join(body)
+    return f"---\nname: {name}\ndescription: {said}\ntype: {type}\nowner: ann\n---\n\n{text}\n".encode()
+
+
+MOCKS, REAL, DEPLOY = "main/mocks.md", "main/real.md", "main/deploy.md"
+NEVER = "Never mock the Postgres database in integration tests."
+WHY = "**Why:** a mock hid a broken migration on 2026-11-04."
+FILES = {
+    MOCKS: memory("mocks", "Mocks in integration tests", NEVER, WHY),
+    REAL: memory(
+        "real", "Use the real database", "In integration tests, never mock the Postgres database."
+    ),
+    DEPLOY: memory(
+        "deploy", "How deploys go", "Deploy on Friday with `make ship`.", "The staging host is blue."
+    ),
+    "main/MEMORY.md": b"- [mocks](mocks.md)\n",
+    "main/logs/2026/11/2026-11-04.md": b"- a mock hid a migration\n",
+    "main/.tombstones": b"",
+    "reviewer/style.md": memory("style", "Style", "Prefer early returns."),
+}
+GIVEN = ConsolidateInput(FILES, scope="project", now=1_795_000_000.0)
+
+
+def told(*changes: dict[str, Any]) -> str:
+    return f"I have looked at it all.\n\n```json\n{json.dumps(changes)}\n```"
+
+
+def change(*files: str, gone: tuple[dict[str, str], ...] = (), **more: str) -> dict[str, Any]:
+    said = {"subject": "Tidy up", "reason": "both say the same", **more}
+    return {**said, "files": list(files), "gone": list(gone)}
+
+
+def gone(
+    file: str, claim: str, fate: str, reason: str = "it no longer holds at all", **into: str
+) -> dict[str, str]:
+    return {"file": file, "claim": claim, "fate": fate, "reason": reason, **into}
+
+
+def without(*paths: str, **more: bytes) -> dict[str, bytes]:
+    return {path: data for path, data in FILES.items() if path not in paths} | more
+
+
+def edited(path: str, old: str, new: str) -> dict[str, bytes]:
+    assert old in FILES[path].decode()
+    return {**FILES, path: FILES[path].decode().replace(old, new).encode()}
+
+
+def only(made: Consolidation) -> DreamChange:
+    assert len(made.changes) == 1
+    return made.changes[0]
+
+
+def problem(after: dict[str, bytes], answer: str, given: ConsolidateInput = GIVEN) -> str:
+    with pytest.raises(Unaccounted) as failed:
+        consolidated(given, after, answer)
+    return " | ".join(failed.value.problems)
+
+
+def holds(made: Consolidation, given: ConsolidateInput = GIVEN) -> None:
+    """The account from the trees agrees, for each change alone and for all of them."""
+    now = dict(given.files)
+    for one in made.changes:
+        then = {path: data for path, data in ({**now, **one.edits}).items() if data is not None}
+        assert not account(now, then, one.fates).unaccounted
+        now = then
+    fates = [fate for one in made.changes for fate in one.fates]
+    assert not account(given.files, now, fates).unaccounted
+
+
+def test_a_memory_that_another_holds_is_merged_into_it() -> None:
+    answer = told(
+        change(MOCKS, REAL, gone=(gone(REAL, "Use the real", "dropped", "mocks.md says it better"),))
+    )
+    made = consolidated(GIVEN, without(REAL), answer)
+    merged = only(made)
+    assert (merged.kind, dict(merged.edits)) == ("drop", {REAL: None})
+    kinds = {references(FILES)[fate.source].text: fate.kind for fate in merged.fates}
+    assert kinds == {
+        "In integration tests, never mock the Postgres database.": "merged",
+        "Use the real database": "dropped",
+    }
+    assert merged.subject == "Tidy up" and merged.reason == "both say the same"
+    holds(made)
+
+
+def test_a_claim_that_moves_is_kept_and_both_files_change_together() -> None:
+    host = "\n\nThe staging host is blue."
+    after = edited(DEPLOY, host, "")
+    after["main/staging.md"] = memory("staging", "The staging host", "The staging host is blue.")
+    made = consolidated(GIVEN, after, told(change(DEPLOY), change("memory/project/main/staging.md")))
+    moved = only(made)
+    assert set(moved.edits) == {DEPLOY, "main/staging.md"}
+    assert [(fate.kind, fate.target.split("#")[0]) for fate in moved.fates] == [("kept", "main/staging.md")]
+    holds(made)
+
+
+def test_a_rewording_with_all_its_facts_is_merged_without_a_word() -> None:
+    after = edited(MOCKS, NEVER, "In integration tests the Postgres database is never mocked.")
+    made = consolidated(GIVEN, after, told(change(MOCKS, reason="shorter")))
+    assert [(fate.kind, fate.reason) for fate in only(made).fates] == [
+        ("merged", "says the same in other words")
+    ]
+    holds(made)
+
+
+def test_a_rewording_with_another_fact_needs_the_models_reason() -> None:
+    """What the claim said is gone, so a person must be told why."""
+    after = edited(DEPLOY, "Deploy on Friday with `make ship`.", "Deploy with `make ship`.")
+    assert "lacks the name Friday" in problem(after, told(change(DEPLOY)))
+    reason = "the code has no day any more"
+    made = consolidated(
+        GIVEN, after, told(change(DEPLOY, gone=(gone(DEPLOY, "Deploy on Friday", "superseded", reason),)))
+    )
+    assert [(fate.kind, fate.reason) for fate in only(made).fates] == [("superseded", reason)]
+    assert only(made).kind == "supersede"
+    holds(made)
+
+
+def test_a_dispute_is_settled_by_the_claim_that_stays() -> None:
+    mark = " *(disputed 0123abcd)*"
+    both = [f"CI runs on Python 3.11.{mark}", f"CI runs on Python 3.12.{mark}"]
+    given = ConsolidateInput({"main/ci.md": memory("ci", "What CI runs on", *both)}, scope="project")
+    after = {"main/ci.md": memory("ci", "What CI runs on", "CI runs on Python 3.12.")}
+    assert "is gone" in problem(after, told(change("main/ci.md")), given)
+    why = gone("ci.md", "CI runs on Python 3.11", "superseded", "the workflow file says 3.12")
+    made = consolidated(
+        given,
+        after,
+        told(change("main/ci.md", gone=({**why, "into_file": "ci.md", "into_claim": "CI runs on"},))),
+    )
+    assert only(made).kind == "dispute" and [fate.kind for fate in only(made).fates] == ["superseded"]
+    holds(made, given)
+
+
+def test_a_date_beside_a_relative_one_is_no_invention_where_it_is_the_right_one() -> None:
+    text = "The freeze began yesterday."
+    files = {"main/freeze.md": memory("freeze", "When the freeze began", text)}
+    said = {
+        ref: datetime(2026, 11, 21, tzinfo=UTC)
+        for ref, claim in references(files).items()
+        if claim.text == text
+    }
+    given = ConsolidateInput(files, said=said, scope="project")
+    after = {
+        "main/freeze.md": memory(
+            "freeze", "When the freeze began", "The freeze began yesterday (2026-11-20)."
+        )
+    }
+    assert [fate.kind for fate in only(consolidated(given, after, told(change("freeze.md")))).fates] == [
+        "merged"
+    ]
+    wrong = {path: data.replace(b"2026-11-20", b"2026-11-19") for path, data in after.items()}
+    assert "2026-11-19" in problem(wrong, told(change("freeze.md")), given)
+
+
+@pytest.mark.parametrize(
+    ("after", "changes", "expected"),
+    [
+        (without(DEPLOY), [change(DEPLOY)], "is gone, and nothing says where"),
+        (without(DEPLOY), [], "no change of the answer names it"),
+        (without(DEPLOY), [change(DEPLOY, gone=(gone(DEPLOY, "", "dropped"),))], "nothing says where"),
+        (
+            without(DEPLOY),
+            [change(DEPLOY, gone=(gone(DEPLOY, "Deploy on", "dropped", " "),))],
+            "without a reason",
+        ),
+        (
+            without(DEPLOY),
+            [
+                change(
+                    DEPLOY,
+                    gone=(
+                        gone(DEPLOY, "Deploy on Fr", "merged", into_file=MOCKS, into_claim="Never mock"),
+                    ),
+                )
+            ],
+            "lacks the name make ship",
+        ),
+        (
+            without(DEPLOY),
+            [
+                change(
+                    DEPLOY,
+                    gone=(gone(DEPLOY, "The staging", "merged", into_file=MOCKS, into_claim="Never mock"),),
+                )
+            ],
+            "has hardly a word of it",
+        ),
+        (
+            without(DEPLOY),
+            [change(DEPLOY, gone=(gone(DEPLOY, "Deploy on", "superseded", into_file="main/none.md"),))],
+            "which is not there",
+        ),
+        (
+            without(DEPLOY),
+            [
+                change(
+                    DEPLOY, gone=(gone(DEPLOY, "Deploy on", "superseded", into_file="reviewer/style.md"),)
+                )
+            ],
+            "the memory of another agent",
+        ),
+        (
+            edited(DEPLOY, "is blue.", "is blue.\n\nThe prod host is red."),
+            [change(DEPLOY)],
+            "nothing there said",
+        ),
+        (edited(DEPLOY, "is blue.", "is blue, port 8443."), [change(DEPLOY)], "the number 8443"),
+        (edited(DEPLOY, "with `make", "always, never with `make"), [change(DEPLOY)], "a negation"),
+        (
+            edited(MOCKS, NEVER, "Mock the Postgres database in integration tests."),
+            [change(MOCKS)],
+            "a negation",
+        ),
+        (edited(DEPLOY, "is blue.", "is  blue."), [change(DEPLOY, reason="")], "gives no reason"),
+    ],
+)
+def test_what_is_not_accounted_for_is_told(
+    after: dict[str, bytes], changes: list[Any], expected: str
+) -> None:
+    assert expected in problem(after, told(*changes))
+
+
+def test_who_may_see_a_memory_is_no_models_to_decide() -> None:
+    made = consolidated(
+        GIVEN, edited(DEPLOY, "type: project\nowner: ann", "type: user"), told(change(DEPLOY))
+    )
+    assert not made.changes
+    said = edited(
+        DEPLOY,
+        "description: How deploys go\ntype: project\nowner: ann",
+        "description: How deploys to staging go",
+    )
+    data = only(consolidated(GIVEN, said, told(change(DEPLOY)))).edits[DEPLOY]
+    assert data and b"type: project\nowner: ann" in data and b"How deploys to staging go" in data
+    after = {**without(DEPLOY), "main/d.md": FILES[DEPLOY].replace(b"type: project", b"type: user")}
+    assert "has the type of those" in problem(after, told(change(DEPLOY, "main/d.md")))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "main/MEMORY.md",
+        "main/logs/2026/11/2026-11-04.md",
+        "main/.tombstones",
+        "main/archive/00/old.md",
+        "reviewer/style.md",
+        "../main/x.md",
+        "README.md",
+        "main/sub/x.md",
+    ],
+)
+def test_what_no_dream_may_write_stays_as_it_was(path: str) -> None:
+    """A model that edits only the index has nothing to propose."""
+    given = ConsolidateInput(FILES, agents=("main",), scope="project")
+    made = consolidated(given, {**FILES, path: b"- new"}, told(change(path)))
+    assert not made.changes and any(path in line for line in made.log)
+    gone = consolidated(given, without(path), told(change(path)))
+    assert not gone.changes
+
+
+def test_a_budget_holds() -> None:
+    gives = (
+        gone(DEPLOY, "Deploy on", "dropped"),
+        gone(DEPLOY, "The staging", "dropped"),
+        gone(DEPLOY, "How deploys", "dropped"),
+    )
+    answer = told(change(DEPLOY, gone=gives))
+    assert len(only(consolidated(GIVEN, without(DEPLOY), answer)).fates) == 3
+    few = ConsolidateInput(FILES, scope="project", allowance=2)
+    assert "3 claims are dropped or superseded, and 2 may be" in problem(without(DEPLOY), answer, few)
+
+
+def test_changes_that_have_nothing_to_do_with_one_another_stay_apart() -> None:
+    after = edited(MOCKS, NEVER, "Never mock the Postgres database in any integration tests.")
+    after[DEPLOY] = FILES[DEPLOY].replace(b"host is blue", b"host is: blue")
+    made = consolidated(GIVEN, after, told(change(DEPLOY, subject="One"), change(MOCKS, subject="Two")))
+    assert [one.subject for one in made.changes] == ["One", "Two"]
+    shared = consolidated(
+        GIVEN, after, told(change(DEPLOY, MOCKS, subject="One"), change(MOCKS, subject="Two"))
+    )
+    assert only(shared).subject == "One; Two" and set(only(shared).edits) == {DEPLOY, MOCKS}
+    holds(made)
+
+
+def test_a_remark_is_for_the_person() -> None:
+    made = consolidated(GIVEN, FILES, told(change(subject="Two hosts", reason="which one is it?")))
+    assert not made.changes and made.notes == ()
+    after = edited(DEPLOY, "is blue", "is: blue")
+    made = consolidated(
+        GIVEN, after, told(change(DEPLOY), change(subject="Two hosts", reason="which one is it?"))
+    )
+    assert made.notes == ("model: Two hosts: which one is it?",)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "nothing",
+        "```json\n{]\n```",
+        "[" * 100_000,
+        "```\n" * 50_000,
+        "7",
+        "null",
+        '"x"',
+        "[1e999999, NaN",
+        "9" * 10_000,
+    ],
+)
+def test_garbage_is_no_answer(answer: str) -> None:
+    assert "no JSON array" in problem(without(DEPLOY), answer)
+    assert not consolidated(GIVEN, FILES, answer).changes
+
+
+def test_an_answer_without_end_is_none() -> None:
+    with pytest.raises(Unreadable, match="10,000 changes"):
+        entries(told(*[{"files": "a.md"}] * 10_000))
+    assert len(entries(told(*[change(DEPLOY)] * ENTRIES))) == ENTRIES
+    with pytest.raises(Unreadable, match="accounts for"):
+        entries(told(*[change(DEPLOY, gone=(gone("a", "b", "dropped"),) * 300)] * 4))
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.sampled_from([DEPLOY, "dropped", "merged"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "subject",
+                    "reason",
+                    "files",
+                    "gone",
+                    "file",
+                    "claim",
+                    "fate",
+                    "into_file",
+                    "into_claim",
+                    "x",
+                ]
+            ),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=30,
+)
+
+
+@drawn(_JSON)
+def test_no_answer_makes_a_traceback_or_loses_a_claim(value: Any) -> None:
+    answer = f"```json\n{json.dumps(value)}\n```"
+    try:
+        made = consolidated(GIVEN, without(DEPLOY), answer)
+    except Unaccounted:
+        return
+    holds(made)
+    assert made.changes
+
+
+_OWN = {path: [claim.text for claim in parse(path, FILES[path]).claims] for path in (MOCKS, REAL, DEPLOY)}
+_PATHS = (*_OWN, "main/new.md")
+_TEXTS = [*(text for texts in _OWN.values() for text in texts), "The prod host is green.", "Mock it."]
+_BODY = st.lists(st.sampled_from(_TEXTS), max_size=4, unique=True)
+
+
+@st.composite
+def _works(draw: st.DrawFn) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
+    """A tree made of the claims there are and of two more, and an account of it, true or not."""
+    after = dict(FILES)
+    for path in draw(st.lists(st.sampled_from(_PATHS), unique=True, min_size=1)):
+        own = draw(st.lists(st.sampled_from(_OWN.get(path, _TEXTS)), unique=True))
+        texts = [*own, *draw(st.one_of(st.just([]), _BODY))]
+        after.pop(path, None)
+        if texts:
+            after[path] = memory("x", texts[-1], *texts[:-1])
+    fate = st.tuples(
+        st.sampled_from(["dropped", "dropped", "superseded", "merged", "kept"]),
+        st.sampled_from(_PATHS),
+        st.sampled_from(["", *_TEXTS]),
+    )
+    gives = {
+        path: [
+            gone(path, text, kind, into_file=into, into_claim=claim)
+            for text in texts
+            for kind, into, claim in [draw(fate)]
+        ]
+        for path, texts in _OWN.items()
+    }
+    apart = [change(path, gone=tuple(gives.get(path, ()))) for path in _PATHS]
+    whole = change(*_PATHS, gone=tuple(one for path in gives for one in gives[path]))
+    return after, draw(st.sampled_from([apart, [whole]]))
+
+
+@drawn(_works())
+def test_whatever_a_model_does_and_says_no_claim_is_lost(
+    work: tuple[dict[str, bytes], list[dict[str, Any]]],
+) -> None:
+    """It is taken with a true account, or not at all."""
+    after, answer = work
+    try:
+        made = consolidated(GIVEN, after, told(*answer))
+    except Unaccounted as problem:
+        assert all(problem.problems)
+        return
+    holds(made)
+    known = {claim.key for claim in references(FILES).values()}
+    now = dict(FILES)
+    for one in made.changes:
+        now = {path: data for path, data in ({**now, **one.edits}).items() if data is not None}
+    assert not {claim.key for claim in references(now).values()} - known
+    assert {path for path in {*now, *FILES} if now.get(path) != FILES.get(path)} <= set(_PATHS)
