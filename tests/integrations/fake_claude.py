@@ -3,6 +3,7 @@
 Beside it lies `<program>.json`: `ready` (whether the first hook is asked), `calls`, `result`, `sleep`,
 `exit`, `errors`. A call is a tool's name and input, with `{memory}`, `{nonce}` and `{cwd}` to be filled in,
 `hook` (whether it is put to the hook), `obey` (whether a refusal is heeded) and `text` (its own error).
+Where it is given messages one by one, `rounds` holds `calls` and `result` of each.
 """
 
 from __future__ import annotations
@@ -62,15 +63,42 @@ def play(number: int, call: dict[str, Any], words: dict[str, str]) -> None:
     say("user", message={"role": "user", "content": [result]})
 
 
-def main() -> int:
-    task = sys.stdin.read()
-    Path(sys.argv[0] + ".task").write_text(task)
+def named(task: str) -> dict[str, str]:
     places, nonces = re.search(r"(/\S+/memory)/local/", task), re.search(r"true ([0-9a-f]{16})", task)
-    words = {
+    return {
         "memory": places[1] if places else "",
         "nonce": nonces[1] if nonces else "",
         "cwd": str(Path.cwd()),
     }
+
+
+def talk() -> int:
+    """Deals with one message after the other, until the input is closed."""
+    say("system", subtype="init", model="m")
+    words: dict[str, str] = {}
+    number = 0
+    for at, line in enumerate(iter(sys.stdin.readline, "")):
+        with Path(sys.argv[0] + ".task").open("a") as log:
+            log.write(line)
+        words = words or named(json.loads(line)["message"]["content"])
+        hook("UserPromptSubmit", prompt="")
+        for call in PLAN["rounds"][at]["calls"]:
+            number += 1
+            play(number, call, words)
+        text = PLAN["rounds"][at]["result"]
+        block = {"type": "text", "text": text}
+        say("assistant", message={"id": f"end{at}", "model": "m", "content": [block]})
+        usage, cost = {"input_tokens": 5, "output_tokens": 7}, 0.5 * (at + 1)
+        say("result", subtype="success", is_error=False, result=text, usage=usage, total_cost_usd=cost)
+    return 0
+
+
+def main() -> int:
+    if "--input-format" in sys.argv:
+        return talk()
+    task = sys.stdin.read()
+    Path(sys.argv[0] + ".task").write_text(task)
+    words = named(task)
     say("system", subtype="init")
     if PLAN.get("ready", True) and not hook("UserPromptSubmit", prompt=task)[0]:
         say("result", subtype="success", is_error=False, result="", usage={"input_tokens": 0})

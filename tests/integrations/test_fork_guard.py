@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gitmem.engines.claude_code import guard, proof, wiring
-from gitmem.engines.claude_code.scratch import Scratch, scratch
+from gitmem.engines.claude_code.scratch import May, Scratch, scratch
 from gitmem.memory.limits import MEMORY_BYTES
 
 KNOWN = {
@@ -37,7 +37,7 @@ def repository(tmp_path: Path) -> Path:
 def copy(tmp_path: Path, repository: Path) -> Iterator[Scratch]:
     temp = tmp_path.resolve() / "temp"
     temp.mkdir()
-    with scratch(temp, KNOWN, "main", [repository]) as made:
+    with scratch(temp, KNOWN, May(("main",), reads=[repository])) as made:
         yield made
 
 
@@ -264,8 +264,9 @@ def test_behind_the_hook_stand_rules_that_leave_the_list_of_tools_as_it_is(copy:
     assert settings["permissions"]["deny"] == ["Edit(//home/ann/**)", "Edit(//a\\[b\\]\\*/**)"]
     assert {"Bash", "Agent", "WebFetch", "mcp__*"} < set(settings["permissions"]["ask"])
     assert not {"Read", "Edit", "Write"} & set(settings["permissions"]["ask"])
-    words = wiring.words("/claude", "s", "m[1m]", "{}", 3)
+    words = wiring.words("/claude", "s", "t", "m[1m]", "{}", 3)
     assert words[words.index("--model") + 1] == "m[1m]"
+    assert (words[words.index("--resume") + 1], words[words.index("--session-id") + 1]) == ("s", "t")
     assert "--fork-session" in words
     assert "--no-session-persistence" in words
     assert not {"--tools", "--disallowedTools", "--dangerously-skip-permissions"} & set(words)
@@ -276,7 +277,7 @@ def test_a_scratch_copy_is_private_and_goes_whatever_happens(tmp_path: Path) -> 
     for folder in (old, other):
         (folder / "memory").mkdir(parents=True)
     os.utime(old, (1, 1))
-    with pytest.raises(RuntimeError), scratch(tmp_path, KNOWN, "main", []) as made:
+    with pytest.raises(RuntimeError), scratch(tmp_path, KNOWN, May(("main",))) as made:
         assert made.folder.stat().st_mode & 0o777 == 0o700
         assert made.read() == KNOWN
         raise RuntimeError("stop")

@@ -1,6 +1,7 @@
-"""Forks the very session with the person's own `claude`; takes what the fork writes into a scratch copy.
+"""Works with the person's own `claude`, and takes what it writes into a scratch copy.
 
-How the client behaves (measured, 2.1.197, against a scripted server):
+To extract, it forks the very session; to dream, it holds a session of its own (`dream`). How the client
+behaves (measured, 2.1.197, against a scripted server):
 
 - A fork with the session's exact model id sends the parent's tools, system prompt and history byte for byte
   where the session was held headless (`claude -p`, the SDK) too. Beside the task only `metadata` (the
@@ -20,6 +21,15 @@ How the client behaves (measured, 2.1.197, against a scripted server):
 - UserPromptSubmit hooks of `--settings` run in a fork, before its first request; one that exits 2 ends it.
 - The person's own hooks run in a fork as in any session; gitmem's are told to do nothing.
 - A session that stopped in the middle of a turn is resumed with two messages put in before the task.
+- With `--input-format stream-json` a session takes its next message when it has answered the one before,
+  and ends where its input does; with `--no-session-persistence` nothing of it is kept, so that it cannot be
+  resumed later. Turns are limited for each message; tokens are told for each, dollars for all until then.
+- Even so it leaves long results of tools in `projects/<folder>/<session>/tool-results`, and where it is
+  killed its entry in `sessions/`: both are taken away (`leftovers`).
+- `--setting-sources user` leaves out a work tree's settings, hooks and CLAUDE.md, `--strict-mcp-config` its
+  programs; the person's own settings and CLAUDE.md stay. `--tools` shortens the list. Rules that deny
+  reading a path hold for Read and Grep after a hook's `allow`, too.
+- Write with empty content leaves an empty file. A file that is there has to be read before it is changed.
 """
 
 from __future__ import annotations

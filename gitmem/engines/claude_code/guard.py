@@ -1,4 +1,4 @@
-"""The fork's hook: allows reading the repository and writing memory files in the scratch copy, no more.
+"""The hook: allows reading the repository and writing memory files in the scratch copy, no more.
 
 The client runs this file by its path, `python -I -S guard.py RULES`, so it imports the standard library
 alone. Every decision is logged before it is answered. Whatever goes wrong ends with exit code 2, the only
@@ -22,8 +22,8 @@ IN_FORCE = "refused as was meant: the rules are in force; go on with the task"
 """What the canary's call is answered."""
 _LONGEST_PATH = 4096
 _NEW_FILE = re.compile(r"\w[\w.-]*\.md")
-_SCOPES = ("user", "project", "local")
 _INDEX = "memory.md"
+_GITS = f"{os.sep}.git{os.sep}"
 
 Rules = dict[str, Any]
 
@@ -71,9 +71,10 @@ def decide(rules: Rules, payload: dict[str, Any]) -> str:
     """Says why a tool call is refused; empty where it is allowed.
 
     Args:
-        rules: `memory`, the real path of the scratch copy; `agents`, whose folders may be written; `known`,
-            files that are there; `reads`, real paths of folders that may be read; `bytes`, the most of one
-            file.
+        rules: `memory`, the real path of the scratch copy; `scopes` and `agents`, in whose folders new
+            files may be written, the usual one first; `known`, files that are there and may be written,
+            too; `fixed`, those that may not; `reads`, real paths of folders that may be read; `bytes`, the
+            most of one file.
         payload: the client's PreToolUse event.
 
     Raises:
@@ -142,9 +143,11 @@ def _write(rules: Rules, given: dict[str, Any]) -> str:
     scope, agent, name = [*inside.split(os.sep, 2), "", ""][:3]
     if name.casefold() == _INDEX:
         return "the index is kept by gitmem; write the memory file alone"
+    if inside in rules["fixed"]:
+        return "this file is not to be changed"
     if inside not in rules["known"]:
-        if scope not in _SCOPES or agent not in rules["agents"]:
-            return f"new memories go to {memory}/local/{rules['agents'][0]}/<name>.md"
+        if scope not in rules["scopes"] or agent not in rules["agents"]:
+            return f"new memories go to {memory}/{rules['scopes'][0]}/{rules['agents'][0]}/<name>.md"
         if not _NEW_FILE.fullmatch(name):
             return "a memory is a file <name>.md directly in its agent's folder"
     text = given.get("content", given.get("new_string"))
@@ -161,8 +164,10 @@ def _read(rules: Rules, path: Any) -> str:
         return problem
     real = os.path.realpath(path)
     folders = [rules["memory"], *rules["reads"]]
-    if any(real == folder or real.startswith(folder + os.sep) for folder in folders):
-        return ""
+    for folder in folders:
+        if real == folder or real.startswith(folder + os.sep):
+            inside = f"{real[len(folder) :]}{os.sep}".casefold()
+            return "git's own folder cannot be read" if _GITS in inside else ""
     return "only the repository, its memory and its sessions may be read"
 
 

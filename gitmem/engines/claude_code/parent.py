@@ -24,6 +24,8 @@ AT_REST = 300
 
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SETTINGS_BYTES = 4 * 1024 * 1024
+_FILES = ("settings.json", "settings.local.json")
+_RULES = 500
 _INTERRUPTED = "[Request interrupted by user"
 # What the person does with the client itself: it is recorded as theirs, and nobody answers it.
 _COMMANDS = ("<command-", "<local-command-", "<bash-")
@@ -126,25 +128,35 @@ def model_of(parent: Parent, config: Path, environ: Mapping[str, str]) -> str:
     return parent.model + LONG_CONTEXT if long or parent.tokens > SHORT_TOKENS else parent.model
 
 
-def refuse_without_hooks(config: Path, cwd: Path) -> None:
-    """Looks where hooks can be switched off, since a fork without its hook is not held.
+def refuse_without_hooks(config: Path, cwd: Path | None) -> None:
+    """Looks where hooks can be switched off, since a run of the client without its hook is not held.
 
     Args:
         config: the client's own folder.
-        cwd: folder of the session.
+        cwd: folder of the session; None where no settings of a repository are read.
 
     Raises:
         EngineError: they are.
     """
-    project = [folder / ".claude" for folder in (cwd, *cwd.parents)]
+    project = [folder / ".claude" for folder in (cwd, *cwd.parents)] if cwd else []
     for folder in (config, *project):
-        for name in ("settings.json", "settings.local.json"):
+        for name in _FILES:
             path = folder / name
             if _settings(path).get("disableAllHooks"):
                 raise EngineError(
-                    f"{path} switches all hooks off, and a fork of the session is held by its hook",
+                    f"{path} switches all hooks off, and what gitmem runs is held by its hook",
                     "Take `disableAllHooks` out, or choose another engine: git mem engine set offline",
                 )
+
+
+def denied(worktree: Path) -> list[str]:
+    """Permission rules by which a work tree's own settings deny something, as they are spelt there."""
+    found: list[str] = []
+    for name in _FILES:
+        permissions = _settings(worktree / ".claude" / name).get("permissions")
+        rules = permissions.get("deny") if isinstance(permissions, dict) else None
+        found += [rule for rule in rules if isinstance(rule, str)] if isinstance(rules, list) else []
+    return found[:_RULES]
 
 
 def _settings(path: Path) -> dict[str, Any]:

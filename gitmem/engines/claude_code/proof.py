@@ -1,10 +1,10 @@
-"""What a fork did, told by the client's stream, held against what the hook logged."""
+"""What a run of the client did, told by its stream, held against what the hook logged."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +37,19 @@ class Account:
         calls: id of each tool call to the tool's name.
         results: id to whether it is an error, and its text.
         answers: ids of the model's answers, and what each says it cost.
-        final: the client's last line; empty until it comes.
+        model: exact id of the model, as the client names it; empty until it does.
+        ended: how many messages of the person's the client has dealt with.
+        final: what it said at the end of the last one; empty until then.
     """
 
     calls: dict[str, str] = field(default_factory=dict)
     results: dict[str, tuple[bool, str]] = field(default_factory=dict)
     answers: dict[str, Usage] = field(default_factory=dict)
+    model: str = ""
+    ended: int = 0
     final: dict[str, Any] = field(default_factory=dict)
+    _settled: Usage = field(default_factory=Usage)
+    _counted: frozenset[str] = frozenset()
 
     @property
     def asked(self) -> bool:
@@ -54,7 +60,8 @@ class Account:
         """Takes in a line.
 
         Returns:
-            Whether it is one after which the log should be looked at: the model answered, or a tool did.
+            Whether it is one after which the log should be looked at: the model answered, or a tool did,
+            or the client is through.
         """
         try:
             event = json.loads(line)
@@ -64,7 +71,10 @@ class Account:
             return False
         kind, message = event.get("type"), event.get("message")
         if kind == "result":
-            self.final = event
+            self._settle(event)
+            return True
+        if kind == "system" and event.get("subtype") == "init":
+            self.model = str(event.get("model") or "")
         blocks = message.get("content") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(blocks, list):
             return False
@@ -79,14 +89,23 @@ class Account:
         return kind in ("assistant", "user")
 
     def usage(self) -> Usage | None:
-        """What it cost, as the client says at its end; where it was ended before, as the answers say."""
-        if self.final:
-            return usage_of(self.final, len(self.answers))
-        return sum(self.answers.values(), Usage()) if self.answers else None
+        """What it cost, as the client says at its ends; what it was ended in, as the answers say."""
+        open_ones = [usage for answer, usage in self.answers.items() if answer not in self._counted]
+        if not open_ones and not self.ended:
+            return None
+        return sum(open_ones, self._settled)
+
+    def _settle(self, final: dict[str, Any]) -> None:
+        """Counts an end: tokens are of one message of the person's, dollars of all until then."""
+        new = usage_of(final, len(self.answers) - len(self._counted))
+        tokens = replace(self._settled + new, dollars=new.dollars)
+        self._settled, self._counted = tokens, frozenset(self.answers)
+        self.ended += 1
+        self.final = final
 
 
 def usage_of(final: Mapping[str, Any], requests: int) -> Usage:
-    """What the client says at its end that it all cost."""
+    """What the client says at an end that it cost."""
     cost = final.get("total_cost_usd")
     dollars = float(cost) if isinstance(cost, int | float) and 0 <= cost < _MOST_DOLLARS else None
     return _usage(final.get("usage"), requests, dollars)
@@ -110,7 +129,7 @@ def read_log(path: Path, nonce: str) -> tuple[Decision, ...]:
 
 
 def unproved(account: Account, decisions: Iterable[Decision], nonce: str) -> str:
-    """Says what shows that the hook did not hold the fork so far; empty where nothing does.
+    """Says what shows that the hook did not hold the run so far; empty where nothing does.
 
     Args:
         account: the stream until now.

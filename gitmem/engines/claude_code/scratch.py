@@ -1,4 +1,4 @@
-"""The scratch copy that a fork works in: a private folder, laid out as memory is, thrown away at the
+"""The scratch copy that the client works in: a private folder, laid out as memory is, thrown away at the
 end."""
 
 from __future__ import annotations
@@ -9,19 +9,38 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from uuid import uuid4
 
 from gitmem.errors import EngineError
 from gitmem.memory.limits import MEMORY_BYTES
 
 PREFIX = "gitmem-fork-"
-SCOPES = ("user", "project", "local")
+SCOPES = ("local", "user", "project")
+"""Where a fork may write, the usual one first."""
 FORGOTTEN = 86_400
 """Seconds after which a scratch copy counts as left by a process that was killed."""
-_MOST_FILES = 10_000
+_MOST_NEW = 10_000
+
+
+@dataclass(frozen=True)
+class May:
+    """What the client's calls may do.
+
+    Attributes:
+        agents: whose folders new memories may go to, the usual one first.
+        scopes: in which scopes, the usual one first.
+        reads: real paths of folders that may be read besides.
+        fixed: files of the copy, `<scope>/<agent>/<file>`, that may be read only.
+    """
+
+    agents: Sequence[str]
+    scopes: Sequence[str] = SCOPES
+    reads: Sequence[Path] = ()
+    fixed: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -31,15 +50,24 @@ class Scratch:
     Attributes:
         folder: its real path, mode 0700.
         nonce: a word that nobody outside this run can know.
+        session: id for the client's session.
+        laid: files of the copy at first.
     """
 
     folder: Path
     nonce: str
+    session: str
+    laid: int = 0
 
     @property
     def memory(self) -> Path:
         """The copy: `<scope>/<agent>/<file>`."""
         return self.folder / "memory"
+
+    @property
+    def sessions(self) -> Path:
+        """What was said: `<session>`, text; to read only."""
+        return self.folder / "sessions"
 
     @property
     def rules(self) -> Path:
@@ -58,11 +86,12 @@ class Scratch:
             EngineError: it holds what no allowed call could have written.
         """
         found: dict[str, bytes] = {}
-        for path in _walk(self.memory):
+        # Each file may have folders of its own.
+        for path in _walk(self.memory, 4 * self.laid + _MOST_NEW):
             name = path.relative_to(self.memory).as_posix()
             data = _content(path)
             if len(data) > MEMORY_BYTES:
-                raise EngineError(f"The fork wrote {len(data):,} bytes to {name}", "Nothing was taken.")
+                raise EngineError(f"Claude Code wrote {len(data):,} bytes to {name}", "Nothing was taken.")
             if data.strip():
                 found[name] = data
         return found
@@ -72,8 +101,8 @@ class Scratch:
 def scratch(
     temp: Path | None,
     memory: Mapping[str, bytes],
-    agent: str,
-    reads: Sequence[Path],
+    may: May,
+    sessions: Mapping[str, str] | None = None,
     now: float | None = None,
 ) -> Iterator[Scratch]:
     """Makes a scratch copy, and throws it away whatever happens.
@@ -81,8 +110,8 @@ def scratch(
     Args:
         temp: the folder to make it in; None for the system's.
         memory: `<scope>/<agent>/<file>` to content.
-        agent: whose folder new memories go to.
-        reads: folders that may be read besides.
+        may: what the rules allow there.
+        sessions: plain file name to what was said.
         now: epoch seconds; the present if None.
 
     Raises:
@@ -91,13 +120,17 @@ def scratch(
     try:
         base = (temp or Path(tempfile.gettempdir())).resolve()
         _sweep(base, time.time() if now is None else now)
-        made = Scratch(Path(tempfile.mkdtemp(prefix=PREFIX, dir=base)), os.urandom(8).hex())
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+        made = Scratch(folder, os.urandom(8).hex(), str(uuid4()), len(memory))
     except OSError as error:
         raise EngineError(
             f"No scratch copy can be made: {error}", "Is the temporary folder full?"
         ) from error
     try:
-        _fill(made, memory, agent, reads)
+        _fill(made, memory, may)
+        for name, text in (sessions or {}).items():
+            made.sessions.mkdir(mode=0o700, exist_ok=True)
+            (made.sessions / name).write_text(text, encoding="utf-8", errors="replace")
         yield made
     except OSError as error:
         raise EngineError(f"{error.filename or made.folder}: {error.strerror}", "Try again.") from error
@@ -105,19 +138,23 @@ def scratch(
         shutil.rmtree(made.folder, ignore_errors=True)
 
 
-def _fill(made: Scratch, memory: Mapping[str, bytes], agent: str, reads: Sequence[Path]) -> None:
-    for scope in SCOPES:
-        (made.memory / scope / agent).mkdir(parents=True, mode=0o700, exist_ok=True)
+def _fill(made: Scratch, memory: Mapping[str, bytes], may: May) -> None:
+    for scope in may.scopes:
+        for agent in may.agents:
+            (made.memory / scope / agent).mkdir(parents=True, mode=0o700, exist_ok=True)
     for name, data in memory.items():
         path = made.memory / _inside(name)
         path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         path.write_bytes(data)
+    fixed = frozenset(may.fixed)
     rules = {
         "nonce": made.nonce,
         "memory": str(made.memory),
-        "agents": list(dict.fromkeys([agent, *(name.split("/")[1] for name in memory)])),
-        "known": sorted(memory),
-        "reads": [str(folder) for folder in reads],
+        "scopes": list(may.scopes),
+        "agents": list(may.agents),
+        "known": sorted(memory.keys() - fixed),
+        "fixed": sorted(fixed),
+        "reads": [str(folder) for folder in (*may.reads, made.sessions)],
         "bytes": MEMORY_BYTES,
         "log": str(made.log),
     }
@@ -132,15 +169,15 @@ def _inside(name: str) -> PurePosixPath:
     return path
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, most: int) -> Iterator[Path]:
     count = 0
     for top, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path, count = Path(top, name), count + 1
             mode = path.lstat().st_mode
-            if count > _MOST_FILES or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            if count > most or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 raise EngineError(
-                    f"The fork left what is no memory file: {path.relative_to(folder)}",
+                    f"Claude Code left what is no memory file: {path.relative_to(folder)}",
                     "Nothing was taken.",
                 )
             if stat.S_ISREG(mode):

@@ -22,6 +22,20 @@ _ASKED = """
 """
 ASKED = tuple(_ASKED.split())
 
+# What a dream is offered: the canary's call needs Bash.
+OFFERED = ("Read", "Grep", "Glob", "Edit", "Write", "Bash")
+
+# Files that hold credentials by their name, as `.gitignore` spells them: a dream has no business there.
+_CREDENTIAL_NAMES = """
+    .env* *.env *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *.tfstate id_rsa* id_dsa* id_ecdsa*
+    id_ed25519* .netrc _netrc .npmrc .pypirc .pgpass .htpasswd .git-credentials .s3cfg .boto credentials
+    credentials.* secrets.yml secrets.yaml secrets.json secrets.toml secrets.ini .ssh/** .gnupg/** .aws/**
+    .azure/** .kube/** .docker/**
+"""
+
+WITHOUT_MEMORY = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
+"""By this the client tells a run nothing of the project's live memory, and makes no folder for it."""
+
 _NAMES = """
     ALL_PROXY CLOUD_ML_REGION DO_NOT_TRACK HOME HTTPS_PROXY HTTP_PROXY LANG LANGUAGE LOGNAME
     NODE_EXTRA_CA_CERTS NO_PROXY PATH SHELL SSL_CERT_DIR SSL_CERT_FILE TEMP TERM TMP TMPDIR TZ
@@ -42,29 +56,59 @@ _OWN = """
 _PARENTS = frozenset(_OWN.split())
 
 
-def words(program: str, session: str, model: str, settings: str, turns: int) -> list[str]:
-    """The client's command line; the task comes by standard input, whose length is not limited.
+def words(program: str, parent: str, session: str, model: str, settings: str, turns: int) -> list[str]:
+    """The command line of a fork; the task comes by standard input, whose length is not limited.
 
     Args:
-        session: id of the session to fork.
+        parent: id of the session to fork.
+        session: id of the fork.
         model: exact id; empty leaves it to the client.
         settings: JSON, see `client_settings`.
         turns: how often the model may answer.
     """
-    given = [program, "-p", "--resume", session, "--fork-session", "--no-session-persistence"]
-    if model:
-        given += ["--model", model]
-    given += ["--permission-mode", "default", "--settings", settings, "--max-turns", str(turns)]
+    held = _bounded(session, model, settings, turns)
+    given = [program, "-p", "--resume", parent, "--fork-session", *held]
     return [*given, "--output-format", "stream-json", "--verbose"]
 
 
-def client_settings(python: str, rules: Path, closed: Sequence[Path]) -> str:
-    """The settings that hold the fork: the hook, and behind it rules that hold where no hook runs.
+def dream_words(program: str, session: str, model: str, settings: str, turns: int) -> list[str]:
+    """The command line of a session of its own, without what the repository brings along.
+
+    Its messages come by standard input, see `message`, and the next one when the one before is answered.
+
+    Args:
+        session: its id.
+        model: exact id; empty for the person's own choice.
+        settings: JSON, see `client_settings`.
+        turns: how often the model may answer to one message.
+    """
+    held = _bounded(session, model, settings, turns)
+    given = [program, "-p", "--input-format", "stream-json", *held]
+    # A repository's settings bring hooks and permissions, its .mcp.json programs to run.
+    given += ["--setting-sources", "user", "--strict-mcp-config", "--disable-slash-commands"]
+    given += ["--tools", ",".join(OFFERED)]
+    return [*given, "--output-format", "stream-json", "--verbose"]
+
+
+def message(text: str) -> str:
+    """What a person says, as `--input-format stream-json` takes it."""
+    return json.dumps({"type": "user", "message": {"role": "user", "content": text}}) + "\n"
+
+
+def _bounded(session: str, model: str, settings: str, turns: int) -> list[str]:
+    named = ["--model", model] if model else []
+    held = ["--permission-mode", "default", "--settings", settings, "--max-turns", str(turns)]
+    return ["--no-session-persistence", "--session-id", session, *named, *held]
+
+
+def client_settings(python: str, rules: Path, closed: Sequence[Path], unread: Sequence[str] = ()) -> str:
+    """The settings that hold a run: the hook, and behind it rules that hold where no hook runs.
 
     Args:
         python: the interpreter.
         rules: the hook's rules file.
         closed: real paths of folders under which nothing may be edited, hook or not.
+        unread: rules that deny reading, whatever the hook says.
 
     Returns:
         JSON for `--settings`.
@@ -79,13 +123,24 @@ def client_settings(python: str, rules: Path, closed: Sequence[Path]) -> str:
                 "PreToolUse": [{"matcher": "*", "hooks": [hook]}],
                 "UserPromptSubmit": [{"hooks": [hook]}],
             },
-            "permissions": {"ask": list(ASKED), "deny": denied},
+            "permissions": {"ask": list(ASKED), "deny": [*denied, *unread]},
         }
     )
 
 
+def unread(worktree: Path, own: Sequence[str]) -> list[str]:
+    """Rules for what a session of its own does not read in the work tree.
+
+    Args:
+        worktree: real path of its top, where the client runs.
+        own: rules that deny something in the work tree's own settings; those about reading are taken.
+    """
+    named = [f"Read(/{_literal(worktree)}/**/{name})" for name in _CREDENTIAL_NAMES.split()]
+    return [*named, *(rule for rule in own if rule.startswith("Read("))]
+
+
 def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of the person's environment the fork gets: what the client needs, and gitmem switched off.
+    """What of the person's environment the client gets: what the client needs, and gitmem switched off.
 
     Nothing of git's, and nothing that loads code into the programs that it starts.
     """
