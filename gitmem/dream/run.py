@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from gitmem.dream.branch import REJECTED, dreams_of
-from gitmem.dream.gather import said_when
+from gitmem.dream.asking import ask
+from gitmem.dream.gather import gather
 from gitmem.dream.lock import Held
+from gitmem.dream.proof.failure import Failure
+from gitmem.dream.proof.findable_asked import Recalled
+from gitmem.dream.proof.plan import prove_plan, refuse
+from gitmem.dream.prune import prune
 from gitmem.dream.refs import prefix
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Engine
+from gitmem.dream.sources import Sources
+from gitmem.engines.engine import ConsolidateInput, DreamChange, Engine, Step, Tell, untold
 from gitmem.errors import CheckFailed
-from gitmem.memory.account import account, is_memory, path_of, reject_keys
+from gitmem.memory.names import TURNED_DOWN
 from gitmem.memory.trailers import Fate, Provenance
+from gitmem.memory.usage import Usage
 from gitmem.store.commits import Tip, read_tip
 from gitmem.store.locks import Locked
 from gitmem.store.repository import Repository, Signature
@@ -30,7 +36,11 @@ class DreamPlan:
     """What a dream would do, before anything is written.
 
     Attributes:
+        engine: its name, for the `Gitmem-Engine` trailer.
+        notes: what is left to a person, one line each.
         files: the tree that it starts from.
+        log: what the engine tried and was refused, and what was left out, one line each.
+        usage: what asking a model cost; None where none was asked.
     """
 
     scope: Scope
@@ -39,6 +49,8 @@ class DreamPlan:
     changes: tuple[DreamChange, ...]
     notes: tuple[str, ...]
     files: Mapping[str, bytes] = field(repr=False)
+    log: tuple[str, ...] = ()
+    usage: Usage | None = None
 
     @property
     def summary(self) -> str:
@@ -46,43 +58,66 @@ class DreamPlan:
         return _summary(self.changes, self.notes)
 
 
-def plan_dream(scope: Scope, engine: Engine, agents: tuple[str, ...] = ()) -> DreamPlan:
-    """Orients, gathers and consolidates; writes nothing.
+def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = untold) -> DreamPlan:
+    """Orients, gathers, consolidates and prunes; writes nothing.
 
     Args:
-        agents: whose memories to consolidate, as folder names; empty for all.
+        sources: what may be known besides the memory itself.
+        tell: is told of each phase; what it raises ends the work.
 
     Raises:
-        CheckFailed: a claim would be lost; the message says which.
+        CheckFailed: the dream cannot be proved; the message says where.
         EngineError: the engine could not do its work.
     """
+    tell(Step("orient"))
     tip = read_tip(scope.repo, scope.ref)
     files = read_files(scope.repo, tip.tree)
-    said = said_when(scope.repo, tip.commit, files)
-    proposed = [change for dream in dreams_of(scope) for change in dream.open]
-    waiting = frozenset(key for change in proposed for key in reject_keys(change.fates))
-    made: Consolidation = engine.consolidate(ConsolidateInput(files, said, agents, waiting))
-    check(files, made.changes)
-    return DreamPlan(scope, tip, engine.name, made.changes, made.notes, files)
+    tell(Step("gather"))
+    given = gather(scope, tip, files, sources)
+
+    def judge(changes: Sequence[DreamChange]) -> list[str]:
+        return [*map(str, _failures(files, changes, given, sources.allow, sources.asked))]
+
+    given = replace(given, judge=judge)
+    made = ask(engine, given, tell)
+    tell(Step("prune"))
+    left = prune(given, made.changes)
+    tell(Step("check"))
+    check(files, left.changes, given, sources.allow, sources.asked)
+    log = (*made.log, *left.log)
+    return DreamPlan(scope, tip, engine.name, left.changes, made.notes, files, log, made.usage)
 
 
-def check(files: Mapping[str, bytes], changes: tuple[DreamChange, ...]) -> None:
-    """Works out the account of each change, and of all of them, from the trees.
+def check(
+    files: Mapping[str, bytes],
+    changes: tuple[DreamChange, ...],
+    given: ConsolidateInput | None = None,
+    allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
+) -> None:
+    """Proves each change, and all of them, from the trees.
+
+    Args:
+        files: the tree that they start from.
+        given: what the engine was told: when claims were said, and how many may go.
+        allow: fingerprints of secrets that a person accepted.
+        asked: the last recalls that showed memories of the scope.
 
     Raises:
-        CheckFailed: a claim is unaccounted for, or a change touches what is no memory.
+        CheckFailed: something cannot be proved; it names the first failure.
     """
-    before = dict(files)
-    for change in changes:
-        foreign = sorted(path for path in change.edits if not is_memory(path))
-        if foreign:
-            raise CheckFailed(f"The dream would write {foreign[0]}, which is no memory", _HINT)
-        after = applied(before, change.edits)
-        ends = {path_of(end) for fate in change.fates for end in (fate.source, fate.target) if end}
-        touched = {*change.edits, *ends}
-        _no_loss(_only(before, touched), _only(after, touched), change.fates, change.subject)
-        before = after
-    _no_loss(files, before, [fate for change in changes for fate in change.fates], "the whole")
+    refuse(_failures(files, changes, given, allow, asked))
+
+
+def _failures(
+    files: Mapping[str, bytes],
+    changes: Sequence[DreamChange],
+    given: ConsolidateInput | None,
+    allow: frozenset[str],
+    asked: Sequence[Recalled],
+) -> tuple[Failure, ...]:
+    allowance, said = (given.allowance, given.said) if given else (None, {})
+    return prove_plan(files, changes, allowance=allowance, said=said, allow=allow, asked=asked)
 
 
 def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
@@ -107,7 +142,9 @@ def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
             tree = write_tree(repo, tree, change.edits)
             message = safe_message(change.subject, _provenance(plan, change.fates), change.reason)
             at = repo.add_commit(tree, (at,), author, author, message)
-        message = safe_message(subject, _provenance(plan, ()), plan.summary)
+        # What a dream cost is said once, and not again by each of its commits.
+        provenance = replace(_provenance(plan, ()), usage=plan.usage)
+        message = safe_message(subject, provenance, plan.summary)
         at = repo.add_commit(tree, (at,), author, author, message)
     if not held.is_ours():
         raise Locked(f"{held.path}: another process took over", "Run it again.")
@@ -121,27 +158,6 @@ def applied(files: Mapping[str, bytes], edits: Mapping[str, bytes | None]) -> di
     return {path: data for path, data in ({**files, **edits}).items() if data is not None}
 
 
-_HINT = "No branch was made and memory is as it was."
-
-
-def _no_loss(
-    before: Mapping[str, bytes],
-    after: Mapping[str, bytes],
-    fates: list[Fate] | tuple[Fate, ...],
-    where: str,
-) -> None:
-    lost = account(before, after, fates).unaccounted
-    if lost:
-        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
-        raise CheckFailed(
-            f"The dream loses a claim in {where}: {lost[0].source}: {lost[0].problem}{more}", _HINT
-        )
-
-
-def _only(files: Mapping[str, bytes], paths: set[str]) -> dict[str, bytes]:
-    return {path: files[path] for path in paths if path in files}
-
-
 def _provenance(plan: DreamPlan, fates: tuple[Fate, ...]) -> Provenance:
     return Provenance(op="dream", writer="dream", engine=plan.engine, claims=fates)
 
@@ -151,7 +167,7 @@ def _free_id(repo: Repository, under: str, commit: str) -> str:
     for salt in range(1_000):
         digits = hashlib.sha256(f"{commit} {salt}".encode()).hexdigest()[:ID_DIGITS]
         id = f"d-{digits}"
-        if repo.ref(under + id) is None and repo.ref(REJECTED + id) is None:
+        if repo.ref(under + id) is None and repo.ref(TURNED_DOWN + id) is None:
             return id
     raise CheckFailed(f"There is no free name under {under}", "Review the dreams that wait.")
 

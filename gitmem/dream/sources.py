@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.engines.engine import Observation
 
 CodeFacts = Callable[[Mapping[str, str]], Sequence[Observation]]
@@ -28,6 +29,8 @@ class Sources:
         code: compares claims with the code.
         sessions: id of a session since the last dream to what was said there, private parts left out.
         worktree: top of the code's work tree; None where there is none.
+        allow: fingerprints of secrets that the person accepted.
+        asked: the last recalls that showed memories of the scope; none where nobody keeps them, as in CI.
     """
 
     now: float
@@ -36,3 +39,5 @@ class Sources:
     code: CodeFacts = nothing_known
     sessions: Mapping[str, str] = field(default_factory=dict)
     worktree: Path | None = None
+    allow: frozenset[str] = frozenset()
+    asked: Sequence[Recalled] = ()

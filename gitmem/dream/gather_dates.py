@@ -1,0 +1,61 @@
+"""When claims were first said, as history tells it: what "yesterday" was, and which of two is the later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta, timezone
+
+from gitmem.dream.gather_history import Past, Spoken
+from gitmem.memory.account import claims_at, is_memory, reference
+from gitmem.memory.dates import relative_dates
+from gitmem.memory.merge import agent_folder
+from gitmem.memory.trailers import parse
+from gitmem.store.repository import Signature
+
+_TEACHERS = frozenset({"agent", "extract", "human"})
+_TAUGHT = frozenset({"add", "update", ""})
+"""Operations whose commit is made when something is said: an adopted file is older than its commit."""
+
+MOST_MEMORIES = 1_000
+"""Memories up to which it is found out when every claim was said: most of history is parsed for it."""
+
+
+def spoken(files: Mapping[str, bytes], agents: Collection[str] = ()) -> dict[str, Spoken]:
+    """The claims of which it matters when they were said, as `<file>#<12 hex>`.
+
+    Those that hold a relative date; and where memories are not too many, all, since of two claims that
+    speak against each other the later one mostly holds.
+
+    Args:
+        agents: folder names of those whose memories count; empty for all.
+    """
+    paths = [path for path in files if is_memory(path) and (not agents or agent_folder(path) in agents)]
+    return {
+        reference(path, claim): (agent_folder(path), claim.key)
+        for path in paths
+        for claim in claims_at(path, files[path])
+        if len(paths) <= MOST_MEMORIES or relative_dates(claim.text)
+    }
+
+
+def said_when(asked: Mapping[str, Spoken], past: Past) -> dict[str, datetime]:
+    """Tells when claims came into memory.
+
+    Returns:
+        `<file>#<12 hex>` to author time of the commit that brought the claim, in its author's time zone.
+        A claim that was adopted, restored or merged in from elsewhere was said nobody knows when, and
+        is left out.
+    """
+    found = {}
+    for ref, said in asked.items():
+        commit = past.brought.get(said)
+        provenance = parse(commit.message) if commit else None
+        if commit and provenance and provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
+            found[ref] = moment(commit.author)
+    return found
+
+
+def moment(who: Signature) -> datetime:
+    """A signature's time in its own time zone."""
+    zone = timezone(timedelta(minutes=who.offset)) if who.offset else UTC
+    return datetime.fromtimestamp(who.time, zone)

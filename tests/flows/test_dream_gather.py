@@ -1,0 +1,392 @@
+"""What a dream finds out before an engine is asked, and what is left out of what the engine proposes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, notes
+
+from gitmem.dream.branch import open_dreams
+from gitmem.dream.gather import gather
+from gitmem.dream.gather_history import look_back
+from gitmem.dream.prune import prune
+from gitmem.dream.review import accept
+from gitmem.dream.run import plan_dream
+from gitmem.dream.sources import Sources
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Phase, Step, Tell, untold
+from gitmem.engines.usage import Usage
+from gitmem.integrations import dream_said
+from gitmem.integrations.dream_code import code_facts
+from gitmem.integrations.dream_sources import dream_sources
+from gitmem.integrations.dreaming import dream
+from gitmem.integrations.recordings import sessions_here
+from gitmem.memory.account import is_memory, references, reject_keys
+from gitmem.memory.memory import parse
+from gitmem.memory.tombstone import bury
+from gitmem.memory.trailers import Fate
+from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.sessions.discover import SessionFile
+from gitmem.store.commits import read_tip
+from gitmem.store.git import config_set
+from gitmem.store.paging import page
+from gitmem.store.trees import read_files, write_tree
+
+
+@pytest.fixture
+def ground(repo: Path) -> Ground:
+    return make_ground(repo)
+
+
+class Scripted:
+    """An engine that proposes what it is told to, and remembers what it was asked."""
+
+    name = "scripted:1"
+    reads_history = False
+
+    def __init__(self, *changes: DreamChange, usage: Usage | None = None) -> None:
+        self.changes = changes
+        self.usage = usage
+        self.given = ConsolidateInput({})
+
+    def extract(self, given: object) -> object:
+        raise NotImplementedError
+
+    def select(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
+        self.given = given
+        tell(Step("consolidate", 1, 1))
+        return Consolidation(self.changes, ("alike: look at these",), self.usage, ("tried",))
+
+
+def asked(ground: Ground, scope: str = "project", sources: Sources | None = None) -> ConsolidateInput:
+    place = ground.scope(scope)
+    tip = read_tip(place.repo, place.ref)
+    return gather(place, tip, read_files(place.repo, tip.tree), sources or Sources(NOW))
+
+
+def as_bytes(ground: Ground) -> dict[str, bytes]:
+    return {path: text.encode() for path, text in ground.tree().items()}
+
+
+def observed(given: ConsolidateInput, kind: str) -> list[str]:
+    return [one.text for one in given.observed if one.kind == kind]
+
+
+def dropping(ground: Ground, path: str, text: str, reason: str = "no longer so") -> DreamChange:
+    """Drops the claim of a memory that holds a text."""
+    files = {path: ground.tree()[path].encode()}
+    (ref,) = [ref for ref, claim in references(files).items() if claim.text == text]
+    left = files[path].decode().replace(f"{text}\n\n", "").encode()
+    assert left != files[path]
+    return DreamChange("drop", {path: left}, (Fate("dropped", ref, "", reason),), reason, f"Drop {text}")
+
+
+def test_each_phase_is_told_and_what_a_listener_raises_ends_the_dream(ground: Ground) -> None:
+    ground.put(TWICE)
+    seen: list[Phase] = []
+    plan = plan_dream(ground.scope(), Scripted(), Sources(NOW), lambda step: seen.append(step.phase))
+    assert seen == ["orient", "gather", "consolidate", "prune", "check"]
+    assert (plan.engine, plan.notes, plan.log) == ("scripted:1", ("alike: look at these",), ("tried",))
+
+    def stop(step: Step) -> None:
+        if step.phase == "prune":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plan_dream(ground.scope(), Scripted(), Sources(NOW), stop)
+
+
+def test_what_a_dream_cost_is_said_once_on_its_summary(ground: Ground) -> None:
+    ground.put(notes(ports=("Ports", "Staging is 8080.\n\nProduction is 8081.")))
+    engine = Scripted(
+        dropping(ground, "main/ports.md", "Staging is 8080."), usage=Usage(3, 100, output=20, dollars=0.5)
+    )
+    done = dream(ground.workspace, ground.edges, scope="project", force=True, engine=engine)
+    (waiting,) = open_dreams(ground.workspace)
+    assert waiting.id == done.id
+    repo = ground.scope().repo
+    costs = [parse_trailers(commit.message).usage for commit in repo.history(waiting.tip)]
+    assert costs[0] == engine.usage and set(costs[1:]) == {None}
+
+
+def test_a_claim_is_dated_by_its_first_commit_through_edits_renames_and_paging(ground: Ground) -> None:
+    said = "We broke staging yesterday."
+    ground.put({"main/staging.md": memory(said, "Staging")}, time=ANN.time)
+    ground.put({"main/staging.md": memory(f"{said}\n\nAnd fixed it.", "Staging")}, time=ANN.time + DAY)
+    ground.put(
+        {"main/staging.md": None, "main/outage.md": memory(f"{said}\n\nAnd fixed it.", "Outage")},
+        time=ANN.time + 2 * DAY,
+        op="update",
+    )
+    ground.put({"main/adopted.md": memory("It began today.", "Adopted")}, op="adopt")
+    known = asked(ground).said
+    (ref,) = [ref for ref, claim in references(as_bytes(ground)).items() if claim.text == said]
+    assert ref.startswith("main/outage.md#")
+    assert known[ref] == datetime.fromtimestamp(ANN.time, UTC)
+    assert not [ref for ref in known if ref.startswith("main/adopted.md#")]
+
+
+def test_links_to_memories_of_old_are_told_what_became_of_them(ground: Ground) -> None:
+    """Renamed by name, by claims or by an account, merged by hand, gone, and never there."""
+    body = "Deploy from the release branch.\n\nTag it first."
+    ground.put(
+        notes(
+            deploys=("Deploys", body),
+            linters=("Linters", "Run the linter first."),
+            hooks=("Hooks", "Install the hooks."),
+            flaky=("Flaky tests", "Retry flaky tests twice."),
+            old_port=("Port", "The port is 8080."),
+            hints=(
+                "Hints",
+                "See [[deploys]], [[linters]], [[hooks]], [[flaky]], [[Old Port]], [[planned]].",
+            ),
+        )
+    )
+    gone = dict.fromkeys(["main/deploys.md", "main/linters.md", "main/hooks.md", "main/flaky.md"])
+    hooks = references({"main/hooks.md": ground.tree()["main/hooks.md"].encode()})
+    new = memory("Install them with make.", "Hooks", "tools")
+    (target, *_) = references({"main/tools.md": new.encode()})
+    ground.put(
+        {
+            **gone,
+            "main/shipping.md": memory(body, "How we ship", "shipping"),
+            "main/style.md": memory("Run the linter first.\n\nUse tabs.", "Style", "style"),
+        }
+        | {"main/hooks.md": ground.tree()["main/hooks.md"]},
+        op="update",
+    )
+    place = ground.scope()
+    fates = "\n".join(f"Gitmem-Claim: superseded {ref} -> {target} now by make" for ref in hooks)
+    tip = read_tip(place.repo, place.ref)
+
+    tree = write_tree(place.repo, tip.tree, {"main/hooks.md": None, "main/tools.md": new.encode()})
+    message = f"Replace hooks\n\nGitmem-Op: dream\nGitmem-Writer: dream\n{fates}\n"
+    made = place.repo.add_commit(tree, (tip.commit,), ANN, ANN, message)
+    place.repo.move_ref(place.ref, made, tip.commit, "test")
+    ground.put({"main/old-port.md": memory("The port is 8080.", "Port", "new-port")}, op="update")
+    ground.put({"main/old-port.md": None, "main/new-port.md": memory("It moved.", "Port", "new-port")})
+    assert asked(ground).renamed == {
+        "deploys": "shipping",
+        "linters": "style",
+        "hooks": "tools",
+        "flaky": "",
+        "Old Port": "new-port",
+    }
+
+
+def test_history_is_not_walked_where_nothing_is_asked_of_it(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground.put(TWICE)
+    place = ground.scope()
+
+    def never(*_: object, **__: object) -> object:
+        raise AssertionError("history was walked")
+
+    monkeypatch.setattr(type(place.repo), "steps", never)
+    assert look_back(place.repo, place.repo.ref(place.ref) or "", {}, (), ()).became == {}
+
+
+def test_a_dispute_is_told_with_both_sides_and_who_said_them(ground: Ground) -> None:
+    ground.put({"main/d.md": memory("Deploy on Friday.", "Deploys")})
+    ground.put({"main/d.md": memory("Deploy on Monday.", "Deploys")}, time=ANN.time + DAY)
+    both = "- Deploy on Friday. *(disputed 0123abcd)*\n- Deploy on Monday. *(disputed 0123abcd)*"
+    ground.put({"main/d.md": memory(both, "Deploys")}, op="merge")
+    (one,) = [one for one in asked(ground).observed if one.kind == "dispute"]
+    assert "“- Deploy on Friday.”" in one.text and "against “- Deploy on Monday.” (Ann, 2026-1" in one.text
+    assert len(one.claims) == 2 and all(ref.startswith("main/d.md#") for ref in one.claims)
+
+
+def test_logs_since_the_last_dream_are_told_with_their_size_and_beginning(ground: Ground) -> None:
+    ground.put(
+        {
+            **TWICE,
+            "main/logs/2026/11/2026-11-01.md": "09:00 old\n",
+            "main/logs/2026/11/2026-11-20.md": "10:00 deployed\n11:00 rolled back\n",
+            "reviewer/logs/2026/11/2026-11-20.md": "another agent\n",
+        }
+    )
+    since = datetime(2026, 11, 15, tzinfo=UTC).timestamp()
+    given = asked(ground, sources=Sources(NOW, since=since, agents=("main",)))
+    (text,) = observed(given, "log")
+    assert text.startswith("main/logs/2026/11/2026-11-20.md: 2 lines, 33 bytes: 10:00 deployed / 11:00")
+
+
+def test_what_the_code_no_longer_has_is_told_once_a_memory(
+    ground: Ground, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that moved, one that went, a word that went; nothing of what never was or still is."""
+    repo = ground.repo
+    (repo / "bin").mkdir()
+    for name in ("bin/ship.sh", "gone.sh", "kept.sh"):
+        (repo / name).write_text(f"echo {name}\n" * 5)
+    (repo / "app.py").write_text("def warm_cache():\n    pass\n")
+    git("-C", repo, "add", ".")
+    git("-C", repo, "commit", "-qm", "Scripts")
+    made = int(git("-C", repo, "log", "-1", "--format=%ct"))
+    (repo / "tools").mkdir()
+    git("-C", repo, "mv", "bin/ship.sh", "tools/ship.sh")
+    git("-C", repo, "rm", "-q", "gone.sh")
+    (repo / "app.py").write_text("def main():\n    pass\n")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"{made + 9 * DAY} +0000")
+    git("-C", repo, "commit", "-qam", "Move")
+    ground.put(
+        notes(
+            ship=("Ship with `bin/ship.sh`", "Run `bin/ship.sh` to ship."),
+            gone=("Old", "Run `gone.sh`, then `kept.sh`."),
+            cache=("Cache", "Call `warm_cache()` and `never_was()`."),
+        ),
+        time=made,
+    )
+    code = code_facts(ground.workspace, ground.scope())
+    given = asked(ground, sources=Sources(NOW, code=code))
+    assert sorted(text.partition(" since")[0] for text in observed(given, "code")) == [
+        "main/cache.md: `warm_cache()` is no longer in the code",
+        "main/gone.md: `gone.sh` is gone",
+        "main/ship.md: `bin/ship.sh` moved to `tools/ship.sh`",
+    ]
+    assert next(len(one.claims) for one in given.observed if "moved" in one.text) == 2
+    hurried = code_facts(ground.workspace, ground.scope(), seconds=0.0)
+    (cut,) = observed(asked(ground, sources=Sources(NOW, code=hurried)), "code")
+    assert cut == "no time was left to look up what 3 of 3 memories name in the code"
+
+
+def transcript(folder: Path, cwd: Path, id: str, *said: tuple[str, str]) -> Path:
+    """A recording of Claude Code: time and words of a person's prompts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{id}.jsonl"
+    lines, parent = [], None
+    for number, (time, text) in enumerate(said):
+        uuid = f"{id[:8]}-0000-4000-8000-{number:012d}"
+        lines.append(
+            {
+                "type": "user",
+                "uuid": uuid,
+                "parentUuid": parent,
+                "sessionId": id,
+                "cwd": str(cwd),
+                "timestamp": time,
+                "isSidechain": False,
+                "userType": "external",
+                "version": "2.0.0",
+                "message": {"role": "user", "content": text},
+            }
+        )
+        parent = uuid
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_sessions_are_read_when_asked_for_and_without_what_is_private(
+    ground: Ground, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = ground.repo.resolve()
+    slug = "".join(char if char.isalnum() else "-" for char in str(top))
+    id = "0a1b2c3d-0000-4000-8000-000000000001"
+    path = transcript(
+        home / ".claude" / "projects" / slug,
+        top,
+        id,
+        ("2026-11-01T10:00:00Z", "said before the last dream"),
+        ("2026-11-20T10:00:00Z", "we deploy on Mondays <private>the code is 1234</private>"),
+        ("2026-11-20T10:01:00Z", "project zebra is late"),
+    )
+    os.utime(path, (NOW, NOW))
+    config_set(ground.workspace.git, ground.repo, "gitmem.ignore", "zebra")
+    ground.put(TWICE)
+    scans: list[int] = []
+
+    def counted(*given: Any) -> tuple[SessionFile, ...]:
+        scans.append(1)
+        return sessions_here(*given)
+
+    monkeypatch.setattr(dream_said, "sessions_here", counted)
+    since = datetime(2026, 11, 10, tzinfo=UTC).timestamp()
+    sessions = dream_said.SaidSince(ground.workspace, ground.edges, since)
+    given = asked(ground, sources=Sources(NOW, sessions=sessions))
+    assert not scans
+    assert dict(given.sessions) == {id: "2026-11-20T10:00Z person: we deploy on Mondays"}
+    assert len(scans) == 1
+    config_set(ground.workspace.git, ground.repo, "gitmem.extract", "off")
+    assert not dream_said.SaidSince(ground.workspace, ground.edges, since)
+
+
+def test_the_user_scope_is_not_compared_with_the_code(ground: Ground) -> None:
+    ground.put({"main/u.md": memory("Ann uses `gone.sh`.", "Shell", type="user")}, scope="user")
+    sources = dream_sources(ground.workspace, ground.edges, ground.scope("user"))
+    assert sources.code({"main/u.md#000000000000": "`gone.sh`"}) == ()
+
+
+def rewording(files: dict[str, bytes], path: str, old: str, new: str) -> DreamChange:
+    """Supersedes one claim of a memory by another."""
+    edited = files[path].decode().replace(old, new).encode()
+    (source,) = references({path: files[path]}).keys() - references({path: edited}).keys()
+    (target,) = references({path: edited}).keys() - references({path: files[path]}).keys()
+    fates = (Fate("superseded", source, target, "told so"),)
+    files[path] = edited
+    return DreamChange("settle", {path: edited}, fates, "told so", f"{old} is {new}")
+
+
+def test_a_rejected_or_waiting_change_is_left_out_and_later_ones_stand_without_it() -> None:
+    """One that builds on it goes with it; one to the same file is brought over; the rest is as it was."""
+    path = "main/p.md"
+    start = {path: memory("Port 1.\n\nHost a.\n\nUser u.", "Place").encode(), "main/q.md": b"Queue 5.\n"}
+    state = dict(start)
+    first = rewording(state, path, "Port 1.", "Port 2.")
+    builds = rewording(state, path, "Port 2.", "Port 3.")
+    beside = rewording(state, path, "Host a.", "Host b.")
+    other = rewording(state, "main/q.md", "Queue 5.", "Queue 6.")
+
+    (key,) = reject_keys(first.fates, ())
+    made = (first, builds, beside, other)
+    waits = prune(ConsolidateInput(start, waiting=frozenset({key})), made)
+    stone = bury(key, "ab" * 8, "2026-11-01", "rejected").line().encode()
+    rejected = prune(ConsolidateInput(start | {"main/.tombstones": stone}), made)
+    for left in (waits, rejected):
+        assert [change.subject for change in left.changes] == [beside.subject, other.subject]
+        after = left.changes[0].edits[path] or b""
+        assert parse(path, after).body == parse(path, start[path]).body.replace("Host a.", "Host b.")
+    assert waits.log[0].endswith(": it waits for a person already")
+    assert rejected.log[0].endswith(": a person rejected it")
+    assert rejected.log[1].endswith(": it builds on what was left out")
+    assert prune(ConsolidateInput(start), made).changes == made
+
+
+@pytest.mark.parametrize("decided", [[None], [(1,), (2,)]])
+@pytest.mark.parametrize("hot", ["deploys", "real-database"])
+def test_paging_and_a_dream_that_waits_do_not_fight(
+    ground: Ground, hot: str, decided: list[tuple[int, ...] | None]
+) -> None:
+    """What goes to the archive meanwhile is changed all the same, and no change counts as decided."""
+    ground.put(TWICE | {"main/staging.md": memory("We broke staging yesterday.", "Staging", "staging")})
+    before = {claim.key for claim in references(as_bytes(ground)).values()}
+    done = dream(ground.workspace, ground.edges, scope="project", force=True)
+    ages = {f"main/{hot}.md": float(NOW)}
+
+    def paged() -> None:
+        page(ground.scope(), "main", lambda *_: ages, limit=1)
+
+    paged()
+    assert [change.subject for change in open_dreams(ground.workspace)[0].open] == [
+        "Date what staging says",
+        "Merge no-mocks into real-database",
+    ]
+    for numbers in decided:
+        accept(ground.workspace, done.id, numbers, ANN, NOW)
+        paged()
+    memories = [path for path in ground.tree() if is_memory(path)]
+    names = sorted(path.rpartition("/")[2] for path in memories)
+    assert names == ["deploys.md", "real-database.md", "staging.md"]
+    assert sum(path.count("/") == 1 for path in memories) == 1
+    lost = before - {claim.key for claim in references(as_bytes(ground)).values()}
+    assert lost == {"We broke staging yesterday."}
+    again = dream(ground.workspace, ground.edges, scope="project", force=True)
+    assert again.plan and again.plan.changes == ()
