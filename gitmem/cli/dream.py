@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, DryRun, Json, ScopeOption, context
-from gitmem.cli.output import Output
-from gitmem.errors import UsageError
-from gitmem.integrations.dreaming import DreamOutcome, DreamStatus, dream_status
+from gitmem.cli import dream_show
+from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context
+from gitmem.cli.progress import Progress
+from gitmem.engines.engine import Step
+from gitmem.errors import CheckFailed, GitmemError, UsageError
+from gitmem.integrations.dream_kill import kill_dreams
+from gitmem.integrations.dream_progress import words
+from gitmem.integrations.dream_sessions import present_session
+from gitmem.integrations.dreaming import ENDED, DreamOutcome, dream_status
 from gitmem.integrations.dreaming import dream as dream_scope
+from gitmem.integrations.engines import engine_for
+from gitmem.integrations.stopping import Stop, Stopped
 from gitmem.memory.names import agent_name
-from gitmem.store.workspace import SCOPES
+from gitmem.store.workspace import SCOPES, ScopeName
+
+INTERRUPTED = 130
 
 
 def register(app: typer.Typer) -> None:
@@ -23,119 +31,116 @@ def register(app: typer.Typer) -> None:
 
 def dream(
     ctx: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[run|status]", show_default=False)] = "run",
+    action: Annotated[str, typer.Argument(metavar="[run|status|kill|refresh]", show_default=False)] = "run",
+    name: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The dream to refresh.", show_default=False)
+    ] = "",
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", help="Who thinks, this once: offline, anthropic, claude-code.", show_default=False
+        ),
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Pass every gate but the lock.")] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     dry_run: DryRun = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Consolidates memory: proposes merges and repairs as a branch to review.
 
-    Nothing changes until `git mem review accept`. `dream status` tells which gate holds, and until when.
+    Nothing changes until `git mem review accept`. `dream status` tells which gate holds and until when, or
+    how far a dream has come; `dream kill` ends it; `dream refresh ID` merges what memory learned since into
+    one that waits.
     """
-    run = context(ctx, as_json=as_json)
-    workspace = run.workspace
-    names = [workspace.scope(scope).name] if scope else list(SCOPES)
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    if name and action != "refresh":
+        raise UsageError(f"dream {action} takes no ID", "Choose what to dream with --scope and --agent.")
+    names = [run.workspace.scope(scope).name] if scope else list(SCOPES)
     if action == "status":
-        found = [status for status in dream_status(workspace, run.edges) if status.scope in names]
-        if run.out.as_json:
-            run.out.json([_status_value(status) for status in found])
-        for status in found if not run.out.as_json else ():
-            _show_status(run.out, status)
-        return
-    if action != "run":
-        raise UsageError(f"dream cannot {action!r}", "Say `dream`, or `dream status`.")
-    outcomes = [
-        dream_scope(
-            workspace,
-            run.edges,
-            scope=name,
-            force=force,
-            dry_run=dry_run,
-            agent=agent_name(agent) if agent else "",
-        )
-        for name in names
-    ]
-    if run.out.as_json:
-        run.out.json([_value(outcome) for outcome in outcomes])
-        return
-    for outcome in outcomes:
-        _show(run.out, outcome, dry_run)
+        _status(run, names)
+    elif action == "kill":
+        _kill(run, scope or "")
+    elif action == "refresh":
+        from gitmem.cli.dream_refresh import refresh  # a dream itself needs none of it
 
-
-def _show(out: Output, outcome: DreamOutcome, dry_run: bool) -> None:
-    gate, plan = outcome.gate, outcome.plan
-    if gate:
-        until = f" (until {_moment(gate.until)})" if gate.until else ""
-        out.data(f"{outcome.scope}: {out.safe(gate.reason)}{until}")
-    if plan is None:
-        return
-    number = len(plan.changes)
-    counted = f"{number} {'change' if number == 1 else 'changes'}"
-    if not plan.changes:
-        out.data(f"{outcome.scope}: nothing to propose")
-    elif dry_run:
-        out.data(f"{outcome.scope}: would propose {counted}")
+        refresh(run, name)
+    elif action == "run":
+        _run(run, names, engine, force, agent_name(agent) if agent else "", dry_run)
     else:
-        out.data(f"{outcome.scope}: dream {outcome.id} proposes {counted}")
-    for n, change in enumerate(plan.changes, start=1):
-        out.data(f"  {n}. {out.safe(change.subject)}")
-    if plan.notes:
-        out.say("for a person:")
-        for note in plan.notes:
-            out.say(f"  - {out.safe(note)}")
-    if outcome.id:
-        out.say(f"review: git mem review show {outcome.id}")
-        out.say(f"undo: git mem review reject {outcome.id} -m WHY")
+        raise UsageError(f"dream cannot {action!r}", "Say `dream`, `dream status`, `kill` or `refresh`.")
 
 
-def _show_status(out: Output, status: DreamStatus) -> None:
-    last = _moment(status.last) if status.last else "never"
-    until = f" until {_moment(status.gate.until)}" if status.gate and status.gate.until else ""
-    state = f"held{until}: {status.gate.reason}" if status.gate else "ready"
-    out.data(f"{status.scope}: {out.safe(state)}; last dream: {last}")
-    for id in status.waiting:
-        out.data(f"  {id} waits: git mem review show {id}")
+def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: str, dry_run: bool) -> None:
+    workspace, out = run.workspace, run.out
+    thinker = engine_for(workspace, run.edges, engine) if engine else None
+    outcomes: list[DreamOutcome] = []
+    failures: list[GitmemError] = []
+    stopped = False
+    with Progress(out) as progress, Stop() as stop:
+        for name in names:
+
+            def tell(step: Step, name: str = name) -> None:
+                progress(f"{name}: {words(step.phase, step.turn, step.turns, len(step.files))}")
+
+            try:
+                one = dream_scope(
+                    workspace,
+                    run.edges,
+                    scope=name,
+                    force=force,
+                    dry_run=dry_run,
+                    agent=agent,
+                    present=present_session(run.edges.environ),
+                    engine=thinker,
+                    stop=stop,
+                    tell=tell,
+                )
+            except Stopped:
+                one, stopped = DreamOutcome(name, failed=ENDED), True
+            except GitmemError as error:
+                # The other scopes have their turn, and what came of them is said first.
+                failures.append(error)
+                one = DreamOutcome(name, failed=error.message)
+            outcomes.append(one)
+            progress.clear()
+            if not out.as_json and not one.failed:
+                dream_show.outcome(out, one, dry_run)
+            if stopped:
+                break
+    if out.as_json:
+        out.json([dream_show.outcome_value(one) for one in outcomes])
+    if stopped:
+        out.say(f"{outcomes[-1].scope}: stopped; no dream was made, and memory is as it was")
+        raise typer.Exit(INTERRUPTED)
+    told = {failures[0].message} if failures else set()
+    for failure in failures[1:]:
+        if failure.message not in told:
+            out.warn(out.safe(f"{failure.message} ({failure.hint})"))
+            told.add(failure.message)
+    if failures:
+        raise failures[0]
 
 
-def _value(outcome: DreamOutcome) -> dict[str, Any]:
-    plan = outcome.plan
-    return {
-        "scope": outcome.scope,
-        "id": outcome.id or None,
-        "gate": _gate_value(outcome),
-        "changes": [
-            {
-                "n": n,
-                "kind": change.kind,
-                "subject": change.subject,
-                "reason": change.reason,
-                "files": sorted(change.edits),
-                "claims": [fate.line() for fate in change.fates],
-            }
-            for n, change in enumerate(plan.changes if plan else (), start=1)
-        ],
-        "notes": list(plan.notes) if plan else [],
-    }
+def _status(run: Context, names: list[ScopeName]) -> None:
+    found = dream_status(run.workspace, run.edges, present_session(run.edges.environ))
+    chosen = [status for status in found if status.scope in names]
+    if run.out.as_json:
+        run.out.json([dream_show.status_value(status) for status in chosen])
+        return
+    for status in chosen:
+        dream_show.status(run.out, status)
 
 
-def _status_value(status: DreamStatus) -> dict[str, Any]:
-    return {
-        "scope": status.scope,
-        "gate": _gate_value(status),
-        "last": _moment(status.last) if status.last else None,
-        "waiting": list(status.waiting),
-    }
-
-
-def _gate_value(held: DreamOutcome | DreamStatus) -> dict[str, Any] | None:
-    gate = held.gate
-    if gate is None:
-        return None
-    until = _moment(gate.until) if gate.until else None
-    return {"name": gate.name, "reason": gate.reason, "until": until}
-
-
-def _moment(time: float) -> str:
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _kill(run: Context, scope: str) -> None:
+    done = kill_dreams(run.workspace, run.edges, scope)
+    if run.out.as_json:
+        run.out.json([dream_show.killed_value(one) for one in done])
+    else:
+        for one in done:
+            dream_show.killed(run.out, one)
+    if not done:
+        raise CheckFailed("No dream is running here", "See: git mem dream status")
+    if any(one.how == "made" for one in done):
+        raise typer.Exit(CheckFailed.exit_code)

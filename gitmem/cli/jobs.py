@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli.context import Context, Json, Quiet, context
+from gitmem.cli.dream_show import running_value
 from gitmem.cli.words import day, iso
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted
 from gitmem.integrations import spool, worker
+from gitmem.integrations.dream_progress import running as dream_running
 from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.place import start_worker
 from gitmem.store.locks import is_alive
@@ -49,6 +51,7 @@ def jobs(
     failed = worker.failed_jobs(common)
     running = worker.read_state(common)
     alive = running if running is not None and is_alive(running.process) else None
+    dreams = [going for place in run.workspace.scopes if (going := dream_running(place))]
     if run.out.as_json:
         run.out.json(
             {
@@ -64,6 +67,7 @@ def jobs(
                     }
                     for one in failed
                 ],
+                "dreaming": [running_value(one) for one in dreams],
             }
         )
         return
@@ -73,6 +77,9 @@ def jobs(
             out.data(out.safe(line))
     if alive is not None:
         out.data(out.safe(f"running since {alive.since}: {', '.join(alive.events)}"))
+    for going in dreams:
+        out.data(out.safe(f"dreaming ({going.scope}) since {day(going.since)}: {going.told}"))
+        out.say("end it: git mem dream kill")
     if waiting:
         events = ", ".join(dict.fromkeys(job.event for job in waiting))
         out.data(out.safe(f"waiting: {counted(len(waiting), 'job')} ({events})"))
@@ -80,7 +87,7 @@ def jobs(
         out.data(out.safe(f"failed {day(one.time)} {', '.join(one.events)}: {one.reason}"))
     if failed:
         out.say("run them again: git mem jobs --retry; forget them: git mem jobs --clear")
-    if not (runs or alive or waiting or failed):
+    if not (runs or alive or waiting or failed or dreams):
         out.say("nothing ran in the background yet")
 
 
@@ -120,10 +127,25 @@ def _lines(entry: dict[str, Any]) -> list[str]:
     for skipped in entry.get("skipped") or []:
         if isinstance(skipped, dict):
             lines.append(f"  skipped {skipped.get('what')}: {skipped.get('why')}")
+    lines += [f"  {text}" for text in _dreams(entry.get("dreams"))]
     lines += [f"  {text}" for text in entry.get("log") or []]
     if isinstance(error, dict):
         lines += [f"  {error[word]}" for word in ("message", "hint") if error.get(word)]
     return lines
+
+
+def _dreams(value: Any) -> list[str]:
+    """What came of dreams; scopes of which the same is to be said are said together."""
+    scopes: dict[tuple[str, str], list[str]] = {}
+    for one in value if isinstance(value, list) else ():
+        if isinstance(one, dict):
+            scopes.setdefault((str(one.get("outcome")), str(one.get("why"))), []).append(
+                str(one.get("scope"))
+            )
+    words = {"held": "no dream of", "failed": "the dream failed of", "made": "dream of"}
+    return [
+        f"{words.get(what, 'dream of')} {', '.join(names)}: {why}" for (what, why), names in scopes.items()
+    ]
 
 
 def _when(time: Any) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.lock import FILE, STALE_SECONDS, holder, last_dream, lock_folder, prior_of
+from gitmem.dream.lock import FILE, STALE_SECONDS, holder, last_dream, lock_folder, prior_of, read_note
+from gitmem.dream.resting import rest_of
 from gitmem.memory.trailers import parse
+from gitmem.store.record import write_atomically
 from gitmem.store.workspace import Scope
 
 # Numbers of design.md section 8.
 DAY = 86_400.0
 SESSIONS = 5
 SCAN_SECONDS = 600.0
+_BYTES = 4_096
 
 CountSessions = Callable[[float], int]
 """How many sessions were written to after a time (epoch seconds), the present one not counted."""
@@ -27,7 +30,7 @@ class Gate:
     """A gate that holds.
 
     Attributes:
-        name: `enabled`, `day`, `sessions`, `open`, `accepted`, `client` or `lock`.
+        name: `enabled`, `day`, `failed`, `sessions`, `open`, `accepted`, `client` or `lock`.
         reason: why, for a person.
         until: when it may open, seconds since the epoch; None where that depends on more than time.
     """
@@ -45,22 +48,24 @@ class Asked:
         enabled: the setting `gitmem.dream`.
         now: seconds since the epoch.
         count: counts sessions; called at most every ten minutes.
-        folders: live directories of the scope, where a client may hold a lock of its own.
+        folders: finds live directories of the scope, where a client may hold a lock of its own.
         force: pass all gates but the locks.
+        wanted: somebody asked for this dream, so that one which failed is tried again at once.
     """
 
     scope: Scope
     enabled: bool
     now: float
     count: CountSessions
-    folders: tuple[Path, ...] = ()
+    folders: Callable[[], Iterable[Path]] = tuple
     force: bool = False
+    wanted: bool = False
 
 
 def first_gate(asked: Asked) -> Gate | None:
     """The first gate that holds, or None where it is time to dream."""
     if not asked.force:
-        gate = _enabled(asked) or _day(asked) or _sessions(asked) or _project(asked)
+        gate = _enabled(asked) or _day(asked) or _failed(asked) or _sessions(asked) or _project(asked)
         if gate:
             return gate
     return _client(asked) or _lock(asked)
@@ -74,16 +79,26 @@ def _enabled(asked: Asked) -> Gate | None:
 
 def _day(asked: Asked) -> Gate | None:
     last = last_dream(asked.scope)
-    if _within_day(last, asked.now):
-        last = prior_of(asked.scope)
     if not _within_day(last, asked.now):
         return None
+    # That may be the time at which one began that still goes on, or died.
+    last = prior_of(asked.scope)
+    if not _within_day(last, asked.now):
+        return _lock(asked)
     return Gate("day", "the last dream was less than 24 hours ago", last + DAY)
 
 
 def _within_day(time: float, now: float) -> bool:
     # A time in the future is a clock that was set back, and must not hold for longer.
     return 0 <= now - time < DAY
+
+
+def _failed(asked: Asked) -> Gate | None:
+    rest = None if asked.wanted else rest_of(asked.scope)
+    # As above, a time that is yet to come holds up nothing.
+    if rest is None or not rest.tried <= asked.now < rest.until:
+        return None
+    return Gate("failed", f"the last dream did not end: {rest.why}", rest.until)
 
 
 def _sessions(asked: Asked) -> Gate | None:
@@ -131,7 +146,7 @@ def accepted_at(scope: Scope, since: float) -> float:
 
 def _client(asked: Asked) -> Gate | None:
     """A client that consolidates a live directory itself is not disturbed, and its lock never written."""
-    young = [time for time in _times(asked.folders) if 0 <= asked.now - time < STALE_SECONDS]
+    young = [time for time in _times(asked.folders()) if 0 <= asked.now - time < STALE_SECONDS]
     if not young:
         return None
     reason = "the agent's own client consolidates this memory, or did within the hour"
@@ -155,18 +170,14 @@ def _times(folders: Iterable[Path]) -> list[float]:
 
 def _noted(path: Path) -> tuple[float, float, int]:
     try:
-        fields = json.loads(path.read_bytes())
+        fields = json.loads(read_note(path, _BYTES))
         return float(fields["scanned"]), float(fields["since"]), int(fields["sessions"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return 0.0, -1.0, 0
 
 
 def _note(path: Path, scanned: float, since: float, number: int) -> None:
     # Best effort: without the note the sessions are counted again.
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{path.name}.{os.getpid()}")
-        aside.write_text(json.dumps({"scanned": scanned, "since": since, "sessions": number}))
-        os.replace(aside, path)
-    except OSError:
-        return
+    with suppress(OSError):
+        fields = {"scanned": scanned, "since": since, "sessions": number}
+        write_atomically(path, json.dumps(fields).encode())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -51,18 +51,37 @@ def last_dream(scope: Scope) -> float:
 
 
 def prior_of(scope: Scope) -> float:
-    """The same, past a lock that a dead dream left: the time that it would have put back."""
+    """The same, past a dream that goes on or has died: the time that it would put back."""
     path = lock_folder(scope) / FILE
     identity, prior = _parse(_read(path))
-    return prior if identity and not is_alive(identity) else _mtime(path)
+    return prior if identity else _mtime(path)
 
 
 def holder(scope: Scope, now: float) -> ProcessIdentity | None:
     """The process that is dreaming, if one is: it lives and took the lock less than an hour ago."""
+    fresh = now - _mtime(lock_folder(scope) / FILE) < STALE_SECONDS
+    return taker(scope) if fresh else None
+
+
+def taker(scope: Scope) -> ProcessIdentity | None:
+    """The process that took the lock and lives, however long ago that was; None where there is none."""
+    identity, _ = _parse(_read(lock_folder(scope) / FILE))
+    return identity if identity and is_alive(identity) else None
+
+
+def give_back(scope: Scope, dead: ProcessIdentity) -> bool:
+    """Releases the lock of a process that ended without doing so, as if its dream had never begun.
+
+    Returns:
+        Whether the lock was still that process's, and it is dead.
+    """
     path = lock_folder(scope) / FILE
-    identity, _ = _parse(_read(path))
-    fresh = now - _mtime(path) < STALE_SECONDS
-    return identity if identity and fresh and is_alive(identity) else None
+    with writer_lock(path.parent, "taking"):
+        identity, prior = _parse(_read(path))
+        if identity != dead or is_alive(dead):
+            return False
+        _restore(path, prior)
+    return True
 
 
 @contextmanager
@@ -95,16 +114,19 @@ def _take(path: Path, now: float, alive: Callable[[ProcessIdentity], bool]) -> H
         identity, prior = _parse(_read(path))
         if identity is not None:
             if now - _mtime(path) < STALE_SECONDS and alive(identity):
-                raise Locked(f"{path}: process {identity.pid} is dreaming", "Wait until it is done.")
+                raise Locked(
+                    f"{path}: process {identity.pid} is dreaming", "Wait, or end it: git mem dream kill"
+                )
             _restore(path, prior)
         before = _mtime(path)
         held = Held(path, f"{process_identity()} {before:.6f}", before)
         try:
-            # Truncating first would lose the prior time if this process died between the two.
-            aside = path.with_name(f"{FILE}.{os.getpid()}")
-            aside.write_text(held.body, encoding="ascii")
-            os.utime(aside, (now, now))
-            os.replace(aside, path)
+            # What was written aside by one that was killed. Of the lock nobody else can be at it now, and
+            # of a note (`.<name>.json.…`) the loss is borne.
+            for left in (*path.parent.glob(f"{FILE}.*"), *path.parent.glob(".*.json.*")):
+                with suppress(IsADirectoryError, PermissionError):
+                    left.unlink(missing_ok=True)
+            _replace(path, held.body, now)
         except OSError as error:
             raise RepositoryError(
                 f"{path} cannot be written: {error.strerror}", "Make its folder writable for you."
@@ -122,11 +144,20 @@ def _release(held: Held, time: float) -> None:
 
 def _restore(path: Path, time: float) -> None:
     """An empty lock with this time; none at all for 0."""
-    if not time:
+    if time:
+        _replace(path, "", time)
+    else:
         path.unlink(missing_ok=True)
-        return
+
+
+def _replace(path: Path, body: str, time: float) -> None:
+    # Truncating first would lose the prior time if this process died between the two.
     aside = path.with_name(f"{FILE}.{os.getpid()}")
-    aside.write_bytes(b"")
+    aside.unlink(missing_ok=True)
+    # Made anew, so that nothing is written through a link that stands there.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(aside, flags, 0o600), "w", encoding="ascii") as file:
+        file.write(body)
     os.utime(aside, (time, time))
     os.replace(aside, path)
 
@@ -135,17 +166,25 @@ def _parse(body: str) -> tuple[ProcessIdentity | None, float]:
     """Who holds it and the time before; nobody for an empty or damaged lock."""
     words = body.split()
     try:
-        return ProcessIdentity.parse(body), float(words[2])
+        prior = float(words[2])
     except (IndexError, ValueError):
         return None, 0.0
+    # Anything else is no time that a file can have.
+    return (ProcessIdentity.parse(body), prior) if 0 <= prior < 2**40 else (None, 0.0)
+
+
+def read_note(path: Path, limit: int) -> bytes:
+    """Reads a small file beside the lock; empty where it is missing or no file, cut at `limit` bytes."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            return file.read(limit) or b""
+    except OSError:
+        return b""
 
 
 def _read(path: Path) -> str:
-    try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-            return file.read(200).decode("ascii", "replace")
-    except OSError:
-        return ""
+    return read_note(path, 200).decode("ascii", "replace")
 
 
 def _mtime(path: Path) -> float:

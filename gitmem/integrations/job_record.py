@@ -39,6 +39,7 @@ class Tally:
         engine: who was asked; empty where nobody was.
         usage: what that cost.
         skipped: (what, why).
+        dreamt: scope, what came of its dream (`made`, `nothing`, `held` by a gate, `failed`), and why.
         log: what an engine tried and was refused, and what commits asked for in vain.
     """
 
@@ -52,6 +53,7 @@ class Tally:
     engine: str = ""
     usage: Usage | None = None
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    dreamt: list[tuple[str, str, str]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
 
     def skip(self, what: str, why: str) -> None:
@@ -96,6 +98,10 @@ def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None
             "engine": fit(tally.engine),
             "usage": asdict(tally.usage) if tally.usage else None,
             "skipped": [{"what": fit(what), "why": fit(why)} for what, why in tally.skipped[:LINES]],
+            "dreams": [
+                {"scope": scope, "outcome": outcome, "why": fit(why)}
+                for scope, outcome, why in tally.dreamt
+            ],
             "log": [fit(text) for text in tally.log[:LINES]],
             "error": error,
         }

@@ -12,6 +12,7 @@ from gitmem.extract.changeset import ChangeSet
 from gitmem.guard.text import one_line
 from gitmem.integrations.carrying_out import Step, Watch, quietly
 from gitmem.integrations.checked_out import is_memory_tree
+from gitmem.integrations.dream_sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions
 from gitmem.integrations.job_record import Tally, recorded
@@ -100,7 +101,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
     from gitmem.integrations.dreaming import maybe_dream
 
     try:
-        maybe_dream(workspace, edges)
+        maybe_dream(workspace, edges, _present(job, environ), watch.tally)
     except (GitmemError, OSError) as error:
         # The job itself is done, and a dream has gates of its own.
         log(common, f"dream: {error}")
@@ -110,6 +111,13 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         log(common, f"upkeep: {trouble}")
     if failed is not None:
         raise failed
+
+
+def _present(job: Job, environ: Mapping[str, str]) -> frozenset[str]:
+    """The sessions that are going on, as far as a job tells; one that ended counts towards a dream."""
+    ended = {part.session_id for part in job.all if part.event == "session-end"}
+    told = {part.session_id for part in job.all} | present_session(environ)
+    return frozenset(told - ended - {""})
 
 
 def _checked_out(common: Path, job: Job, edges: Edges) -> list[tuple[Edges, bool]]:

@@ -1,8 +1,9 @@
-"""What a person is told once: which memories the worker saved, and how many finds wait for them.
+"""What a person is told once: memories that were saved or improved, finds and dreams that wait for them.
 
 The worker leaves a note, `<common git dir>/gitmem/say/<session id>.<job>.json`; the session's next hook
-takes it, or the next start of a session in this repository. Names alone are in it, never what they say.
-Here is the standard library alone: hooks import it.
+takes it, or the next start of a session in this repository. What is about no session, as a dream, the next
+hook of any takes. Names alone are in it, never what they say. Here is the standard library alone: hooks
+import it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from gitmem.integrations.place import read_regular, replace_file
+from gitmem.integrations.place import read_json, read_regular, replace_file
 
 FOLDER = "say"
+ANY = "any-session"
+"""Stands for the session where a note is for whoever comes next."""
+
+TOLD = "told-dreams.json"
+"""Which changes of which dreams were said to have landed."""
+
+TOLD_KEPT = 200
 KEPT = 50
 NAMES_SHOWN = 5
 NAME_CHARS = 60
@@ -37,51 +46,129 @@ def leave(state: Path, session: str, job: str, saved: Sequence[str], waiting: in
     """
     if not saved and not waiting:
         return
-    folder = state / FOLDER
-    names = [name[:NAME_CHARS] for name in saved[: NAMES_SHOWN + 1]]
-    value = {"saved": names, "count": len(saved), "waiting": waiting}
+    _leave(state, session, job, {"saved": _short(saved), "count": len(saved), "waiting": waiting})
+
+
+def leave_proposal(state: Path, dream: str, changes: int) -> None:
+    """Leaves a note that a dream waits for review.
+
+    Args:
+        dream: its id.
+        changes: how many it proposes.
+    """
+    _leave(state, ANY, _proposal(dream), {"dream": dream, "changes": changes})
+
+
+def withdraw_proposal(state: Path, dream: str) -> None:
+    """Takes that note back, where nobody was told yet: the dream is decided."""
     with suppress(OSError):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        replace_file(folder / f"{_plain(session)}.{_plain(job)}.json", json.dumps(value).encode(), 0o600)
-        notes = _notes(folder)
-        for old in notes[: max(0, len(notes) - KEPT)]:
-            old.unlink(missing_ok=True)
+        (state / FOLDER / f"{ANY}.{_proposal(dream)}.json").unlink(missing_ok=True)
+
+
+def leave_improved(state: Path, dream: str, changes: Mapping[int, Iterable[str]]) -> None:
+    """Leaves a note that changes of a dream landed; a change of which that was said before says nothing.
+
+    Args:
+        dream: its id.
+        changes: number of a change to the names of the memories that it is about, fit to be shown.
+    """
+    path = state / TOLD
+    known = read_json(path, _BYTES)
+    told: dict[str, Any] = known if isinstance(known, dict) else {}
+    before = set(told.pop(dream, None) or ()) if isinstance(told.get(dream, []), list) else set()
+    fresh = sorted(set(changes) - before)
+    names = list(dict.fromkeys(name for number in fresh for name in changes[number]))
+    if not names:
+        return
+    told[dream] = sorted({*fresh, *(one for one in before if isinstance(one, int))})
+    kept = dict(list(told.items())[-TOLD_KEPT:])
+    with suppress(OSError):
+        replace_file(path, json.dumps(kept).encode(), 0o600)
+        job = f"improved-{dream}-{'-'.join(map(str, fresh[:KEPT]))}"
+        _leave(state, ANY, job, {"improved": _short(names), "number": len(names)})
 
 
 def take(state: Path, session: str, *, all_sessions: bool = False) -> str:
-    """Takes the notes of a session, or all, and says them in one line; empty where there is none.
+    """Takes the notes for a session, or all, and says them in one line; empty where there is none.
 
     Each note is taken by one process alone.
     """
-    names: list[str] = []
-    count = waiting = 0
+    said = _Said()
     folder = state / FOLDER
     for path in _notes(folder):
-        if not all_sessions and path.name.partition(".")[0] != _plain(session):
+        if not all_sessions and path.name.partition(".")[0] not in (_plain(session), ANY):
             continue
         mine = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             path.rename(mine)
             found = read_regular(mine, _BYTES)
             mine.unlink()
-            value = json.loads(found[0]) if found else {}
-            names += [str(name) for name in value["saved"]]
-            count += int(value["count"])
-            waiting += int(value["waiting"])
+            said.hear(json.loads(found[0]) if found else {})
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
-    return _sentence(names, count, waiting)
+    return said.sentence()
 
 
-def _sentence(names: Sequence[str], count: int, waiting: int) -> str:
-    parts = []
-    if count:
-        shown = ", ".join(names[:NAMES_SHOWN])
-        more = f" and {count - NAMES_SHOWN} more" if count > NAMES_SHOWN else ""
-        parts.append(f"Saved {count} {'memory' if count == 1 else 'memories'}: {shown}{more}.")
-    if waiting:
-        parts.append(f"{waiting} {'find waits' if waiting == 1 else 'finds wait'}: git mem review")
-    return " ".join(parts)
+class _Said:
+    """What the notes that were taken say together."""
+
+    def __init__(self) -> None:
+        self.saved: list[str] = []
+        self.improved: list[str] = []
+        self.dreams: list[str] = []
+        self.count = self.number = self.waiting = 0
+
+    def hear(self, value: Mapping[str, Any]) -> None:
+        if "dream" in value:
+            changes = int(value["changes"])
+            what = f"{changes} {'change' if changes == 1 else 'changes'}"
+            self.dreams.append(f"A dream proposes {what}: git mem review show {_plain(value['dream'])}")
+        elif "improved" in value:
+            self.improved += [str(name) for name in value["improved"]]
+            self.number += int(value["number"])
+        else:
+            self.saved += [str(name) for name in value["saved"]]
+            self.count += int(value["count"])
+            self.waiting += int(value["waiting"])
+
+    def sentence(self) -> str:
+        # After a command comes no full stop, which would be copied with it.
+        open_ends = list(self.dreams)
+        if self.waiting:
+            what = "find waits" if self.waiting == 1 else "finds wait"
+            open_ends.insert(0, f"{self.waiting} {what}: git mem review")
+        did = [
+            _memories("Saved", self.saved, self.count),
+            _memories("Improved", self.improved, self.number),
+        ]
+        return " ".join(filter(None, [*did, " · ".join(open_ends)]))
+
+
+def _memories(verb: str, names: Sequence[str], count: int) -> str:
+    if not count:
+        return ""
+    more = f" and {count - NAMES_SHOWN} more" if count > NAMES_SHOWN else ""
+    return (
+        f"{verb} {count} {'memory' if count == 1 else 'memories'}: {', '.join(names[:NAMES_SHOWN])}{more}."
+    )
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return [name[:NAME_CHARS] for name in names[: NAMES_SHOWN + 1]]
+
+
+def _proposal(dream: str) -> str:
+    return f"dream-{_plain(dream)}"
+
+
+def _leave(state: Path, session: str, job: str, value: Mapping[str, Any]) -> None:
+    folder = state / FOLDER
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        replace_file(folder / f"{_plain(session)}.{_plain(job)}.json", json.dumps(value).encode(), 0o600)
+        notes = _notes(folder)
+        for old in notes[: max(0, len(notes) - KEPT)]:
+            old.unlink(missing_ok=True)
 
 
 def _notes(folder: Path) -> list[Path]:

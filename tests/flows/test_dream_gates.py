@@ -67,7 +67,7 @@ def test_a_day_passes_between_dreams(ground: Ground) -> None:
 
 def test_five_sessions_are_needed_and_the_present_one_does_not_count(ground: Ground) -> None:
     converse(ground, 5, NOW - 10)
-    held = gate(ground, present="session-4")
+    held = gate(ground, present={"session-4"})
     assert held == Gate("sessions", "4 of 5 sessions since the last dream", NOW + 600)
     # Nobody looks again for ten minutes.
     assert name(ground) == "sessions"
@@ -186,11 +186,12 @@ def test_after_an_hour_a_lock_is_taken_over_and_its_first_holder_does_no_harm(gr
     assert last_dream(scope) == NOW + STALE_SECONDS
 
 
-def test_a_damaged_lock_is_like_a_free_one(ground: Ground) -> None:
+@pytest.mark.parametrize("body", [b"\xff\x00 what", b"1 0.00 nan", b"1 0.00 inf", b"1 0.00 -5", b"1 0.00"])
+def test_a_damaged_lock_is_like_a_free_one(ground: Ground, body: bytes) -> None:
     scope = ground.scope()
     path = lock_folder(scope) / FILE
     path.parent.mkdir(parents=True)
-    path.write_bytes(b"\xff\x00 what")
+    path.write_bytes(body)
     assert name(ground, force=True) == ""
 
 

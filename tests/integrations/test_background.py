@@ -521,7 +521,7 @@ def test_jobs_shows_what_ran_what_waits_and_what_failed(
     (failed / "7-commit.try4").write_text(f"gitmem-job 1\nevent=commit\nargs=\nworktree={repo}\n")
     (failed / "7-commit.try4.error").write_text("Traceback\nValueError: no \x1b[31mluck\n")
     shown = json.loads(gitmem("jobs", "--json").out)
-    assert list(shown) == ["runs", "running", "waiting", "failed"]
+    assert list(shown) == ["runs", "running", "waiting", "failed", "dreaming"]
     (run,) = shown["runs"]
     assert (run["stored"], run["engine"]) == (1, "offline")
     assert [one["event"] for one in shown["waiting"]] == ["commit"]

@@ -1,0 +1,32 @@
+"""What is told once when changes of a dream land, here or at a host: which memories they improved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gitmem.dream.branch import DreamCommit
+from gitmem.guard.text import one_line
+from gitmem.integrations.saying import NAME_CHARS, leave_improved, withdraw_proposal
+from gitmem.memory.account import is_memory
+from gitmem.memory.memory import parse
+
+
+def tell_landed(state: Path, dream: str, changes: Iterable[DreamCommit]) -> None:
+    """Leaves the note that a person's next hook takes.
+
+    Args:
+        state: `<common git dir>/gitmem`.
+        dream: its id.
+        changes: those that landed; of which this was said before, nothing is said again.
+    """
+    withdraw_proposal(state, dream)
+    leave_improved(state, dream, {change.n: _names(change) for change in changes})
+
+
+def _names(change: DreamCommit) -> list[str]:
+    """Names of the memories that a change leaves better; where it only deletes, of those."""
+    pairs = {path: pair for path, pair in change.files.items() if is_memory(path)}
+    left = {path: new for path, (_, new) in pairs.items() if new is not None}
+    gone = {path: old for path, (old, _) in pairs.items() if old is not None}
+    return [one_line(parse(path, data).name, NAME_CHARS) for path, data in (left or gone).items()]
