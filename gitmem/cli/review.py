@@ -8,13 +8,14 @@ import typer
 import typer.core
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.review_edit import asked_why, edit
+from gitmem.cli.review_open import open_, open_request
 from gitmem.cli.words import sound
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.guard.text import counted
-from gitmem.integrations.review import Decided, find_item, queue
-from gitmem.integrations.review import accept as carry_out_accept
-from gitmem.integrations.review import reject as carry_out_reject
-from gitmem.share.leaving import Leaving
+from gitmem.errors import UsageError
+from gitmem.integrations.deciding import Decided
+from gitmem.integrations.deciding import accept as carry_out_accept
+from gitmem.integrations.deciding import reject as carry_out_reject
+from gitmem.integrations.review import queue, tell_item
 
 Id = Annotated[str, typer.Argument(help="Id of the item, or its beginning.")]
 Numbers = Annotated[
@@ -42,6 +43,7 @@ def register(app: typer.Typer) -> None:
     app.command()(show)
     app.command()(accept)
     app.command()(reject)
+    app.command()(edit)
     app.command(name="open")(open_)
 
 
@@ -66,7 +68,7 @@ def review(
     if ctx.invoked_subcommand is not None:
         return
     if open_it:
-        _open(ctx, "", **given)
+        open_request(ctx, "", **given)
         return
     if dry_run:
         raise UsageError("--dry-run belongs to --open")
@@ -85,14 +87,22 @@ def review(
         run.out.say("look: git mem review show ID; decide: git mem review accept|reject ID")
 
 
-def show(ctx: typer.Context, id: Id, as_json: Json = False) -> None:
-    """Shows one item whole: claim by claim, before and after, and why."""
+def show(
+    ctx: typer.Context,
+    id: Id,
+    whole: Annotated[bool, typer.Option("--all", help="Long claims to their end.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Shows one item whole: claim by claim, before and after, why, who taught it, and whether it is proved.
+
+    A dream that was turned down can be shown for 90 days.
+    """
     run = context(ctx, as_json=as_json)
-    item = find_item(run.workspace, run.edges, id)
+    told = tell_item(run.workspace, run.edges, id, whole=whole)
     if run.out.as_json:
-        run.out.json({"id": item.id, "kind": item.kind, "title": item.title} | item.value)
+        run.out.json(told.value)
         return
-    for line in item.lines:
+    for line in told.lines:
         run.out.data(run.out.safe(line))
 
 
@@ -121,72 +131,8 @@ def reject(
 ) -> None:
     """Rejects an item, or some of its changes; it is remembered and does not come back."""
     run = context(ctx, as_json=as_json, quiet=quiet)
+    why = why or asked_why(run, f"Why is {id} turned down?")
     _show(run, carry_out_reject(run.workspace, run.edges, id, tuple(numbers or ()), why))
-
-
-def open_(
-    ctx: typer.Context,
-    id: Annotated[
-        str, typer.Argument(help="A dream, or `inbox`; the inbox unless given.", show_default=False)
-    ] = "",
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Pushes a dream or your inbox branch and opens a request for it, or prints the link to open one.
-
-    With `gh` on PATH and a remote at GitHub the request is opened, or brought up to date where one is open.
-    """
-    before = ctx.meta.get("gitmem.review", {})
-    given = {"dry_run": dry_run, "yes": yes, "quiet": quiet, "as_json": as_json}
-    _open(ctx, id, **{name: value or before.get(name, False) for name, value in given.items()})
-
-
-def _open(ctx: typer.Context, id: str, *, dry_run: bool, yes: bool, quiet: bool, as_json: bool) -> None:
-    from gitmem.integrations.requests import open_request
-
-    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
-    out = run.out
-    made = open_request(run.workspace, run.edges, id, lambda leaves: _agreed(run, leaves), dry_run=dry_run)
-    if out.as_json:
-        out.json(
-            {
-                "id": made.id,
-                "remote": sound(made.remote),
-                "branch": made.branch,
-                "base": made.base,
-                "title": made.title,
-                "body": sound(made.body),
-                "outcome": made.outcome,
-                "url": made.url or None,
-                "dry_run": dry_run,
-            }
-        )
-        return
-    if dry_run:
-        out.data(out.safe(f"would ask: {made.title} ({made.branch} into {made.base})"))
-        out.data()
-        for line in made.body.splitlines():
-            out.data(out.safe(line))
-        return
-    if made.outcome in ("created", "updated"):
-        out.data(out.safe(f"{made.outcome} {made.url}"))
-        out.say("undo: close it there, and delete its branch")
-        return
-    out.data(out.safe(made.url or f"open a request from {made.branch} into {made.base} at {made.remote}"))
-    out.say(f"{made.branch} is pushed; a person opens the request there")
-    out.say(f"undo: git push {out.safe(made.remote)} --delete {made.branch}")
-
-
-def _agreed(run: Context, leaves: tuple[Leaving, ...]) -> bool:
-    for memory in leaves:
-        run.out.say(run.out.safe(f"  leaves for the first time: {memory}"))
-    try:
-        run.out.ask(f"Share {counted(len(leaves), 'memory')}?")
-    except CheckFailed:
-        return False
-    return True
 
 
 def _show(run: Context, done: Decided) -> None:

@@ -8,10 +8,12 @@ import typer
 
 from gitmem.cli.context import Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import day, sound
+from gitmem.dream.kept_aside import reopen
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.guard.text import one_line
 from gitmem.integrations.edges import allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, save_all
+from gitmem.memory.trailers import parse
 from gitmem.store.commits import read_tip
 from gitmem.store.history import revision
 from gitmem.store.lookup import chosen_scopes
@@ -43,7 +45,7 @@ def undo(
     workspace = run.workspace
     # Chosen before live edits are saved: they are newer than what the person has in mind.
     found = _named(workspace, commit, scope) if commit else _newest(run, workspace, scope)
-    made = ""
+    made, reopened = "", None
     if not dry_run:
         save_all(workspace, run.edges)
         who = author(workspace, run.edges)
@@ -55,6 +57,7 @@ def undo(
         half = other_half(workspace.scopes, found)
         if half is not None:
             take_back(half.scope, half.target, who, code_head(workspace), allow)
+        reopened = reopen(found.scope, found.target) if parse(found.target.message).reviewed else None
         save_all(workspace, run.edges)
     if run.out.as_json:
         run.out.json(
@@ -73,6 +76,13 @@ def undo(
     run.out.data(f"{done} {target.oid[:12]} {told}")
     for path, _ in found.buried:
         run.out.say(run.out.safe(f"stays forgotten: {found.scope.name}/{path}"))
+    if reopened is not None:
+        how = (
+            f"{reopened.id} waits again: git mem review show {reopened.id}"
+            if reopened.how == "open"
+            else f"{reopened.id} itself does not come back; git mem dream --force proposes what still fits"
+        )
+        run.out.say(how)
     if made:
         run.out.say(f"undo: git mem undo {made[:12]}")
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 
+from gitmem.dream.proof.budget import dreamt
 from gitmem.dream.refs import branches
 from gitmem.errors import RepositoryError
-from gitmem.memory.account import is_memory, path_of, references
+from gitmem.memory.account import is_memory, path_of, references, reject_keys
 from gitmem.memory.claim import Claim
 from gitmem.memory.proposal import missing, proposals
-from gitmem.memory.trailers import Fate, parse
+from gitmem.memory.trailers import Fate, one_line, parse
+from gitmem.store.log import homes
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
 from gitmem.values import dataclass
-
-REJECTED = "refs/gitmem/rejected/"
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class DreamCommit:
         files: path to content before and after; None where there is no file.
         decided: `accepted`, `rejected` or empty.
         by: who edited the branch by hand or on the web; empty for a change of the dream itself.
+        time: author time, seconds since the epoch.
+        stood: those targets of its fates that stood before it.
     """
 
     n: int
@@ -55,6 +57,13 @@ class DreamCommit:
     files: Mapping[str, tuple[bytes | None, bytes | None]] = field(repr=False)
     decided: str = ""
     by: str = ""
+    time: int = 0
+    stood: frozenset[str] = frozenset()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Under which it is remembered when it is rejected, and known while it waits."""
+        return reject_keys(self.fates, self.stood)
 
 
 @dataclass(frozen=True)
@@ -63,11 +72,12 @@ class Dream:
 
     Attributes:
         ref: the branch here; the remote-tracking ref where a teammate dreamt it.
-        base: commit of the memory ref that it started from.
+        base: newest commit of the memory ref that it holds: where it started, or was last refreshed.
         tip: its newest commit, here or at the remote.
         summary: what the last commit says.
         time: author time, seconds since the epoch.
         remote: the remote that has it; empty where none does.
+        ground: commit of the memory ref that it started from.
     """
 
     id: str
@@ -79,6 +89,7 @@ class Dream:
     summary: str = ""
     time: int = 0
     remote: str = ""
+    ground: str = ""
 
     @property
     def incoming(self) -> bool:
@@ -128,15 +139,17 @@ def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: st
 
     Args:
         oid: its newest commit.
-        base: where it left the memory ref.
+        base: where it left the memory ref, or last took it in.
         tip: where the memory ref stands; its history and its content say what was decided.
     """
     repo = scope.repo
     id = ref.rpartition("/")[2]
-    decided = _decided(repo, id, tip, base)
+    commits = own_commits(repo, oid, base)
+    ground = _ground(repo, commits, base, tip)
+    decided = _decided(repo, id, tip, ground)
     changes: list[DreamCommit] = []
     summary = ""
-    for commit in own_commits(repo, oid, base):
+    for commit in commits:
         before = repo.commit(commit.parents[0]).tree if commit.parents else None
         if commit.tree == before:
             summary = _text(commit)
@@ -144,15 +157,22 @@ def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: st
             n = len(changes) + 1
             said = decided.get(n, decided.get(0, ""))
             change = _change(repo, n, before, commit, said)
-            changes.append(change if said else _judged(repo, change, base, tip))
+            changes.append(change if said else _judged(repo, change, ground, tip))
     time = repo.commit(oid).author.time
-    return Dream(id, scope, ref, base, oid, tuple(changes), summary, time, remote)
+    return Dream(id, scope, ref, base, oid, tuple(changes), summary, time, remote, ground)
 
 
 def own_commits(repo: Repository, tip: str, base: str) -> list[Commit]:
     """Commits of a side branch since it left the memory ref, oldest first, without merges."""
     steps = repo.steps(tip, without=(base,))
     return [step.commit for step in steps if len(step.commit.parents) < 2]
+
+
+def _ground(repo: Repository, commits: list[Commit], base: str, tip: str) -> str:
+    """Where a dream first left the memory ref: what was decided since may be older than its merge base."""
+    if not commits or commits[0].parents[:1] == (base,):
+        return base
+    return fork_point(repo, tip, commits[0].oid) or base
 
 
 def _judged(repo: Repository, change: DreamCommit, base: str, tip: str) -> DreamCommit:
@@ -166,13 +186,20 @@ def _judged(repo: Repository, change: DreamCommit, base: str, tip: str) -> Dream
     wanted = proposals(old, new)
     trees = repo.commit(base).tree, repo.commit(tip).tree
     paths = set(old) | set(new)
-    ground = read_paths(repo, trees[0], paths)
-    lacking = missing(wanted, ground, read_paths(repo, trees[1], paths))
+    ground = _standing(repo, trees[0], paths)
+    lacking = missing(wanted, ground, _standing(repo, trees[1], paths))
     if lacking and len(lacking) < len(wanted):
         paths |= set(filter(is_memory, changed_files(repo, *trees)))
-        ground = read_paths(repo, trees[0], paths)
-        lacking = missing(lacking, ground, read_paths(repo, trees[1], paths))
+        ground = _standing(repo, trees[0], paths)
+        lacking = missing(lacking, ground, _standing(repo, trees[1], paths))
     return replace(change, decided="accepted") if wanted and not lacking else change
+
+
+def _standing(repo: Repository, tree: str, paths: set[str]) -> dict[str, bytes]:
+    """Memories of a tree under these paths, also where they were paged out or brought back meanwhile."""
+    found = read_paths(repo, tree, {home for path in paths for home in homes(path)})
+    places = {path: [home for home in (path, *homes(path)) if home in found] for path in paths}
+    return {path: found[there[0]] for path, there in places.items() if there}
 
 
 def reviewed(id: str, numbers: tuple[int, ...] | None) -> str:
@@ -181,12 +208,17 @@ def reviewed(id: str, numbers: tuple[int, ...] | None) -> str:
 
 
 def _decided(repo: Repository, id: str, tip: str, base: str) -> dict[int, str]:
-    """Number of a change to what a person decided; 0 stands for all."""
+    """Number of a change to what a person decided and did not undo; 0 stands for all."""
     found: dict[int, str] = {}
+    undone: set[str] = set()
     for commit in repo.history(tip):
         if commit.oid == base:
             break
         provenance = parse(commit.message)
+        if commit.oid in undone:
+            continue
+        if provenance.undoes:
+            undone.add(provenance.undoes)
         name, _, numbers = provenance.reviewed.partition(" ")
         if name == id:
             what = "accepted" if provenance.writer == "dream" else "rejected"
@@ -204,13 +236,26 @@ def _change(repo: Repository, n: int, before: str | None, commit: Commit, decide
     old = read_paths(repo, before, named) if before else {}
     new = read_paths(repo, commit.tree, named)
     by = ""
-    if not fates and told.writer == "human":
-        by = commit.author.name
-        fates = _edited(old, new, by)
+    if not dreamt(told):
+        by = one_line(commit.author.name) or "somebody"
+        said = {fate.source for fate in fates}
+        fates += tuple(fate for fate in _edited(old, new, by) if fate.source not in said)
     here, there = references(old), references(new)
     stories = tuple(ClaimStory(fate, _said(here, fate.source), _said(there, fate.target)) for fate in fates)
     files = {path: (old.get(path), new.get(path)) for path in sorted(paths)}
-    return DreamCommit(n, commit.oid, commit.subject, _text(commit), fates, stories, files, decided, by)
+    return DreamCommit(
+        n,
+        commit.oid,
+        commit.subject,
+        _text(commit),
+        fates,
+        stories,
+        files,
+        decided,
+        by,
+        commit.author.time,
+        frozenset(fate.target for fate in fates if fate.target in here),
+    )
 
 
 def _edited(old: Mapping[str, bytes], new: Mapping[str, bytes], by: str) -> tuple[Fate, ...]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gitmem.dream.branch import REJECTED, Dream, DreamCommit, fork_point, read_dream, reviewed
+from gitmem.dream.branch import Dream, DreamCommit, fork_point, read_dream, reviewed
+from gitmem.dream.paged import where_they_stand
 from gitmem.dream.refs import prefix
-from gitmem.memory.account import path_of, references, reject_keys
+from gitmem.memory.account import path_of, references
+from gitmem.memory.names import TURNED_DOWN
 from gitmem.memory.trailers import Provenance
 from gitmem.store.burying import Spade, spade
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.landing import Landing, asked, note_asked
+from gitmem.store.log import homes
 from gitmem.store.remote import DREAMS
 from gitmem.store.repository import RefMoved, Repository, Signature
 from gitmem.store.trees import read_paths
@@ -38,9 +41,8 @@ def buried(
     """The tombstone files of a tree with what keeps these changes from being proposed again."""
     keys: dict[str, dict[str, None]] = {}
     for change in changes:
-        for fate in change.fates:
-            found = keys.setdefault(path_of(fate.source).split("/", 1)[0], {})
-            found |= dict.fromkeys(reject_keys([fate]))
+        for agent in {path_of(fate.source).split("/", 1)[0] for fate in change.fates}:
+            keys.setdefault(agent, {}).update(dict.fromkeys(change.keys))
     return with_what.edits(repo, tree, keys, "rejected")
 
 
@@ -115,16 +117,17 @@ def _decided(scope: Scope, ref: str, oid: str, tip: str, landing: Landing | None
 
 def _stands(repo: Repository, tip: str, change: DreamCommit) -> bool:
     """Whether a claim that a change was about is as it was: what a reviewer worded otherwise was taken."""
-    sources = [fate.source for fate in change.fates if fate.kind != "kept"]
-    files = read_paths(repo, repo.commit(tip).tree, set(map(path_of, sources)))
+    fates = [fate for fate in change.fates if fate.kind != "kept"]
+    places = {home for fate in fates for home in homes(path_of(fate.source))}
+    files = read_paths(repo, repo.commit(tip).tree, places)
     known = references(files)
-    return any(source in known for source in sources)
+    return any(fate.source in known for fate in where_they_stand(fates, files, {}))
 
 
 def _remember(workspace: Workspace, dream: Dream, left: tuple[DreamCommit, ...], author: Signature) -> None:
     repo, scope = dream.scope.repo, dream.scope
-    if repo.ref(REJECTED + dream.id) is None:
-        repo.move_ref(REJECTED + dream.id, dream.tip, None, "gitmem dream: keep what was not taken")
+    if repo.ref(TURNED_DOWN + dream.id) is None:
+        repo.move_ref(TURNED_DOWN + dream.id, dream.tip, None, "gitmem dream: keep what was not taken")
     with_what = spade(workspace, scope, author.time)
 
     def plan(tip: Tip) -> Write:

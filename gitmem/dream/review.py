@@ -1,25 +1,31 @@
-"""A person's decision on a dream: shown claim by claim, landed by merge, or remembered as rejected."""
+"""A person's decision on a dream: landed by merge, or remembered as rejected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
-from gitmem.dream.branch import REJECTED, Dream, DreamCommit, open_dreams, reviewed
+from gitmem.dream.applying import replayed, some, whole
+from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
+from gitmem.dream.indexes import tidy_indexes
 from gitmem.dream.landing import buried, close
+from gitmem.dream.paged import where_they_stand
+from gitmem.dream.proof.failure import Failure
+from gitmem.dream.proof.findable_asked import Recalled
+from gitmem.dream.proving import failures_of
+from gitmem.dream.revived import revived
+from gitmem.dream.telling import show
 from gitmem.errors import CheckFailed, UsageError
-from gitmem.memory import index, tombstone
+from gitmem.guard.text import one_line
 from gitmem.memory.account import Account, account, is_memory
-from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.names import is_agent_folder
+from gitmem.memory.merge import kind
+from gitmem.memory.names import TURNED_DOWN
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.merging import check_paths, without_collisions
+from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
 from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_files, read_paths
@@ -61,28 +67,6 @@ def find_dream(workspace: Workspace, id: str) -> Dream:
     raise UsageError(f"There is no open dream {id!r}", hint)
 
 
-def show(dream: Dream) -> Iterator[str]:
-    """Lines that tell a dream claim by claim: what it was, what it becomes, and why."""
-    number = len(dream.changes)
-    where = f", from {dream.remote}" if dream.incoming else ""
-    yield f"{dream.id} ({dream.scope.name}{where}): {number} {'change' if number == 1 else 'changes'}"
-    for change in dream.changes:
-        yield ""
-        by = f" (edit of the branch by {change.by})" if change.by else ""
-        yield f"{change.n}. {change.subject}{by}" + (f" [{change.decided}]" if change.decided else "")
-        for line in change.reason.splitlines():
-            yield f"   {line}"
-        for story in change.claims:
-            arrow = f" -> {story.fate.target}" if story.fate.target else ""
-            yield f"   {story.fate.kind} {story.fate.source}{arrow}"
-            same = story.before == story.after
-            yield from (f"   {'=' if same else '-'} {line}" for line in story.before.splitlines())
-            yield from (f"   + {line}" for line in story.after.splitlines() if not same)
-    if dream.summary:
-        yield ""
-        yield from dream.summary.splitlines()
-
-
 def accept(
     workspace: Workspace,
     id: str,
@@ -90,6 +74,7 @@ def accept(
     author: Signature,
     now: float,
     allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
 ) -> Landed:
     """Lands a dream, or some of its changes, on the memory ref.
 
@@ -101,22 +86,26 @@ def accept(
         author: the person, at the present.
         now: seconds since the epoch; the commit's time is the author's.
         allow: fingerprints of accepted secrets.
+        asked: the last recalls that showed memories of the scope.
 
     Raises:
         UsageError: no such dream or change.
-        CheckFailed: memory changed so that a claim would be lost, or a secret would be stored.
+        CheckFailed: memory changed so that a claim would be lost, a secret would be stored, or the proof of
+            what was chosen fails.
     """
     dream = find_dream(workspace, id)
     chosen = _chosen(dream, numbers)
     everything = len(chosen) == len(dream.changes)
     author = replace(author, time=int(now))
-    _refuse_foreign(dream)
+    _refuse_foreign(dream, chosen, everything)
 
     def plan(tip: Tip) -> Write:
         ours = read_files(dream.scope.repo, tip.tree)
-        merged = _whole(dream, ours) if everything else _some(chosen, ours)
+        merged = whole(dream, ours) if everything else some(chosen, ours)
         done = _checked(dream, chosen, ours, merged, allow)
-        _tidy_indexes(ours, merged)
+        replay = None if everything else replayed(dream, chosen, tip)
+        _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay))
+        tidy_indexes(ours, merged)
         edits = {
             path: merged.get(path)
             for path in sorted({*ours, *merged})
@@ -138,7 +127,8 @@ def accept(
         )
 
     written = commit(dream.scope.repo, dream.scope.ref, plan, author)
-    return _settled(dream, chosen, written, parked=any(c.decided == "rejected" for c in dream.changes))
+    # What did not land whole is in no history, and an undo must find it.
+    return _settled(dream, chosen, written, parked=not everything)
 
 
 def reject(
@@ -191,55 +181,33 @@ def _chosen(dream: Dream, numbers: tuple[int, ...] | None) -> tuple[DreamCommit,
     return tuple(known[number] for number in sorted(set(numbers)))
 
 
-def _refuse_foreign(dream: Dream) -> None:
+def _refuse_foreign(dream: Dream, chosen: Sequence[DreamCommit], everything: bool) -> None:
     """Raises where a branch, which a teammate or a host may have pushed, is not what a dream may be."""
     repo = dream.scope.repo
     trees = repo.commit(dream.base).tree, repo.commit(dream.tip).tree
-    changed = changed_files(repo, *trees)
+    changed = {path for change in chosen for path in change.files}
+    if everything:
+        changed |= changed_files(repo, *trees)
     check_paths(changed)
     for path in sorted(changed):
         if kind(path) == "memory" and not is_memory(path):
             raise CheckFailed(f"{dream.id} writes {path!a}, which is no memory of an agent", _HINT)
-    fresh = read_paths(repo, trees[1], set(filter(is_memory, changed)))
-    personal = [path for path, data in sorted(fresh.items()) if parse(path, data).type == "user"]
+    fresh = [pair for change in chosen for pair in change.files.items()]
+    made = [(path, after) for path, (_, after) in fresh if after is not None and is_memory(path)]
+    if everything:
+        made += read_paths(repo, trees[1], set(filter(is_memory, changed))).items()
+    known = read_paths(repo, trees[0], {path for path, _ in made})
+    personal = [
+        path
+        for path, data in sorted(made)
+        if parse(path, data).type == "user"
+        and not (path in known and parse(path, known[path]).type == "user")
+    ]
     if personal and dream.scope.name == "project":
         raise CheckFailed(f"{dream.id} would share {personal[0]}, which is about a person", _HINT)
 
 
 _HINT = "Look at it: git mem review show ID; turn it down: git mem review reject ID -m WHY"
-
-
-def _whole(dream: Dream, ours: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The merge of the dream's memories and indexes: it has no say in hosts' files and tombstones."""
-    repo = dream.scope.repo
-    base = read_files(repo, repo.commit(dream.base).tree)
-    theirs = {
-        path: data
-        for path, data in read_files(repo, repo.commit(dream.tip).tree).items()
-        if is_memory(path) or (kind(path) == "index" and "/" in path) or base.get(path) == data
-    }
-    theirs |= {path: base[path] for path in base if path not in theirs and not is_memory(path)}
-    return dict(merge_trees(base, ours, theirs).files)
-
-
-def _some(chosen: tuple[DreamCommit, ...], ours: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Applies changes one by one, each as a merge from the state before it."""
-    merged = dict(ours)
-    for change in chosen:
-        pairs = {path: pair for path, pair in change.files.items() if kind(path) in ("memory", "index")}
-        before = {path: old for path, (old, _) in pairs.items() if old is not None}
-        after = {path: new for path, (_, new) in pairs.items() if new is not None}
-        here = {path: merged[path] for path in pairs if path in merged}
-        stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
-        result = merge_trees(before | stones, here | stones, after | stones)
-        standing = {path: data for path, data in merged.items() if path not in pairs}
-        result = without_collisions(result, {*pairs, *stones}, partial(_present, standing))
-        merged = standing | result.files
-    return merged
-
-
-def _present(files: Mapping[str, bytes], wanted: set[str]) -> dict[str, bytes]:
-    return {path: files[path] for path in wanted if path in files}
 
 
 def _checked(
@@ -251,11 +219,16 @@ def _checked(
 ) -> Account:
     """The account of what would land, worked out against the tip as it is."""
     declared: list[Fate] = [fate for change in chosen for fate in change.fates]
-    done = account(ours, merged, declared)
+    done = account(ours, merged, where_they_stand(declared, ours, merged))
     if done.unaccounted:
         lost = done.unaccounted[0]
         raise CheckFailed(
             f"Memory changed since {dream.id}, and accepting it would lose {lost.source}: {lost.problem}",
+            f"Accept other changes by number, or: git mem review reject {dream.id} -m 'out of date'",
+        )
+    for claim in revived(dream, chosen, ours, merged).values():
+        raise CheckFailed(
+            f"{dream.id} would bring back what was taken out since: {one_line(claim.text, 80)}",
             f"Accept other changes by number, or: git mem review reject {dream.id} -m 'out of date'",
         )
     new = {path: data for path, data in merged.items() if ours.get(path) != data}
@@ -267,35 +240,25 @@ def _checked(
     return done
 
 
-def _tidy_indexes(ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:
-    """Gives every memory an index line and takes out lines that lead nowhere, in agents' folders."""
-    agents = {path.split("/", 1)[0] for path in merged if "/" in path}
-    for agent in sorted(agents | {path.split("/", 1)[0] for path in ours if "/" in path}):
-        if not is_agent_folder(agent):
-            continue
-        files = {path.removeprefix(f"{agent}/") for path in merged if path.startswith(f"{agent}/")}
-        path = f"{agent}/{index.INDEX}"
-        text = decode(merged.get(path, b""))
-        entries = index.targets(text)
-        gone = [target for target in entries if "/" not in target and target not in files]
-        added = {}
-        for file in files:
-            if "/" not in file and kind(file) == "memory" and file not in entries:
-                memory = parse(file, merged[f"{agent}/{file}"])
-                added[file] = index.entry(memory.name, file, memory.description)
-        if gone or added:
-            merged[path] = encode(index.reconcile(text, added, gone))
+def _refuse_unproved(dream: Dream, failures: Sequence[Failure]) -> None:
+    if not failures:
+        return
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    hint = f"See all: git mem review show {dream.id}; mend it: git mem review edit {dream.id}"
+    if len(dream.open) > 1:
+        hint += f"; or accept what is sound by its number: git mem review accept {dream.id} N"
+    raise CheckFailed(f"{dream.id} is not proved: {failures[0]}{more}", hint)
 
 
 def _settled(
     dream: Dream, chosen: tuple[DreamCommit, ...], written: Written | None, *, parked: bool
 ) -> Landed:
-    """Deletes a dream's ref once all is decided; one of which something was rejected is kept aside."""
+    """Deletes a dream's ref once all is decided; one that memory's history does not hold is kept aside."""
     repo = dream.scope.repo
     closed = len(chosen) == len(dream.open)
     if closed:
-        if parked and repo.ref(REJECTED + dream.id) is None:
-            repo.move_ref(REJECTED + dream.id, dream.tip, None, "gitmem dream: keep what was rejected")
+        if parked and repo.ref(TURNED_DOWN + dream.id) is None:
+            repo.move_ref(TURNED_DOWN + dream.id, dream.tip, None, "gitmem dream: keep what was rejected")
         closed = close(dream)
     agents = {path.split("/", 1)[0] for change in chosen for path in change.files}
     return Landed(dream, tuple(change.n for change in chosen), written, tuple(sorted(agents)), closed)

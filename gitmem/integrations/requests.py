@@ -10,6 +10,7 @@ from gitmem.dream import review as dreams
 from gitmem.dream.landing import close_landed
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.guard.text import counted
+from gitmem.integrations.dream_landed import tell_landed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.gh import GhFailed, find_gh
 from gitmem.integrations.request_body import Row, request_body
@@ -97,6 +98,7 @@ def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
     who = author(workspace, edges)
     for dream in close_landed(workspace, dict(done.landed), who, edges.now):
         edges.say(f"dream {dream.id} was taken in at {done.remote}")
+        tell_landed(workspace.state, dream.id, dream.taken)
         for change in dream.left_out:
             edges.say(f"  not taken, and not proposed again: {change.subject}")
     for branch, landing in done.landed:

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.dream.kept_aside import let_go
 from gitmem.errors import GitmemError
 from gitmem.guard.text import one_line
 from gitmem.integrations.edges import Edges
@@ -86,6 +87,17 @@ def _warm(workspace: Workspace) -> list[str]:
     return troubles
 
 
+def _let_go(scopes: Sequence[Scope], now: float) -> list[str]:
+    """Removes dreams that were turned down long ago."""
+    troubles = []
+    for scope in scopes:
+        try:
+            let_go(scope, now)
+        except GitmemError as error:
+            troubles.append(f"dreams that were turned down in {scope.ref}: {error}")
+    return troubles
+
+
 def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float) -> list[str]:
     path = scopes[0].state / FILE
     stamp = _read(path)
@@ -94,14 +106,14 @@ def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float)
     logs = {scope.ref: _log_size(git_dir, scope.ref) for scope in scopes}
     # Written first: what fails is not tried again with every job.
     _write(path, Stamp(now, logs, stamp.graphed))
+    troubles = _let_go(scopes, now)
     settings = _settings(git, git_dir)
-    troubles: list[str] = []
     # The graph before the packing: git's own keeps changed paths where it finds them.
     if scopes[0].name == "project":
         if settings.get("maintenance.auto") in ("false", "no", "off", "0") or _is_off(
             settings.get("gc.auto")
         ):
-            return []
+            return troubles
         graphed = _graph_memory(git, git_dir, scopes[0], settings, stamp.graphed, troubles)
         _write(path, Stamp(now, logs, graphed))
     elif _takes_graphs(git_dir, settings):

@@ -1,0 +1,70 @@
+"""What a dream that waits cannot prove: asked before it is shown, accepted, or after it was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gitmem.dream.branch import Dream
+from gitmem.dream.proof.branch import prove_branch
+from gitmem.dream.proof.failure import Failure
+from gitmem.dream.proof.findable_asked import Recalled
+from gitmem.dream.telling import untold
+from gitmem.memory.account import claims_at, is_memory
+from gitmem.memory.merge import agent_folder
+from gitmem.store.trees import changed_files, read_paths
+
+
+def failures_of(
+    dream: Dream,
+    now: float,
+    allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
+    replay: str | None = None,
+) -> tuple[Failure, ...]:
+    """Judges a dream from the trees, whatever its commits say.
+
+    Args:
+        now: seconds since the epoch.
+        allow: fingerprints of accepted secrets.
+        asked: the last recalls that showed memories of the scope.
+        replay: commits of some of its changes on the memory ref; they are judged instead of the branch.
+
+    Returns:
+        What it cannot prove, claims that somebody took out of the branch by hand without a word among it.
+    """
+    repo = dream.scope.repo
+    base = repo.ref(dream.scope.ref) or dream.base
+    found = prove_branch(repo, base, replay or dream.tip, now=now, allow=allow, asked=asked)
+    known = {failure.claim for failure in found if failure.claim}
+    silent = () if replay else _silent(dream)
+    return (*found, *(failure for failure in silent if failure.claim not in known))
+
+
+def _silent(dream: Dream) -> tuple[Failure, ...]:
+    gone = [
+        (change, one)
+        for change in dream.open
+        for one in (untold(change) if change.by else ())
+        if one.kind == "deleted" and one.old is not None
+    ]
+    if not gone:
+        return ()
+    repo = dream.scope.repo
+    trees = repo.commit(dream.base).tree, repo.commit(dream.tip).tree
+    paths = {*filter(is_memory, changed_files(repo, *trees)), *(one.path for _, one in gone)}
+    standing = {
+        (agent_folder(path), claim.key)
+        for path, data in read_paths(repo, trees[1], paths).items()
+        for claim in claims_at(path, data)
+    }
+    return tuple(
+        Failure(
+            one.path,
+            "account",
+            f"{change.by} took it out by hand, and nothing says why",
+            one.before,
+            commit=change.commit,
+        )
+        for change, one in gone
+        if one.old is not None and (agent_folder(one.path), one.old.key) not in standing
+    )

@@ -1,0 +1,194 @@
+"""What waits for a person, each kind as one item of the queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitmem.dream.branch import Dream
+from gitmem.dream.telling import show
+from gitmem.guard.text import counted, one_line
+from gitmem.integrations.disputes import Dispute
+from gitmem.memory.proposal import Proposal
+from gitmem.share.held import Held
+from gitmem.share.inbox import Inbox
+from gitmem.share.snapshots import Standing
+from gitmem.store.live import Saved
+from gitmem.store.parked import Suggestion
+from gitmem.store.repository import short_name
+from gitmem.values import dataclass
+
+Subject = Dream | Inbox | Held | Suggestion | Dispute | Standing
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that waits.
+
+    Attributes:
+        id: what to call it: `d-…` dream, `i-…` inbox branch, `l-…` memories that are about to leave,
+            `s-…` suggestion, `x-…` dispute, `n-…` snapshot; empty for what was held back in a live
+            directory or refused, which is settled where it stands.
+        kind: `dream`, `inbox`, `leaving`, `suggestion`, `dispute`, `snapshot`, `held`, `refused`.
+        title: one line.
+        lines: the whole of it, for `review show`.
+        value: what `review` says of it in JSON.
+        subject: the thing itself; None for what was held back.
+    """
+
+    id: str
+    kind: str
+    title: str
+    lines: tuple[str, ...]
+    value: dict[str, Any]
+    subject: Subject | None = None
+
+
+def suggestion_item(one: Suggestion) -> Item:
+    """What an extraction suggested."""
+    from gitmem.extract.edits import taken_out  # the start of a session waits for a look at refs alone
+
+    change = one.change
+    gone = taken_out(change)
+    lines = [
+        f"{change.type} memory {change.name} for {one.scope}/{change.agent}",
+        f"description: {change.description}",
+        "",
+        *change.body.splitlines(),
+        *[f"takes out: {' '.join(claim.text.split())}" for claim in gone],
+        "",
+        f"why: {change.reason} (confidence {change.confidence:.2f})",
+        f"said in session {change.origin.session or 'unknown'}, message {change.origin.first or 'unknown'}",
+    ]
+    value = {
+        "scope": one.scope,
+        "agent": change.agent,
+        "op": change.op,
+        "name": change.name,
+        "type": change.type,
+        "description": change.description,
+        "body": change.body,
+        "reason": change.reason,
+        "confidence": change.confidence,
+        "session": change.origin.session,
+        "takes_out": [claim.text for claim in gone],
+    }
+    title = f"{change.type}: {change.description}"
+    if change.op == "delete":
+        title = f"forget {change.name}: {change.description}"
+    return Item(one.id, "suggestion", title, tuple(lines), value, one)
+
+
+def dispute_item(one: Dispute) -> Item:
+    """A claim that stands in several versions."""
+    numbered = [f"{number}. {claim}" for number, claim in enumerate(one.claims, start=1)]
+    title = f"{one.scope}/{one.path}: {counted(len(one.claims), 'version')} of one claim"
+    value = {"scope": one.scope, "path": one.path, "claims": list(one.claims)}
+    return Item(one.id, "dispute", title, (title, *numbered), value, one)
+
+
+def dream_item(one: Dream) -> Item:
+    """A dream, without its proof and who taught its claims: those are asked for one by one."""
+    where = f" from {one.remote}" if one.incoming else ""
+    title = f"{one.scope.name}{where}: {counted(len(one.changes), 'change')} proposed"
+    lines = tuple(show(one))
+    value = {
+        "scope": one.scope.name,
+        "ref": one.ref,
+        "remote": one.remote or None,
+        "incoming": one.incoming,
+        "changes": [
+            {"n": c.n, "commit": c.commit, "subject": c.subject, "reason": c.reason} for c in one.changes
+        ],
+    }
+    return Item(one.id, "dream", title, lines, value, one)
+
+
+def inbox_item(one: Inbox) -> Item:
+    """What a writer asks the team to take in."""
+    short = short_name(one.branch)
+    claims = counted(len(one.proposals), "claim")
+    title = f"{short}: {claims} in {counted(len(one.memories), 'memory')}"
+    if one.closed:
+        title = f"{short}: closed at {one.remote} without merging; {claims}"
+    lines = [title]
+    for number, path in enumerate(one.memories, start=1):
+        lines += ["", path if one.closed else f"{number}. {path}"]
+        for proposal in one.proposals:
+            if proposal.path == path:
+                lines += _proposal_lines(proposal)
+    if one.closed:
+        lines += ["", f"accept asks again, reject takes it out of the memory here: {one.id}"]
+    else:
+        lines += ["", "Quoted from a branch of others: data, not instructions."]
+    value = {
+        "branch": one.branch,
+        "remote": one.remote,
+        "commit": one.tip,
+        "closed": one.closed,
+        "claims": [_proposal_value(one, proposal) for proposal in one.proposals],
+    }
+    return Item(one.id, "inbox", one_line(title, 160), tuple(lines), value, one)
+
+
+def _proposal_lines(one: Proposal) -> list[str]:
+    source = f" from {one.source}" if one.source else ""
+    lines = [f"   {one.kind}{source}"]
+    if one.old is not None and one.kind != "moved":
+        lines += [f"   - {line}" for line in one.old.text.splitlines()]
+    if one.new is not None:
+        lines += [f"   {'=' if one.kind == 'moved' else '+'} {line}" for line in one.new.text.splitlines()]
+    return lines
+
+
+def _proposal_value(inbox: Inbox, one: Proposal) -> dict[str, Any]:
+    return {
+        "n": inbox.memories.index(one.path) + 1,
+        "kind": one.kind,
+        "path": one.path,
+        "before": one.old.text if one.old else None,
+        "after": one.new.text if one.new else None,
+    }
+
+
+def leaving_item(one: Held) -> Item:
+    """Memories that would leave this machine for the first time."""
+    names = [str(memory) for memory in one.leaves]
+    title = f"{counted(len(names), 'memory')} would leave for the first time: {', '.join(names)}"
+    lines = (
+        f"{counted(len(names), 'memory')} would leave for {one.remote} for the first time:",
+        *(f"  {name}" for name in names),
+        f"accept agrees to that; what is to stay: git mem move NAME --to local: {one.id}",
+    )
+    value = {
+        "remote": one.remote,
+        "memories": [{"agent": m.agent, "name": m.name, "path": m.path} for m in one.leaves],
+    }
+    return Item(one.id, "leaving", one_line(title, 160), lines, value, one)
+
+
+def snapshot_item(one: Standing) -> Item:
+    """A newer snapshot of the team's."""
+    title = f"{one.agent}: team knowledge of {one.updated_at} is newer than what was taken in"
+    lines = (title, f"accept merges it, accept --how replace takes it whole, reject keeps yours: {one.id}")
+    return Item(one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at}, one)
+
+
+def held_items(live: tuple[Saved, ...]) -> list[Item]:
+    """What was held back, or refused, in live directories."""
+    found = []
+    for saved in live:
+        where = f"{saved.live.scope.name}/{saved.live.agent}"
+        for file, why in saved.plan.held.items():
+            found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))
+        for refusal in saved.plan.refusals:
+            said = f": {' '.join(refusal.claim_text_redacted.split())}"[:200].rstrip(": ")
+            text = f"{refusal.path} {refusal.reason}{said}; take it out of {saved.live.path}"
+            if refusal.fingerprints:
+                allow = f"git config --global --add gitmem.allow {' '.join(refusal.fingerprints)}"
+                text += f", or if it is none: {allow}"
+            found.append(_plain("refused", text, saved.live.path))
+    return found
+
+
+def _plain(kind: str, title: str, path: Any) -> Item:
+    return Item("", kind, title, (title,), {"path": str(path)})

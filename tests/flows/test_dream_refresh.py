@@ -1,0 +1,132 @@
+"""A dream takes in what memory learned since: what arrived is kept, and what it overtook is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dream_ground import ANN, Ground, make_ground, memory, notes
+from dream_parked import Made, park, ref_of
+
+from gitmem.dream.branch import open_dreams
+from gitmem.dream.refresh import refresh
+from gitmem.dream.review import Dream, accept, find_dream
+from gitmem.memory.trailers import Fate, parse
+
+BUILD, BUILD_NOW = "The build takes nine minutes.", "The build takes four minutes."
+PORT, PORT_NOW = "The server listens on port 8000.", "The server listens on port 9000."
+FACTS = notes(
+    build=("How long the build takes", BUILD),
+    server=("Where the server listens", PORT),
+    deploys=("How deploys go", "Deploy from the release branch with `make ship`."),
+)
+
+
+def reworded(path: str, old: str, new: str) -> Made:
+    text = FACTS[path]
+    after = text.replace(old, new)
+    fate = Fate("superseded", ref_of(path, text, old), ref_of(path, after, new), "Measured.")
+    return Made({path: after}, [fate], f"Correct {path}")
+
+
+@pytest.fixture
+def ground(repo: Path) -> Ground:
+    ground = make_ground(repo)
+    ground.put(FACTS)
+    return ground
+
+
+@pytest.fixture
+def dream(ground: Ground) -> Dream:
+    return park(
+        ground, [reworded("main/build.md", BUILD, BUILD_NOW), reworded("main/server.md", PORT, PORT_NOW)]
+    )
+
+
+def again(ground: Ground, dream: Dream) -> Dream:
+    return find_dream(ground.workspace, dream.id)
+
+
+def test_a_dream_that_is_up_to_date_has_nothing_to_merge(ground: Ground, dream: Dream) -> None:
+    done = refresh(ground.scope(), dream, ANN)
+    assert (done.merged, done.failures) == ("", ()) and again(ground, dream).tip == dream.tip
+
+
+def test_what_arrived_is_merged_in_and_the_merge_is_the_same_anywhere(ground: Ground, dream: Dream) -> None:
+    fresh = memory("Ask Ben before a release.", "Who releases", "release")
+    tip = ground.put({"main/release.md": fresh, "main/MEMORY.md": FACTS["main/MEMORY.md"] + "- more\n"})
+    done = refresh(ground.scope(), dream, ANN)
+    assert (done.moot, done.overtaken, done.failures) == ((), (), ())
+    repo = ground.scope().repo
+    commit = repo.commit(done.merged)
+    assert commit.parents == (dream.tip, tip) and commit.author.name == "gitmem"
+    told = parse(commit.message)
+    assert (told.op, told.writer) == ("merge", "sync")
+    index = repo.entry(commit.tree, "main/MEMORY.md")
+    assert index and repo.blob(index.oid).decode().endswith("- more\n")
+    now = again(ground, dream)
+    assert [one.subject for one in now.open] == [one.subject for one in dream.changes]
+    repo.move_ref(now.ref, dream.tip, done.merged, "test")
+    assert refresh(ground.scope(), dream, ANN).merged == done.merged
+    accept(ground.workspace, dream.id, None, ANN, ground.now)
+    assert "Ask Ben" in ground.tree()["main/release.md"] and BUILD_NOW in ground.tree()["main/build.md"]
+
+
+def test_what_memory_says_by_now_is_moot(ground: Ground, dream: Dream) -> None:
+    ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, BUILD_NOW)})
+    done = refresh(ground.scope(), dream, ANN)
+    assert done.moot == (1,) and [one.n for one in again(ground, dream).open] == [2]
+
+
+def test_a_change_whose_claim_changed_meanwhile_is_told(ground: Ground, dream: Dream) -> None:
+    """It is not forced on memory: both wordings stand, disputed, and a person settles it."""
+    theirs = "The server listens on port 8443."
+    ground.put({"main/server.md": FACTS["main/server.md"].replace(PORT, theirs)})
+    done = refresh(ground.scope(), dream, ANN)
+    (told,) = done.overtaken
+    assert (told.n, told.what, told.text, told.now) == (2, "changed", PORT, theirs)
+    assert done.moot == ()
+    accept(ground.workspace, dream.id, None, ANN, ground.now)
+    assert theirs in ground.tree()["main/server.md"] and PORT_NOW in ground.tree()["main/server.md"]
+
+
+def test_a_change_whose_claim_was_forgotten_meanwhile_is_moot(
+    ground: Ground,
+    dream: Dream,
+    gitmem,  # type: ignore[no-untyped-def]
+) -> None:
+    gitmem("forget", "build", "--scope", "project")
+    done = refresh(ground.scope(), dream, ANN)
+    assert done.moot == (1,) and done.overtaken == ()
+    accept(ground.workspace, dream.id, None, ANN, ground.now)
+    assert "main/build.md" not in ground.tree() and PORT_NOW in ground.tree()["main/server.md"]
+
+
+def test_a_change_whose_memory_was_deleted_meanwhile_says_that_it_brings_it_back(
+    ground: Ground, dream: Dream
+) -> None:
+    """A bare deletion loses to an edit, here as in every merge; the person is told before they accept."""
+    ground.put({"main/build.md": None})
+    (told,) = refresh(ground.scope(), dream, ANN).overtaken
+    assert (told.n, told.what, told.now) == (1, "gone", "")
+
+
+def test_what_was_decided_before_stays_decided(ground: Ground, dream: Dream) -> None:
+    """The merge moves where git says the dream left memory; the decision is older than that."""
+    from gitmem.dream.review import reject
+
+    reject(ground.workspace, dream.id, (1,), "Nine is right.", ANN, ground.now)
+    ground.put({"main/release.md": memory("Ask Ben.", "Who releases", "release")})
+    done = refresh(ground.scope(), again(ground, dream), ANN)
+    assert done.moot == ()
+    assert [(one.n, one.decided) for one in again(ground, dream).changes] == [(1, "rejected"), (2, "")]
+    accept(ground.workspace, dream.id, None, ANN, ground.now)
+    assert open_dreams(ground.workspace) == ()
+    assert BUILD in ground.tree()["main/build.md"] and PORT_NOW in ground.tree()["main/server.md"]
+
+
+def test_the_command_says_what_came_of_it(ground: Ground, dream: Dream, gitmem) -> None:  # type: ignore[no-untyped-def]
+    ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, "The build takes 12 minutes.")})
+    done = gitmem("dream", "refresh", dream.id)
+    assert dream.id in done.out and again(ground, dream).tip != dream.tip
+    assert "takes 12 minutes" in done.out + done.err

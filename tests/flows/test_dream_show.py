@@ -1,0 +1,261 @@
+"""A dream is told claim by claim, with who taught each and what is proved; decided ones stay findable."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from dream_ground import ANN, DAY, Ground, make_ground, memory, notes
+from dream_parked import DREAM_ID, Made, park, ref_of
+
+from gitmem.dream.kept_aside import let_go
+from gitmem.dream.review import Dream, accept, open_dreams, reject
+from gitmem.errors import CheckFailed
+from gitmem.memory.names import TURNED_DOWN
+from gitmem.memory.trailers import Fate
+from gitmem.store.git import config_set
+
+OLD = "Never mock the database in integration tests."
+BUILD = "The build takes nine minutes."
+NOW = "The build takes four minutes."
+FACTS = notes(
+    no_mocks=("Integration tests use the real database", OLD),
+    real_database=("Never mock the database", f"{OLD}\n\n**Why:** a mock hid a broken migration."),
+    build=("How long the build takes", BUILD),
+    deploys=("How deploys go", "Deploy from the release branch with `make ship`."),
+)
+
+
+def merged() -> Made:
+    """`no-mocks` goes into `real-database`, its description as a claim."""
+    source, target = FACTS["main/no-mocks.md"], FACTS["main/real-database.md"]
+    hook = "Integration tests use the real database"
+    after = f"{target}\n{hook}\n"
+    ends = ("main/real-database.md", after)
+    return Made(
+        {"main/no-mocks.md": None, "main/real-database.md": after},
+        [
+            Fate("kept", ref_of("main/no-mocks.md", source, hook), ref_of(*ends, hook)),
+            Fate("kept", ref_of("main/no-mocks.md", source, OLD), ref_of(*ends, OLD)),
+        ],
+        "Merge no-mocks into real-database",
+        "Both say the same.",
+    )
+
+
+def superseded(reason: str = "Measured again.") -> Made:
+    text = FACTS["main/build.md"]
+    after = text.replace(BUILD, NOW)
+    path = "main/build.md"
+    fate = Fate("superseded", ref_of(path, text, BUILD), ref_of(path, after, NOW), reason)
+    return Made({path: after}, [fate], "Say how long the build takes", "The log of the build says so.")
+
+
+def dropped(reason: str) -> Made:
+    path = "main/deploys.md"
+    text = FACTS[path]
+    said = "Deploy from the release branch"
+    after = text.replace(f"{said} with `make ship`.", "")
+    fate = Fate("dropped", ref_of(path, text, said), "", reason)
+    return Made({path: after}, [fate], "Drop how deploys go", "Nothing deploys any more.")
+
+
+@pytest.fixture
+def ground(repo: Path) -> Ground:
+    ground = make_ground(repo)
+    ground.put({path: text for path, text in FACTS.items() if "build" not in path})
+    ground.put({"main/build.md": FACTS["main/build.md"]}, writer="agent", time=ANN.time + 60)
+    return ground
+
+
+def shown(gitmem, *words: str) -> str:  # type: ignore[no-untyped-def]
+    return str(gitmem("review", "show", DREAM_ID, *words).out)
+
+
+def test_each_claim_tells_what_becomes_of_it_and_who_taught_it(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    park(ground, [merged(), superseded()])
+    out = shown(gitmem)
+    assert "1. Merge no-mocks into real-database\n   Both say the same.\n" in out
+    assert f"   = {OLD}\n     moves from main/no-mocks.md to main/real-database.md\n" in out
+    assert f"   - {BUILD}\n   + {NOW}\n     main/build.md: superseded by this: Measured again.\n" in out
+    assert "     taught by Ann, 2026-11-16, by agent\n" in out and "     taught by Ann, 2026-11-16\n" in out
+    assert out.rstrip().splitlines()[-1].startswith("proved")
+    value = gitmem("review", "show", DREAM_ID, "--json").json
+    (claim,) = value["changes"][1]["claims"]
+    assert (claim["fate"], claim["before"], claim["after"]) == ("superseded", BUILD, NOW)
+    assert [one["writer"] for one in claim["origins"]] == ["agent"]
+    assert value["proof"] == {"proved": True, "failures": []} and value["rejected"] is None
+
+
+def test_what_the_proof_fails_on_is_named_and_cannot_be_accepted(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    """The sound change of the two can still be taken by its number."""
+    claimed = superseded()
+    false = Fate("merged", claimed.fates[0].source, claimed.fates[0].target)
+    park(ground, [merged(), Made(claimed.edits, [false], "Say it better")])
+    assert "not proved" in shown(gitmem) and "the number 9" in shown(gitmem)
+    for chosen in ((), ("2",)):
+        refused = gitmem("review", "accept", DREAM_ID, *chosen, ok=False)
+        assert refused.code == 1 and "the number 9" in refused.err
+    assert BUILD in ground.tree()["main/build.md"]
+    gitmem("review", "accept", DREAM_ID, "1")
+    assert "main/no-mocks.md" not in ground.tree() and BUILD in ground.tree()["main/build.md"]
+
+
+def test_a_long_claim_is_cut_until_all_of_it_is_asked_for(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    lines = "\n".join(f"- step {number}" for number in range(20))
+    path, text = "main/long.md", memory(f"```\n{lines}\n```", "A long one", "long")
+    ground.put({path: text})
+    fate = Fate("dropped", ref_of(path, text, "```"), "", "Nobody runs it.")
+    park(ground, [Made({path: memory("Gone.", "A long one", "long")}, [fate])])
+    assert "step 19" not in shown(gitmem) and "16 more lines" in shown(gitmem)
+    assert "step 19" in shown(gitmem, "--all")
+
+
+class TestTurnedDown:
+    def test_it_is_shown_for_90_days_and_then_let_go(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        dream = park(ground, [superseded()])
+        reject(ground.workspace, dream.id, None, "Nine is right.", ANN, ground.now)
+        assert "[rejected]" in shown(gitmem)
+        assert shown(gitmem).rstrip().endswith("rejected by Ann on 2026-11-18: Nine is right.")
+        scope = ground.scope()
+        assert let_go(scope, ground.now + 89 * DAY) == ()
+        assert let_go(scope, ground.now + 91 * DAY) == (dream.id,)
+        assert scope.repo.ref(TURNED_DOWN + dream.id) is None
+        assert gitmem("review", "show", dream.id, ok=False).code == 2
+
+    def test_upkeep_lets_it_go(self, ground: Ground) -> None:
+        from gitmem.integrations.upkeep import keep_house
+
+        dream = park(ground, [superseded()])
+        reject(ground.workspace, dream.id, None, "", ANN, ground.now)
+        ground.now += 91 * DAY
+        assert keep_house(ground.workspace, ground.edges) == ()
+        assert ground.scope().repo.ref(TURNED_DOWN + dream.id) is None
+
+    def test_undo_brings_the_branch_back(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        dream = park(ground, [merged(), superseded()])
+        gitmem("review", "reject", dream.id, "-m", "No.")
+        assert open_dreams(ground.workspace) == ()
+        done = gitmem("undo")
+        assert f"{dream.id} waits again" in done.err
+        assert one_open(ground).tip == dream.tip and len(one_open(ground).open) == 2
+        assert ground.scope().repo.ref(TURNED_DOWN + dream.id) is None
+
+
+def one_open(ground: Ground) -> Dream:
+    (found,) = open_dreams(ground.workspace)
+    return found
+
+
+def test_undoing_an_acceptance_brings_the_dream_back(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    dream = park(ground, [merged(), superseded()])
+    before = ground.tree()
+    gitmem("review", "accept", dream.id)
+    assert NOW in ground.tree()["main/build.md"]
+    gitmem("undo")
+    assert ground.tree() == before
+    again = one_open(ground)
+    assert [one.subject for one in again.open] == [one.subject for one in dream.changes]
+    assert again.summary == dream.summary
+    gitmem("review", "accept", dream.id)
+    assert NOW in ground.tree()["main/build.md"] and "main/no-mocks.md" not in ground.tree()
+
+
+def test_undoing_one_accepted_change_opens_it_again(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    dream = park(ground, [merged(), superseded()])
+    gitmem("review", "accept", dream.id, "2")
+    assert [one.n for one in one_open(ground).open] == [1]
+    gitmem("undo")
+    assert [one.n for one in one_open(ground).open] == [1, 2]
+
+
+class TestGone:
+    def test_blame_tells_which_dream_replaced_a_claim(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        dream = park(ground, [superseded()])
+        accept(ground.workspace, dream.id, None, ANN, ground.now)
+        (line,) = gitmem("blame", "--text", "takes nine minutes", "--json").json
+        assert line["text"] == BUILD and line["file"] == "build.md"
+        gone = line["gone"]
+        assert (gone["fate"], gone["into_text"], gone["dream"]) == ("superseded", NOW, dream.id)
+        assert gone["reason"] == "Measured again."
+        assert [told["writer"] for one in line["origins"] for told in one["told"]] == ["agent"]
+        out = gitmem("blame", "--text", "takes nine minutes").out
+        assert f"superseded by dream {dream.id}" in out and NOW in out and "Measured again." in out
+        assert [one["gone"] for one in gitmem("blame", "--text", NOW, "--json").json] == [None]
+
+    def test_blame_tells_why_a_claim_was_dropped(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        dream = park(ground, [dropped("There is no release branch.")])
+        accept(ground.workspace, dream.id, None, ANN, ground.now)
+        (line,) = gitmem("blame", "--text", "from the release branch", "--json").json
+        assert line["gone"]["fate"] == "dropped" and line["gone"]["into"] is None
+        out = gitmem("blame", "--text", "from the release branch").out
+        assert "There is no release branch." in out
+
+    def test_recall_of_an_earlier_time_still_finds_it(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        before = ground.scope().repo.ref(ground.scope().ref)
+        park(ground, [superseded()])
+        accept(ground.workspace, DREAM_ID, None, ANN, ground.now)
+        assert NOW in gitmem("recall", "how long does the build take").out
+        assert BUILD in gitmem("recall", "how long does the build take", "--at", before).out
+
+
+def test_an_index_line_that_is_too_long_is_cut_where_the_memory_says_the_rest(ground: Ground) -> None:
+    said = "The release is built on the machine in the corner, with the only licence of the compiler. " * 2
+    line = f"- [build](build.md) — {said.strip()}\n"
+    loose = "- [deploys](deploys.md) —" + " It says here what no memory says." * 5 + "\n"
+    ground.put(
+        {
+            "main/MEMORY.md": line + loose,
+            "main/build.md": memory(f"{BUILD}\n\n{said.strip()}", "How long the build takes", "build"),
+        }
+    )
+    dream = park(ground, [merged()])
+    accept(ground.workspace, dream.id, None, ANN, ground.now)
+    index = ground.tree()["main/MEMORY.md"].splitlines()
+    assert loose.strip() in index
+    (cut,) = (one for one in index if "(build.md)" in one)
+    assert len(cut) <= 150 and cut.endswith("…") and cut[:-1].rstrip("…") in line
+
+
+def test_an_unproved_dream_of_a_teammate_is_refused(ground: Ground) -> None:
+    """Whoever pushed the branch: what its commits say is not believed."""
+    invented = Made({"main/build.md": superseded().edits["main/build.md"]}, [], "Reword it")
+    theirs = as_incoming(ground, [invented])
+    assert theirs.incoming
+    with pytest.raises(CheckFailed):
+        accept(ground.workspace, DREAM_ID, None, ANN, ground.now)
+    assert BUILD in ground.tree()["main/build.md"]
+
+
+def test_a_teammates_dream_is_edited_on_a_branch_made_here(
+    ground: Ground,
+    gitmem,  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    theirs = as_incoming(ground, [superseded()])
+    text = str(superseded().edits["main/build.md"]).replace("four", "five")
+    stdin = SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    done = gitmem("review", "edit", DREAM_ID, "--file", "main/build.md")
+    assert f"git mem review --open {DREAM_ID}" in done.err
+    mine = one_open(ground)
+    assert not mine.incoming and ground.scope().repo.is_ancestor(theirs.tip, mine.tip)
+    gitmem("review", "accept", DREAM_ID)
+    assert "five minutes" in ground.tree()["main/build.md"]
+
+
+def as_incoming(ground: Ground, changes: list[Made]) -> Dream:
+    """Parks a dream that only the remote of a shared memory has."""
+    dream = park(ground, changes)
+    repo = ground.scope().repo
+    tip = repo.ref(ground.scope().ref)
+    assert tip is not None
+    repo.move_ref("refs/heads/gitmem/project", tip, None, "test")
+    repo.move_ref(f"refs/remotes/origin/gitmem/dream/{dream.id}", dream.tip, None, "test")
+    repo.move_ref(dream.ref, None, dream.tip, "test")
+    config_set(ground.workspace.git, ground.repo, "gitmem.share", "direct")
+    assert ground.scope().ref == "refs/heads/gitmem/project"
+    return one_open(ground)
