@@ -58,7 +58,7 @@ SUMMARIES = {
     "session": "List, show and search recorded sessions.",
     "jobs": "Show what ran in the background, what was skipped, and why.",
     "stats": "Show what extraction stored and what models cost.",
-    "bench": "Measure extraction or recall on labelled data.",
+    "bench": "Measure extraction, recall or dreams on data of yours.",
 }
 MODULES = {"list": "list_memories"}
 

@@ -1,4 +1,4 @@
-"""`git mem bench`: how good extraction and recall are, measured on data that a person labelled."""
+"""`git mem bench`: how good extraction and recall are, and what dreams leave of a memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gitmem.cli.bench_dream import dream
 from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
 from gitmem.engines.choose import ENGINES
@@ -21,9 +22,10 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Name each miss and fal
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb with its two words."""
+    """Adds the verb with its three words."""
     app.command()(extract)
     app.command()(recall)
+    app.command()(dream)
 
 
 def extract(
@@ -51,7 +53,7 @@ def extract(
     if engine not in ENGINES:
         raise UsageError(f"There is no engine {engine!r}", f"One of: {', '.join(ENGINES)}.")
     sessions = read_gold(run.edges.cwd / gold.expanduser())
-    measured = _engine(run, engine)
+    measured = engine_named(run, engine)
     begun = perf_counter()
     scored = [score(one, measured) for one in sessions]
     show_extraction(run.out, measured.name, scored, perf_counter() - begun, verbose=verbose)
@@ -111,7 +113,8 @@ def _own(run: Context) -> None:
     run.out.data(f"{len(asked) - len(lost)} of {len(asked)} are found by their own description")
 
 
-def _engine(run: Context, name: str) -> Engine:
+def engine_named(run: Context, name: str) -> Engine:
+    """The engine to measure: one that asks a model is the person's, held to the day's ceilings."""
     if name == "offline":
         from gitmem.engines.offline import OfflineEngine
 
