@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from dream_corpus import Corpus, Planted
 
-from gitmem.engines.engine import Consolidation
-from gitmem.memory.account import references
+from gitmem.engines.engine import ConsolidateInput, Consolidation
+from gitmem.engines.offline import OfflineEngine
+from gitmem.memory.account import account, references
 
 _DAY = re.compile(r"\((\d{4}-\d{2}-\d{2})\)")
 
@@ -35,6 +36,17 @@ class Score:
         """Share found of one sort: `duplicate`, `date`, `contradiction`, `link` or `open`."""
         counts = [pair for kind, pair in self.found.items() if kind.split()[0] == sort]
         return sum(found for found, _ in counts) / max(1, sum(planted for _, planted in counts))
+
+
+def made_of(files: Mapping[str, bytes], **more: object) -> tuple[Consolidation, dict[str, bytes]]:
+    """What the offline engine makes of a tree, with every claim accounted for, and the tree afterwards."""
+    made = OfflineEngine().consolidate(ConsolidateInput(files, **more))  # type: ignore[arg-type]
+    left = dict(files)
+    for change in made.changes:
+        change.apply_to(left)
+    fates = [fate for change in made.changes for fate in change.fates]
+    assert account(files, left, fates).unaccounted == ()
+    return made, left
 
 
 def score(planted: Corpus, made: Consolidation) -> Score:

@@ -8,13 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 from dream_corpus import corpus
-from dream_score import score
+from dream_score import made_of, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.engines.engine import ConsolidateInput, Consolidation
-from gitmem.engines.offline import OfflineEngine
-from gitmem.memory.account import account, path_of, references
+from gitmem.memory.account import path_of, references
 from gitmem.memory.memory import create
 
 SLOTS: dict[str, tuple[str, ...]] = {
@@ -70,18 +68,6 @@ def tree(*bodies: str, said: str = "Uploads and imports of billing") -> dict[str
     }
 
 
-def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[Consolidation, dict[str, bytes]]:
-    """What the engine makes of a tree, with every claim accounted for, and the tree afterwards."""
-    made = OfflineEngine().consolidate(ConsolidateInput(files, **more))  # type: ignore[arg-type]
-    after: dict[str, bytes | None] = dict(files)
-    for change in made.changes:
-        after |= change.edits
-    left = {path: data for path, data in after.items() if data is not None}
-    fates = [fate for change in made.changes for fate in change.fates]
-    assert account(files, left, fates).unaccounted == ()
-    return made, left
-
-
 def used(sentence: tuple[str, Mapping[str, str]]) -> dict[str, str]:
     """The facts of a sentence: what stands in those slots that its shape has."""
     shape, values = sentence
@@ -101,7 +87,7 @@ def test_claims_that_differ_in_one_fact_are_never_merged(
         filled(sentence),
         data.draw(st.sampled_from(REWORDINGS))(filled((shape, values | {slot: other}))),
     ]
-    made, _ = consolidated(tree(*data.draw(st.permutations(texts))))
+    made, _ = made_of(tree(*data.draw(st.permutations(texts))))
     assert [change for change in made.changes if change.kind == "merge"] == []
 
 
@@ -114,11 +100,11 @@ def test_what_is_merged_has_every_fact_of_what_went(
         two = one
     texts = [filled(one), data.draw(st.sampled_from(REWORDINGS))(filled(two))]
     files = tree(*texts)
-    made, after = consolidated(files)
+    made, after = made_of(files)
     if any(change.kind == "merge" for change in made.changes):
         assert one[0] == two[0] and {**used(one), "not": ""} == {**used(two), "not": ""}
         assert bool(used(one).get("not")) == bool(used(two).get("not"))
-    again, _ = consolidated(after)
+    again, _ = made_of(after)
     assert again.changes == ()
 
 
@@ -129,7 +115,7 @@ def test_a_claim_said_again_in_other_words_is_found(
     texts = [filled(sentence), again(filled(sentence))]  # type: ignore[operator]
     if texts[1].startswith("- "):
         texts[1] += "\n- Ask Ann about billing."
-    made, _ = consolidated(tree(*texts))
+    made, _ = made_of(tree(*texts))
     assert [change.kind for change in made.changes] == ["merge"]
 
 
@@ -162,19 +148,19 @@ def test_a_claim_said_again_in_other_words_is_found(
 )
 def test_what_is_nearly_the_same_stays(one: str, other: str) -> None:
     for said in ("Billing", "How billing does it"):
-        made, _ = consolidated(tree(one, other, said=said))
+        made, _ = made_of(tree(one, other, said=said))
         assert made.changes == ()
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_planted_corpus_is_found_and_nothing_false_is_merged(seed: int) -> None:
     planted = corpus(seed)
-    made, after = consolidated(planted.files, said=planted.said, renamed=planted.renamed)
+    made, after = made_of(planted.files, said=planted.said, renamed=planted.renamed)
     result = score(planted, made)
     shares = {sort: result.share(sort) for sort in ("duplicate", "date", "link", "contradiction", "open")}
     assert min(shares.values()) >= 0.9, result.found
     assert (result.false, result.settled) == ((), ())
-    again, _ = consolidated(after, renamed=planted.renamed)
+    again, _ = made_of(after, renamed=planted.renamed)
     assert again.changes == ()
 
 
@@ -191,8 +177,8 @@ def test_the_order_of_files_does_not_matter() -> None:
     shuffled = list(planted.files.items())
     random.Random(0).shuffle(shuffled)
     said = dict(reversed(planted.said.items()))
-    first, _ = consolidated(planted.files, said=planted.said, renamed=planted.renamed)
-    second, _ = consolidated(dict(shuffled), said=said, renamed=planted.renamed)
+    first, _ = made_of(planted.files, said=planted.said, renamed=planted.renamed)
+    second, _ = made_of(dict(shuffled), said=said, renamed=planted.renamed)
     assert (first.changes, first.notes) == (second.changes, second.notes)
 
 
@@ -209,7 +195,7 @@ def test_the_same_words_under_two_subjects_stay() -> None:
             f"main/{name}.md": create(name, said, "project", body, f"{name}.md").render()
             for name, said in (("aa", one), ("bb", other))
         }
-        made, _ = consolidated(files)
+        made, _ = made_of(files)
         assert made.changes == (), (one, other)
 
 
@@ -217,7 +203,7 @@ def test_claims_against_one_another_are_told_with_their_names_and_which_is_newer
     files = tree("Ann signs off the budget of billing.", "Ben signs off the budget of billing.")
     one, other = (next(name for name in references(files) if path_of(name) == path) for path in files)
     days = {one: datetime(2026, 11, 2, tzinfo=UTC), other: datetime(2026, 11, 9, tzinfo=UTC)}
-    made, _ = consolidated(files, said=days)
+    made, _ = made_of(files, said=days)
     (note,) = (note for note in made.notes if note.startswith("contradiction:"))
     assert f"{one} (said 2026-11-02)" in note and f"{other} (said 2026-11-09, newer)" in note
     assert made.changes == () and not any(note.startswith("alike:") for note in made.notes)

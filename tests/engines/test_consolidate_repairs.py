@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
+from dream_score import made_of
 
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Observation, Step
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.consolidate_work import PROPOSED
-from gitmem.memory.account import account, reject_keys
+from gitmem.memory.account import reject_keys
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.memory import create
 from gitmem.memory.tombstone import FILE, bury
@@ -27,13 +28,7 @@ def memories(**bodies: str) -> dict[str, bytes]:
 
 def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[Consolidation, dict[str, str]]:
     """What the engine makes of a tree, and the bodies afterwards, by file stem."""
-    made = OfflineEngine().consolidate(ConsolidateInput(files, **more))  # type: ignore[arg-type]
-    after: dict[str, bytes | None] = dict(files)
-    for change in made.changes:
-        after |= change.edits
-    left = {path: data for path, data in after.items() if data is not None}
-    fates = [fate for change in made.changes for fate in change.fates]
-    assert account(files, left, fates).unaccounted == ()
+    made, left = made_of(files, **more)
     assert not any(path.endswith("MEMORY.md") for change in made.changes for path in change.edits)
     return made, {
         path.removeprefix("main/").removesuffix(".md"): data.decode().partition("---\n\n")[2].strip()

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 from deploys import DEPLOYS, ENTRY, GONE, NEW, OLD, Counted
-from playing import Playing, canary
+from playing import FACT, Playing, canary
 from real_client import Client, find_client
 from record_sessions import prepare
 from scripted_api import Call
@@ -31,16 +31,7 @@ NOW = 1_795_000_000.0
 LAX = {
     "permissions": {"allow": ["Bash", "Edit", "Write", "Read", "WebFetch"], "defaultMode": "acceptEdits"}
 }
-OTHER = """\
----
-name: real-database
-description: Tests use the real database
-type: feedback
----
-
-Never mock the database in tests.
-"""
-FILES = {"main/deploys.md": DEPLOYS.encode(), "main/real-database.md": OTHER.encode()}
+FILES = {"main/deploys.md": DEPLOYS.encode(), "main/real-database.md": FACT.encode()}
 Made = Callable[[str, str], Said]
 
 
