@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
 from gitmem.dream import review as dreams
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted
@@ -71,7 +74,7 @@ def accept(
             return Decided(f"{counted(len(one.leaves), 'memory')} may leave with the next git mem sync")
     save_all(workspace, edges)
     allow, who = allowed_fingerprints(workspace), author(workspace, edges)
-    asked = asked_before(workspace.state, item.subject.scope.name, allow) if item.subject else ()
+    asked = asked_before(item.subject.scope, allow) if item.subject else ()
     landed = dreams.accept(workspace, item.id, numbers or None, who, edges.now, allow, asked)
     save_all(workspace, edges, everywhere=True)
     if landed.written:
@@ -164,9 +167,19 @@ def _settlement(one: Dispute, keep: tuple[int, ...]) -> str:
 
 
 def _landed(verb: str, landed: dreams.Landed) -> Decided:
-    changes = ", ".join(map(str, landed.numbers))
+    changes = ", ".join(_runs(landed.numbers))
     left = "" if landed.closed else "; the others still wait"
     return Decided(f"{verb} {changes} of {landed.dream.id}{left}", landed.written)
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[str]:
+    """Numbers as a person writes them: three and more in a row as `1-3`."""
+    for _, run in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
+        found = [number for _, number in run]
+        if len(found) > 2:
+            yield f"{found[0]}-{found[-1]}"
+        else:
+            yield from map(str, found)
 
 
 def _no_numbers(item: Item, numbers: tuple[int, ...]) -> None:

@@ -30,7 +30,7 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
             )
     save_all(workspace, edges)
     who, allow = author(workspace, edges), allowed_fingerprints(workspace)
-    asked = asked_before(workspace.state, dream.scope.name, allow)
+    asked = asked_before(dream.scope, allow)
     return refresh(workspace.scope(dream.scope.name), dream, who, allow, asked)
 
 

@@ -32,5 +32,5 @@ def dream_sources(
         sessions=SaidSince(workspace, edges, since),
         worktree=workspace.layout.worktree,
         allow=allow,
-        asked=asked_before(workspace.state, place.name, allow),
+        asked=asked_before(place, allow),
     )

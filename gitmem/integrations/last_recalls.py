@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from gitmem.integrations.place import read_regular, replace_file
 from gitmem.store.catalog.words import words
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from gitmem.dream.proof.findable_asked import Recalled
     from gitmem.integrations.edges import Edges
     from gitmem.recall.recall import Recall, RecallItem
-    from gitmem.store.workspace import Workspace
+    from gitmem.store.workspace import Scope, Workspace
 
-FILE = "recalls.jsonl"
-"""In the state of the code repository; a purge (`store.scrubbing`) and `uninstall` take it away."""
+NAME = "recalls-"
+"""Begins the name of a record; a purge (`store.scrubbing`) and `uninstall` take it away."""
 
 KEPT = 200
 """Recalls that are read, the last ones."""
@@ -60,39 +61,44 @@ def keep(workspace: Workspace, edges: Edges, answer: Recall) -> None:
 
     if disabled(edges.environ) or paused(workspace.state, edges.now) or _ignored(workspace, answer.query):
         return
-    query = _in_their_words(answer.query, items)
-    places = [f"{item.scope}/{item.agent}/{item.file}" for item in items]
-    places = [place for place in places if len(place) <= PATH_CHARS]
-    if query and places:
-        with suppress(OSError):
-            _append(workspace.state / FILE, {"query": query, "shown": places})
+    for scope in workspace.scopes:
+        # Words of a private memory stay with it: each scope has a record, and only its own words there.
+        theirs = [item for item in items if item.scope == scope.name]
+        query = _in_their_words(answer.query, theirs)
+        places = [place for item in theirs if len(place := f"{item.agent}/{item.file}") <= PATH_CHARS]
+        if query and places:
+            with suppress(OSError):
+                _append(record_of(scope), {"query": query, "shown": places})
 
 
-def asked_before(state: Path, scope: str, allow: frozenset[str] = frozenset()) -> tuple[Recalled, ...]:
+def record_of(scope: Scope) -> Path:
+    """Where the recalls of a scope's memory are noted, beside the repository that has the memory."""
+    return scope.state / f"{NAME}{quote(scope.ref, safe='')}.jsonl"
+
+
+def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Recalled, ...]:
     """Lists the last recalls that showed memories of a scope, the newest first.
 
     What looks like a credential is left out; without a detector, which no dream can do without, all is.
 
     Args:
-        state: `<common git dir>/gitmem`.
-        scope: `user`, `project` or `local`.
         allow: fingerprints of secrets that the person accepted.
     """
     from gitmem.dream.proof.findable_asked import Recalled
     from gitmem.errors import RepositoryError
     from gitmem.guard.secrets import scan
 
-    rows = [row for row in _rows(state / FILE) if any(place.startswith(f"{scope}/") for place in row[1])]
+    rows = list(_rows(record_of(scope)))
     try:
         secret = scan([query for query, _ in rows], allow)
     except RepositoryError:
         return ()
     return tuple(
         dict.fromkeys(
-            Recalled(query, place.removeprefix(f"{scope}/"))
+            Recalled(query, place)
             for (query, places), findings in zip(rows, secret, strict=True)
             for place in places
-            if not findings and place.startswith(f"{scope}/")
+            if not findings
         )
     )
 
@@ -128,6 +134,7 @@ def _ignored(workspace: Workspace, query: str) -> bool:
 def _append(path: Path, row: dict[str, Any]) -> None:
     line = json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n"
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(path, flags, 0o600)
     try:
         found = os.fstat(handle)
@@ -146,7 +153,7 @@ def _append(path: Path, row: dict[str, Any]) -> None:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Questions, and `<scope>/<path in its tree>` of what was shown; the newest first."""
+    """Questions, and the paths of what was shown; the newest first."""
     try:
         found = read_regular(path, 2 * LARGEST)
     except OSError:

@@ -40,7 +40,7 @@ def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = Fals
     """
     origins = claim_origins(dream)
     allow = allowed_fingerprints(workspace)
-    asked = asked_before(workspace.state, dream.scope.name, allow)
+    asked = asked_before(dream.scope, allow)
     failures = failures_of(dream, edges.now, allow, asked)
     lines = tuple(show(dream, origins, failures, whole=whole))
     return Told(lines, _value(dream, origins) | {"proof": proof_value(failures), "rejected": None})

@@ -157,7 +157,7 @@ def _commit(
     if done.written is None:
         return HandEdit(dream, ref, done)
     now = find_dream(workspace, dream.id)
-    asked = asked_before(workspace.state, dream.scope.name, allow)
+    asked = asked_before(dream.scope, allow)
     return HandEdit(now, ref, done, failures_of(now, edges.now, allow, asked))
 
 

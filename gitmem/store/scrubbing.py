@@ -25,8 +25,9 @@ from gitmem.store.workspace import LIVE_FOLDERS, MAIN, LiveDirectory
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file of gitmem's state that is looked into."""
 
-WORDS = "recalls.jsonl"
-"""Words of memories, as the last recalls were asked in them: no text can be found there, so all go."""
+WORDS = "recalls-"
+"""Begins the names of files in which the words of the last recalls stand: no text can be found there, so
+they go."""
 
 _ROUNDS = 5
 
@@ -82,7 +83,8 @@ def scrub_records(
 
 
 def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int:
-    """Takes the texts out of the files of gitmem's own state; a search index and `WORDS` go as a whole.
+    """Takes the texts out of the files of gitmem's own state. A search index goes whole, and so do
+    the files that `WORDS` names.
 
     Args:
         besides: folders in it that are left alone.
@@ -103,7 +105,8 @@ def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int
         fresh = os.fsdecode(purge.clean_name(os.fsencode(path.name)))
         if fresh != path.name:
             path.rename(_free(path.with_name(fresh)))
-    (folder / WORDS).unlink(missing_ok=True)
+    for record in folder.glob(f"{WORDS}*"):
+        record.unlink(missing_ok=True)
     # Made anew from the refs by whoever looks next; one who has it open goes on with what he has.
     for suffix in ("", "-wal", "-shm", "-journal"):
         (folder / f"{database.FILE}{suffix}").unlink(missing_ok=True)

@@ -19,9 +19,10 @@ from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.guard import secrets
 from gitmem.integrations import last_recalls
 from gitmem.integrations.context import user_prompt
-from gitmem.integrations.last_recalls import FILE, asked_before
+from gitmem.integrations.last_recalls import asked_before, record_of
 from gitmem.integrations.pausing import pause, unpause
 from gitmem.store import scrubbing
+from gitmem.store.workspace import Scope
 
 __all__ = ["ground"]
 
@@ -43,30 +44,32 @@ def prompt(ground: Ground, text: str, session: str) -> str:
     return user_prompt(payload, lambda job: None)
 
 
-def record(ground: Ground) -> Path:
-    return ground.workspace.state / FILE
+def record(ground: Ground, scope: str = "project") -> Path:
+    return record_of(ground.workspace.scope(scope))
+
+
+def before(ground: Ground, scope: str = "project") -> tuple[Recalled, ...]:
+    return asked_before(ground.workspace.scope(scope))
 
 
 def test_a_prompt_is_kept_in_the_words_that_memory_has(filled: Ground) -> None:
     assert prompt(filled, f"which ports are taken by the proxy? Ann has {TOKEN}", "s-1")
     text = record(filled).read_text()
-    assert json.loads(text) == {"query": "ports take proxy", "shown": ["project/reviewer/ports.md"]}
-    assert asked_before(filled.workspace.state, "project") == (
-        Recalled("ports take proxy", "reviewer/ports.md"),
-    )
+    assert json.loads(text) == {"query": "ports take proxy", "shown": ["reviewer/ports.md"]}
+    assert before(filled) == (Recalled("ports take proxy", "reviewer/ports.md"),)
     assert record(filled).stat().st_mode & 0o777 == 0o600
 
 
 def test_the_command_line_and_mcp_keep_theirs_and_scopes_are_told_apart(filled: Ground) -> None:
     filled.run("recall", "formal", "greeting")
-    state = filled.workspace.state
-    assert asked_before(state, "local") == (Recalled("formal greetings", "main/tone.md"),)
-    assert asked_before(state, "project") == () == asked_before(state, "user")
+    assert before(filled, "local") == (Recalled("formal greetings", "main/tone.md"),)
+    assert before(filled) == () == before(filled, "user")
+    assert not record(filled).exists() and record(filled, "local").parent == filled.workspace.private_state
     from gitmem.integrations.mcp.call import Call
     from gitmem.integrations.mcp.reading import recall
 
     recall(Call(filled.workspace, filled.edges, "test"), {"query": "port of the proxy"})
-    assert asked_before(state, "project") == (Recalled("port proxy", "reviewer/ports.md"),)
+    assert before(filled) == (Recalled("port proxy", "reviewer/ports.md"),)
 
 
 def test_what_is_private_paused_switched_off_or_of_the_past_is_not_kept(
@@ -105,7 +108,7 @@ def test_the_record_is_bounded(filled: Ground, monkeypatch: pytest.MonkeyPatch) 
     record(filled).write_bytes(b"x" * 100_000)
     record(filled).chmod(0o644)
     assert prompt(filled, "the proxy port", "s-20")
-    assert len(asked_before(filled.workspace.state, "project")) == 1
+    assert len(before(filled)) == 1
     assert record(filled).stat().st_size < 1_000 and record(filled).stat().st_mode & 0o777 == 0o600
 
 
@@ -115,35 +118,35 @@ def test_no_link_and_no_device_is_followed(filled: Ground, tmp_path: Path) -> No
     record(filled).symlink_to(target)
     assert prompt(filled, "the proxy port", "s-1"), "the prompt is answered all the same"
     assert target.read_text() == "mine\n"
-    assert asked_before(filled.workspace.state, "project") == ()
+    assert before(filled) == ()
     record(filled).unlink()
     os.mkfifo(record(filled))
     assert prompt(filled, "the proxy port", "s-2")
-    assert asked_before(filled.workspace.state, "project") == ()
+    assert before(filled) == ()
 
 
 def row(query: object, *shown: object) -> bytes:
     return json.dumps({"query": query, "shown": list(shown)}).encode() + b"\n"
 
 
-def test_what_others_wrote_there_is_read_with_care(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    good = row("port proxy", "project/reviewer/ports.md", "local/main/x.md", 7, None, "project")
+def test_what_others_wrote_there_is_read_with_care(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = row("port proxy", "reviewer/ports.md", 7, None, "\x1b")
     lines = [
         b"\xff\xfe{",
         b"[" * 50_000,
         b"null",
         b"[]",
-        row(7, "project/main/a.md"),
-        row("\ud800", "project/main/a.md"),
-        row("a\x1b[2J", "project/main/a.md"),
-        row("x" * 301, "project/main/a.md"),
-        row(f"the key {TOKEN}", "project/main/a.md"),
-        row("old", "project/main/old.md"),
+        row(7, "main/a.md"),
+        row("\ud800", "main/a.md"),
+        row("a\x1b[2J", "main/a.md"),
+        row("x" * 301, "main/a.md"),
+        row(f"the key {TOKEN}", "main/a.md"),
+        row("old", "main/old.md"),
         good,
         b'{"query": "half',
     ]
-    (tmp_path / FILE).write_bytes(b"\n".join(lines))
-    assert asked_before(tmp_path, "project") == (
+    record(filled).write_bytes(b"\n".join(lines))
+    assert before(filled) == (
         Recalled("port proxy", "reviewer/ports.md"),
         Recalled("old", "main/old.md"),
     )
@@ -152,16 +155,16 @@ def test_what_others_wrote_there_is_read_with_care(tmp_path: Path, monkeypatch: 
         raise secrets.DetectorUnavailable("no detector")
 
     monkeypatch.setattr(secrets, "scan", missing)
-    assert asked_before(tmp_path, "project") == ()
+    assert before(filled) == ()
 
 
 @given(st.binary(max_size=80))
 def test_garbage_is_no_recall(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    folder = tmp_path_factory.mktemp("state")
-    (folder / FILE).write_bytes(data)
-    assert asked_before(folder, "project") == ()
+    scope = Scope("user", "refs/heads/user", tmp_path_factory.mktemp("state"), pytest.fail)
+    record_of(scope).write_bytes(data)
+    assert asked_before(scope) == ()
 
 
 def test_a_purge_takes_the_record_away() -> None:
     """It has words of what is purged, in another order: no search for the text would find them."""
-    assert scrubbing.WORDS == FILE
+    assert scrubbing.WORDS == last_recalls.NAME
