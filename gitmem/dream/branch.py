@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import field, replace
 
 from gitmem.dream.proof.budget import dreamt
@@ -11,6 +11,7 @@ from gitmem.dream.refs import branches
 from gitmem.errors import RepositoryError
 from gitmem.memory.account import is_memory, path_of, references, reject_keys
 from gitmem.memory.claim import Claim
+from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.proposal import missing, proposals
 from gitmem.memory.trailers import Fate, one_line, parse
 from gitmem.store.log import homes
@@ -119,12 +120,14 @@ def dreams_of(scope: Scope) -> tuple[Dream, ...]:
         return ()
     found = []
     for ref, oid, remote in branches(scope):
-        base = fork_point(scope.repo, tip, oid)
-        if base is None or base == oid:
-            continue
-        dream = read_dream(scope, ref, oid, base, tip, remote)
-        if dream.open:
-            found.append(dream)
+        # What others pushed may be anything; one that cannot be read hides no other.
+        with suppress(RepositoryError) if remote else nullcontext():
+            base = fork_point(scope.repo, tip, oid)
+            if base is None or base == oid:
+                continue
+            dream = read_dream(scope, ref, oid, base, tip, remote)
+            if dream.open:
+                found.append(dream)
     return tuple(found)
 
 
@@ -137,6 +140,9 @@ def fork_point(repo: Repository, tip: str, dream: str) -> str | None:
 def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: str = "") -> Dream:
     """Reads a dream's commits; merges that bring it up to date are none of them.
 
+    Where it was built on commits that the memory ref took squashed, those are none of it, either; what of
+    them the memory ref lacks is listed before the dream's own changes and numbered behind them.
+
     Args:
         oid: its newest commit.
         base: where it left the memory ref, or last took it in.
@@ -144,28 +150,87 @@ def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: st
     """
     repo = scope.repo
     id = ref.rpartition("/")[2]
-    commits = own_commits(repo, oid, base)
-    ground = _ground(repo, commits, base, tip)
+    met = repo.merge_bases(tip, oid)
+    commits = own_commits(repo, oid, *(met if base in met else (base,)))
+    foreign = _foreign(repo, commits, oid)
+    mine = [commit for commit in commits if commit.oid not in foreign]
+    ground = _ground(repo, mine, base, tip)
     decided = _decided(repo, id, tip, ground)
     changes: list[DreamCommit] = []
     summary = ""
-    for commit in commits:
+    for commit in mine:
         before = repo.commit(commit.parents[0]).tree if commit.parents else None
         if commit.tree == before:
             summary = _text(commit)
         elif any(map(is_memory, changed_files(repo, before, commit.tree))):
+            if remote:
+                _refuse_large(repo, before, commit)
             n = len(changes) + 1
             said = decided.get(n, decided.get(0, ""))
             change = _change(repo, n, before, commit, said)
             changes.append(change if said else _judged(repo, change, ground, tip))
+    # Numbers are the same in every clone, whatever each knows of what the dream was built on.
+    below: list[DreamCommit] = []
+    for commit in _lacking(repo, [one for one in commits if one.oid in foreign], mine, base, oid):
+        n = len(changes) + len(below) + 1
+        said = decided.get(n, decided.get(0, ""))
+        before = repo.commit(commit.parents[0]).tree if commit.parents else None
+        change = _change(repo, n, before, commit, said)
+        below.append(change if said else _judged(repo, change, base, tip))
+    changes = [*below, *changes]
     time = repo.commit(oid).author.time
     return Dream(id, scope, ref, base, oid, tuple(changes), summary, time, remote, ground)
 
 
-def own_commits(repo: Repository, tip: str, base: str) -> list[Commit]:
+def _refuse_large(repo: Repository, before: str | None, commit: Commit) -> None:
+    """Raises where a commit of others makes a memory larger than it may be: reading it can take minutes.
+
+    Raises:
+        RepositoryError: it does.
+    """
+    paths = sorted(filter(is_memory, changed_files(repo, before, commit.tree)))
+    new, old = (
+        {path: entry.oid for path in paths if tree and (entry := repo.entry(tree, path))}
+        for tree in (commit.tree, before)
+    )
+    sizes = repo.sizes(tuple({*new.values(), *old.values()}))
+    for path, oid in new.items():
+        grown = sizes.get(oid, 0) > sizes.get(old.get(path, ""), 0)
+        if grown and sizes[oid] > MEMORY_BYTES:
+            raise RepositoryError(f"{commit.oid[:12]} makes {path!a} larger than a memory may be")
+
+
+def own_commits(repo: Repository, tip: str, *bases: str) -> list[Commit]:
     """Commits of a side branch since it left the memory ref, oldest first, without merges."""
-    steps = repo.steps(tip, without=(base,))
+    steps = repo.steps(tip, without=bases)
     return [step.commit for step in steps if len(step.commit.parents) < 2]
+
+
+def _foreign(repo: Repository, commits: list[Commit], tip: str) -> set[str]:
+    """Those commits of a side branch that the dream was built on, or that came into it by a merge."""
+    known = {commit.oid for commit in commits}
+    dreams = {commit.oid for commit in commits if dreamt(parse(commit.message))}
+    first = next((commit.oid for commit in commits if commit.oid in dreams), tip)
+    line, commit = set(), repo.commit(tip)
+    while commit.oid != first and (commit.oid in known or len(commit.parents) > 1):
+        line.add(commit.oid)
+        commit = repo.commit(commit.parents[0])
+    return known - line - dreams if dreams else set()
+
+
+def _lacking(
+    repo: Repository, foreign: list[Commit], mine: list[Commit], base: str, tip: str
+) -> Iterator[Commit]:
+    """Those commits of which the memory ref lacks something, so that it would come with the dream."""
+    if not foreign:
+        return
+    met = repo.commit(base).tree
+    ends = {repo.commit(oid).tree for oid in (tip, *mine[0].parents[:1])}
+    for commit in foreign:
+        before = repo.commit(commit.parents[0]).tree if commit.parents else None
+        paths = set(filter(is_memory, changed_files(repo, before, commit.tree)))
+        if all(paths & changed_files(repo, met, end) for end in ends):
+            yield commit
 
 
 def _ground(repo: Repository, commits: list[Commit], base: str, tip: str) -> str:

@@ -145,7 +145,7 @@ def _story(
     source, target = path_of(fate.source), path_of(fate.target) if fate.target else ""
     told = {
         "kept": f"moves from {source} to {target}" if target else f"stays in {source}",
-        "merged": f"{source}: merged into {target}",
+        "merged": f"{source}: {'becomes this' if target == source else f'merged into {target}'}",
         "superseded": f"{source}: superseded by {'this' if target == source else target}",
         "dropped": f"{source}: dropped",
     }[fate.kind]

@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import Protocol
 
+from gitmem.errors import RepositoryError
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
+
+DEEPEST = 200
+"""Folders in one another that are gone into: memory has five at most, and code rarely twenty."""
 
 Edits = Mapping[str, bytes | None]
 """Path to new content; None deletes."""
@@ -103,9 +107,13 @@ def changed_files(repo: Objects, one: str | None, other: str | None, prefix: str
 
     Args:
         one, other: object names of trees; None is the empty tree.
+
+    Raises:
+        RepositoryError: folders lie deeper in one another than any memory does.
     """
     if one == other:
         return set()
+    _refuse_deep(prefix)
     before, after = (repo.tree(tree) if tree else {} for tree in (one, other))
     changed: set[str] = set()
     for name in [*before, *(after.keys() - before.keys())]:
@@ -189,11 +197,21 @@ def _edited(repo: Objects, tree: str | None, edits: Mapping[str, bytes | Entry |
 def _walk(
     repo: Repository, tree: str, prefix: str, without: Set[str] = frozenset()
 ) -> Iterator[tuple[str, str]]:
+    _refuse_deep(prefix)
     for name, entry in sorted(repo.tree(tree).items()):
         if entry.mode == TREE and name not in without:
             yield from _walk(repo, entry.oid, f"{prefix}{name}/")
         elif entry.mode in (BLOB, EXECUTABLE):
             yield prefix + name, entry.oid
+
+
+def _refuse_deep(prefix: str) -> None:
+    """Raises where somebody made a tree to be lost in: a fetched one may be as deep as they like."""
+    if prefix.count("/") > DEEPEST:
+        raise RepositoryError(
+            f"{prefix[:60]!a}… lies more than {DEEPEST} folders deep: that is no memory tree",
+            "Look at who committed it, and have its branch removed.",
+        )
 
 
 def blob_or_none(repo: Repository, oid: str) -> bytes | None:

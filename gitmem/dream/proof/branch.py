@@ -18,7 +18,7 @@ from gitmem.memory.names import INDEX
 from gitmem.memory.trailers import Provenance, parse
 from gitmem.store import repository
 from gitmem.store.repository import BLOB, TREE, Difference, Repository
-from gitmem.store.trees import changed_files, list_files, read_files, read_paths
+from gitmem.store.trees import DEEPEST, changed_files, list_files, read_files, read_paths
 
 if TYPE_CHECKING:
     from gitmem.dream.proof.findable import Recalled
@@ -186,6 +186,8 @@ def _odd(repo: Repository, base: str | None, tip: str | None, prefix: str = "") 
     """What a branch brings in that is no plain file: links, submodules, executables."""
     if tip is None or base == tip:
         return {}
+    if prefix.count("/") > DEEPEST:
+        return {prefix: "it lies deeper than any memory"}
     before = repo.tree(base) if base else {}
     found: dict[str, str] = {}
     for name, entry in repo.tree(tip).items():

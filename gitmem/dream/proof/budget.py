@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gitmem.dream.proof.claims import agent_of, given_up
 from gitmem.dream.proof.ground import Mark
@@ -124,7 +124,8 @@ def _given_up(repo: Repository, step: Step) -> dict[Mark, str]:
 def _landed(repo: Repository, tip: str, since: float) -> tuple[frozenset[str], tuple[str, ...]]:
     """Dreams' commits that came to a memory ref since a time, and the commits at which the search ended."""
     chain, brought = tip, dict[str, int]()
-    landed: set[str] = set()
+    dreams: set[str] = set()
+    times: dict[str, int] = {}
     parents: dict[str, tuple[str, ...]] = {}
     late = 0
     for commit in _history(repo, tip):
@@ -138,13 +139,32 @@ def _landed(repo: Repository, tip: str, since: float) -> tuple[frozenset[str], t
         late = 0 if time >= since else late + 1
         if late > LAG:
             break
-        if time >= since and (dreamt(said) or said.claims):
-            landed.add(commit.oid)
+        times[commit.oid] = time
+        if dreamt(said) or said.claims:
+            dreams.add(commit.oid)
         for parent in commit.parents[:1] if said.op in _JOINS else commit.parents:
             handed = time if parent != chain and parent != commit.parents[0] else brought.get(commit.oid, 0)
             brought[parent] = max(brought.get(parent, 0), handed)
     edge = {parent for found in parents.values() for parent in found if parent not in parents}
-    return frozenset(landed), tuple(sorted(edge))
+    _follow(times, parents, since + WINDOW)
+    return frozenset(oid for oid in dreams if times[oid] >= since), tuple(sorted(edge))
+
+
+def _follow(times: dict[str, int], parents: Mapping[str, tuple[str, ...]], now: float) -> None:
+    """Makes no commit older than what it builds on: a date can be written by whoever commits.
+
+    A parent that is dated after the present says nothing; its clock was wrong.
+
+    Args:
+        times: name of each commit to epoch seconds, changed in place; newest first.
+    """
+    moved = True
+    while moved:
+        moved = False
+        for oid in reversed(times):
+            known = [times[one] for one in parents[oid] if one in times and times[one] <= now]
+            if known and max(known) > times[oid]:
+                times[oid], moved = max(known), True
 
 
 def _history(repo: Repository, tip: str) -> Iterator[Commit]:
