@@ -80,7 +80,7 @@ def note_contradictions(
         told.add(names)
         if names in known:
             continue
-        article = "an" if kind[0] in "aeiou" else "a"
+        article = "an" if kind[0] in "aeio" else "a"
         both = f"{quoted(one.claim, _SHOWN)} and {quoted(other.claim, _SHOWN)}"
         what = f"{both} differ in {article} {kind} ({words})"
         work.notes.append(f"contradiction: {what}: {ages((one.name, other.name), said_at)}")
