@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from gitmem.cli import dream_show
+from gitmem.cli.completing import words
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.progress import Progress
+from gitmem.engines.choose import ENGINES
 from gitmem.engines.engine import Step
 from gitmem.errors import CheckFailed, GitmemError, UsageError
 from gitmem.integrations.dream_kill import kill_dreams
-from gitmem.integrations.dream_progress import words
+from gitmem.integrations.dream_progress import words as how_far
 from gitmem.integrations.dream_sessions import present_session
 from gitmem.integrations.dreaming import ENDED, DreamOutcome, dream_status
 from gitmem.integrations.dreaming import dream as dream_scope
@@ -22,6 +24,7 @@ from gitmem.memory.names import agent_name
 from gitmem.store.workspace import SCOPES, ScopeName
 
 INTERRUPTED = 130
+ACTIONS = ("run", "status", "kill", "refresh")
 
 
 def register(app: typer.Typer) -> None:
@@ -31,14 +34,22 @@ def register(app: typer.Typer) -> None:
 
 def dream(
     ctx: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[run|status|kill|refresh]", show_default=False)] = "run",
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[run|status|kill|refresh]", show_default=False, autocompletion=words(*ACTIONS)
+        ),
+    ] = "run",
     name: Annotated[
         str, typer.Argument(metavar="[ID]", help="The dream to refresh.", show_default=False)
     ] = "",
     engine: Annotated[
         str,
         typer.Option(
-            "--engine", help="Who thinks, this once: offline, anthropic, claude-code.", show_default=False
+            "--engine",
+            help="Who thinks, this once: offline, anthropic, claude-code.",
+            show_default=False,
+            autocompletion=words(*ENGINES),
         ),
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Pass every gate but the lock.")] = False,
@@ -74,6 +85,8 @@ def dream(
 
 def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: str, dry_run: bool) -> None:
     workspace, out = run.workspace, run.out
+    if engine and engine not in ENGINES:
+        raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(ENGINES)}.")
     thinker = engine_for(workspace, run.edges, engine) if engine else None
     outcomes: list[DreamOutcome] = []
     failures: list[GitmemError] = []
@@ -82,7 +95,7 @@ def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: 
         for name in names:
 
             def tell(step: Step, name: str = name) -> None:
-                progress(f"{name}: {words(step.phase, step.turn, step.turns, len(step.files))}")
+                progress(f"{name}: {how_far(step.phase, step.turn, step.turns, len(step.files))}")
 
             try:
                 one = dream_scope(
@@ -111,6 +124,8 @@ def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: 
                 break
     if out.as_json:
         out.json([dream_show.outcome_value(one) for one in outcomes])
+    else:
+        dream_show.how_to_force(out, outcomes)
     if stopped:
         out.say(f"{outcomes[-1].scope}: stopped; no dream was made, and memory is as it was")
         raise typer.Exit(INTERRUPTED)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any
 
 from gitmem.cli.output import Output
+from gitmem.cli.words import day, iso
+from gitmem.dream.gates import Gate
 from gitmem.guard.text import counted
 from gitmem.integrations.dream_kill import Killed
 from gitmem.integrations.dream_progress import Running
 from gitmem.integrations.dreaming import DreamOutcome, DreamStatus
+
+NOTES_SHOWN = 5
+"""Of each kind."""
 
 
 def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
     """What came of a scope's dream, in lines."""
     gate, plan = one.gate, one.plan
     if gate:
-        until = f" (until {_moment(gate.until)})" if gate.until else ""
-        out.data(f"{one.scope}: {out.safe(gate.reason)}{until}")
+        out.data(out.safe(f"{one.scope}: {_held(gate)}"))
     if plan is None:
         return
     number = counted(len(plan.changes), "change")
@@ -29,10 +33,7 @@ def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
         out.data(f"{one.scope}: dream {one.id} proposes {number}")
     for n, change in enumerate(plan.changes, start=1):
         out.data(f"  {n}. {out.safe(change.subject)}")
-    if plan.notes:
-        out.say("for a person:")
-        for note in plan.notes:
-            out.say(f"  - {out.safe(note)}")
+    _notes(out, plan.notes)
     for line in plan.log:
         out.say(f"  {out.safe(line)}")
     if one.id:
@@ -40,22 +41,46 @@ def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
         out.say(f"undo: git mem review reject {one.id} -m WHY")
 
 
+def how_to_force(out: Output, outcomes: Sequence[DreamOutcome]) -> None:
+    """What to do where only gates hold that a person may pass."""
+    if any(one.gate and one.gate.name not in ("lock", "client") for one in outcomes):
+        out.say("dream all the same: git mem dream --force")
+
+
+def _notes(out: Output, notes: Sequence[str]) -> None:
+    if not notes:
+        return
+    out.say("for a person:")
+    for kind, group in _by_kind(notes).items():
+        for note in group[:NOTES_SHOWN]:
+            out.say(f"  - {out.safe(note)}")
+        if len(group) > NOTES_SHOWN:
+            out.say(f"  - {out.safe(kind)}: … and more of these (--json has all)")
+
+
+def _by_kind(notes: Sequence[str]) -> dict[str, list[str]]:
+    """Notes by the word before their colon, so that what is frequent does not hide what is not."""
+    found: dict[str, list[str]] = {}
+    for note in notes:
+        found.setdefault(note.partition(":")[0], []).append(note)
+    return found
+
+
 def status(out: Output, one: DreamStatus) -> None:
     """Where a scope stands, in lines."""
-    last = _moment(one.last) if one.last else "never"
+    last = day(one.last) if one.last else "never"
     if going := one.running:
         who = f"process {going.process.pid}" + (f", {going.engine}" if going.engine else "")
         out.data(
             out.safe(
-                f"{one.scope}: dreaming since {_moment(going.since)}: {going.told} ({who}); last: {last}"
+                f"{one.scope}: dreaming since {day(going.since)}: {going.told} ({who}); last dream: {last}"
             )
         )
         for path in going.files:
             out.data(f"  changed {out.safe(path)}")
         out.say("  end it: git mem dream kill")
     else:
-        until = f" until {_moment(one.gate.until)}" if one.gate and one.gate.until else ""
-        state = f"held{until}: {one.gate.reason}" if one.gate else "ready"
+        state = f"held: {_held(one.gate)}" if one.gate else "ready"
         out.data(f"{one.scope}: {out.safe(state)}; last dream: {last}")
     for id in one.waiting:
         out.data(f"  {id} waits: git mem review show {id}")
@@ -105,7 +130,7 @@ def status_value(one: DreamStatus) -> dict[str, Any]:
     return {
         "scope": one.scope,
         "gate": _gate_value(one),
-        "last": _moment(one.last) if one.last else None,
+        "last": iso(one.last) if one.last else None,
         "waiting": list(one.waiting),
         "running": running_value(one.running) if one.running else None,
     }
@@ -116,7 +141,7 @@ def running_value(one: Running) -> dict[str, Any]:
     return {
         "scope": one.scope,
         "pid": one.process.pid,
-        "since": _moment(one.since),
+        "since": iso(one.since),
         "engine": one.engine or None,
         "phase": one.phase or None,
         "turn": one.turn or None,
@@ -135,9 +160,14 @@ def _gate_value(held: DreamOutcome | DreamStatus) -> dict[str, Any] | None:
     gate = held.gate
     if gate is None:
         return None
-    until = _moment(gate.until) if gate.until else None
+    until = iso(gate.until) if gate.until else None
     return {"name": gate.name, "reason": gate.reason, "until": until}
 
 
-def _moment(time: float) -> str:
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _held(gate: Gate) -> str:
+    """Why a gate holds, and until when, for a person."""
+    if not gate.until:
+        return gate.reason
+    # More time alone opens all of them but this one.
+    what = "counted again after" if gate.name == "sessions" else "until"
+    return f"{gate.reason} ({what} {day(gate.until)})"

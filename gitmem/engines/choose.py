@@ -31,6 +31,10 @@ _CHOICE = (
     "most fifty memories of all scopes and agents"
 )
 _READ = "memories and tracked files of the repository that it asks to read"
+_DREAM = (
+    "for a dream the memories of its scope, what it looks up in the sessions since the last one, and "
+    "tracked files that it asks to read"
+)
 _WITHHELD = (
     "<private> spans, messages that gitmem.ignore matches, what was said in a pause, secrets that are found"
 )
@@ -195,7 +199,7 @@ def _anthropic(found: Found, why: str) -> Choice:
         key=key,
         proxy="" if bad_proxy else proxy,
         ca_file=_last(found.values, "cafile"),
-        sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ, _CHOICE),
+        sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ, _CHOICE, _DREAM),
         withheld=_WITHHELD,
         missing=tuple(missing),
         notes=notes,
@@ -236,6 +240,7 @@ def _claude_code(found: Found, why: str) -> Choice:
             _INSTRUCTIONS,
             _LISTED,
             _READ,
+            _DREAM,
         ),
         missing=tuple(missing),
         notes=tuple(notes),

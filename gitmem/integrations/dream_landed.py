@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from gitmem.dream.branch import DreamCommit
 from gitmem.guard.text import one_line
 from gitmem.integrations.saying import NAME_CHARS, leave_improved, withdraw_proposal
-from gitmem.memory.account import is_memory
+from gitmem.memory.account import is_memory, path_of
 from gitmem.memory.memory import parse
 
 
@@ -25,8 +25,11 @@ def tell_landed(state: Path, dream: str, changes: Iterable[DreamCommit]) -> None
 
 
 def _names(change: DreamCommit) -> list[str]:
-    """Names of the memories that a change leaves better; where it only deletes, of those."""
+    """Names of the memories that a change leaves better; where it only deletes, of what says it now."""
     pairs = {path: pair for path, pair in change.files.items() if is_memory(path)}
     left = {path: new for path, (_, new) in pairs.items() if new is not None}
     gone = {path: old for path, (old, _) in pairs.items() if old is not None}
+    into = [path_of(fate.target) for fate in change.fates if fate.target]
+    if not left and into:
+        return [one_line(PurePosixPath(path).stem, NAME_CHARS) for path in dict.fromkeys(into)]
     return [one_line(parse(path, data).name, NAME_CHARS) for path, data in (left or gone).items()]

@@ -26,7 +26,7 @@ from gitmem.share.synced import Synced
 from gitmem.share.turning import agree, agreed
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_get
-from gitmem.store.landing import asked_for, forget_asked, note_asked
+from gitmem.store.landing import asked_for, forget_asked, note_asked, records_under
 from gitmem.store.remote import DREAMS, MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import RefMoved, short_name
 from gitmem.store.side_branches import with_base
@@ -177,7 +177,10 @@ def _of_dream(
     published = repo.ref(remote.tracking(MEMORY_BRANCH))
     if published is None:
         raise CheckFailed(f"{remote.name} has no memory branch yet", "Send what is known: git mem sync")
-    tip = with_base(repo, dream.tip, published)
+    side = dream.tip
+    for record in records_under(repo, repo.ref(SHARED_REF) or published, published, side):
+        side = with_base(repo, side, record)
+    tip = with_base(repo, side, published)
     _refuse_unpublished(repo.commit(published).tree, repo.commit(tip).tree, dream, workspace)
     rows = dream_rows(dream)
     what = counted(len(dream.open), "change")

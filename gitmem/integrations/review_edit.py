@@ -86,7 +86,8 @@ def edit_dream(
     laid = laid_out(dream, number)
     if given is not None:
         if given.path not in laid:
-            raise UsageError(f"{dream.id} touches no {given.path!a}", f"It touches: {', '.join(laid)}.")
+            listed = ", ".join(sorted(laid))
+            raise UsageError(f"{dream.id} touches no {given.path!a}", f"It touches: {listed}.")
         return _commit(workspace, edges, dream, laid, {**laid, given.path: given.data}, why, ask_why)
     if len(laid) > MOST_FILES:
         raise UsageError(f"{dream.id} touches {len(laid)} memories", f"One change: {dream.id} N")

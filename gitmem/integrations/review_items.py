@@ -89,7 +89,9 @@ def dispute_item(one: Dispute) -> Item:
 def dream_item(one: Dream) -> Item:
     """A dream, without its proof and who taught its claims: those are asked for one by one."""
     where = f" from {one.remote}" if one.incoming else ""
-    title = f"{one.scope.name}{where}: {counted(len(one.changes), 'change')} proposed"
+    decided = len(one.changes) - len(one.open)
+    left = f", {decided} decided" if decided else ""
+    title = f"{one.scope.name}{where}: {counted(len(one.changes), 'change')} proposed{left}"
     lines = tuple(show(one))
     value = {
         "scope": one.scope.name,

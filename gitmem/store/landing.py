@@ -26,6 +26,9 @@ ASKED = "refs/gitmem/requests/"
 
 FAMILY = "refs/heads/gitmem/"
 
+RECORD = "Record that"
+"""How the subject of a merge begins that says so."""
+
 DEEPEST = 300
 """Commits of the memory branch that are looked at for one that has all of a branch."""
 
@@ -149,10 +152,33 @@ def record_landing(repo: Repository, memory: str, landing: Landing, branch: str)
     commit = repo.commit(memory)
     time = max(commit.committer.time, *(repo.commit(tip).committer.time for tip in tips))
     who = replace(ROOT_SIGNATURE, time=time)
-    subject = f"Record that {short_name(branch)} was taken in"
+    subject = f"{RECORD} {short_name(branch)} was taken in"
     message = format_message(subject, Provenance(op="merge", writer="sync"))
     with repo.together():
         return repo.add_commit(commit.tree, (memory, *tips), who, who, message)
+
+
+def records_under(repo: Repository, memory: str, published: str, side: str) -> tuple[str, ...]:
+    """Merges that say how the ground of a side branch came to the memory branch, oldest first.
+
+    What was built on commits that a host took squashed has none of them in common with the memory branch:
+    merged there, both would have added the same memories, and what one re-worded since would be disputed.
+
+    Args:
+        memory: the memory ref here, which holds the records.
+        published: commit of the memory branch, as fetched.
+        side: commit of the side branch.
+    """
+    found = []
+    for step in repo.steps(memory, without=(published, side)):
+        commit = step.commit
+        if len(commit.parents) < 2 or not commit.subject.startswith(f"{RECORD} "):
+            continue
+        landed, *tips = commit.parents
+        bases = {base for tip in tips for base in repo.merge_bases(tip, side)}
+        if repo.is_ancestor(landed, published) and any(not repo.is_ancestor(b, published) for b in bases):
+            found.append(commit.oid)
+    return tuple(found)
 
 
 def _heads(repo: Repository, tips: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from dream_ground import ANN, DAY, TWICE, Ground, make_ground, memory, notes
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.integrations.dreaming import dream
+from gitmem.integrations.saying import take
 from gitmem.memory.account import account
 from gitmem.memory.trailers import parse
 from gitmem.store.trees import read_files
@@ -216,3 +217,56 @@ def test_what_waits_already_is_not_proposed_again(ground: Ground) -> None:
     waiting(ground)
     assert night(ground) is None
     assert len(open_dreams(ground.workspace)) == 1
+
+
+def test_what_holds_a_dream_is_told_with_what_passes_it(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    held = gitmem("dream", "--scope", "project")
+    assert "(counted again after " in held.out and "git mem dream --force" in held.err
+    assert "held: 0 of 5 sessions" in gitmem("dream", "status", "--scope", "project").out
+    gitmem("dream", "--force", "--scope", "project")
+    assert "less than 24 hours ago (until " in gitmem("dream", "--scope", "project").out
+
+
+def test_an_engine_that_is_none_is_refused_before_any_gate(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    refused = gitmem("dream", "--engine", "foo", ok=False)
+    assert refused.code == 2 and "offline, anthropic, claude-code" in refused.err
+
+
+def test_of_each_kind_of_note_some_are_shown(gitmem, ground: Ground) -> None:  # type: ignore[no-untyped-def]
+    """Many of one kind must not hide the few of another."""
+    links = " ".join(f"[[nothing-{n}]]" for n in range(7))
+    ground.put(notes(links=("Where to look", f"See {links}."), soon=("A date", "It broke recently.")))
+    said = gitmem("dream", "-n", "--force", "--scope", "project").err
+    assert said.count("- link: [[") == 5 and "link: … and more of these" in said
+
+
+def test_numbers_that_follow_one_another_are_told_as_a_run(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    same = {f"copy-{n}": ("The same again", "Never push on Fridays.") for n in range(4)}
+    ground.put(notes(**same))
+    found = waiting(ground)
+    numbers = [str(one.n) for one in found.open]
+    assert len(numbers) > 2
+    told = gitmem("review", "accept", found.id, *numbers).out
+    assert f"accepted 1-{len(numbers)} of {found.id}" in told
+
+
+def test_the_list_counts_what_was_decided(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    found = waiting(ground)
+    gitmem("review", "accept", found.id, "1")
+    assert "2 changes proposed, 1 decided" in gitmem("review").out
+
+
+def test_a_merge_improved_the_memory_that_stays(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    ground.put(notes(tabs=("How to indent", "Use tabs."), again=("How to indent", "Use tabs.")))
+    found = waiting(ground)
+    (gone,) = (path for one in found.open for path, pair in one.files.items() if pair[1] is None)
+    gitmem("review", "accept", found.id)
+    told = take(ground.workspace.state, "any")
+    assert told.startswith("Improved") and Path(gone).stem not in told.replace(",", " ").rstrip(".").split()
+
+
+def test_in_what_two_claims_differ_is_told_in_their_own_words(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    here, there = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
+    ground.put(notes(jobs=("Where jobs wait", here), queue=("Where jobs wait", there)))
+    said = gitmem("dream", "-n", "--force", "--scope", "project").err
+    assert "differ in a name (Redis / Postgres)" in said or "differ in a name (Postgres / Redis)" in said

@@ -327,3 +327,27 @@ def test_a_change_of_a_dream_that_was_taken_out_on_the_web_does_not_come_back(te
     assert ann.run("review", "--json").json == []
     assert ann.run("dream", "--force", "--scope", "project", "--json").json[0]["id"] is None
     assert ann.workspace.code.ref(f"refs/heads/{branch}") is None
+
+
+def test_a_dream_on_memory_that_was_squashed_asks_for_its_own_changes_alone(team: Team) -> None:
+    """Its ground and the memory branch have nothing in common; only records say they are one."""
+    ann = team.found()
+    ann.learn("hint", "The build broke yesterday.", scope="project")
+    ann.run("sync", "-y")
+    id = ann.run("dream", "--force", "--scope", "project", "--json").json[0]["id"]
+    ann.learn("later", "The dream knows nothing of this.", scope="project")
+    ann.run("sync", "-y")
+    team.reviewer.land("gitmem/inbox/ann-example-com", "squash", message="Taken in")
+    ann.run("sync", "-y")
+    ann.run("review", "--open", id, "-y")
+    ben = team.machine("ben")
+    ben.run("sync", "-y")
+    for one in (ann, ben):
+        (item,) = one.run("review", "--json").json
+        assert item["id"] == id and item["title"].endswith("1 change proposed")
+        shown = one.run("review", "show", id).out
+        assert "\n1. Date what hint says" in shown and "\n2. " not in shown and "proved" in shown
+    asked = team.reviewer.host_files(f"gitmem/dream/{id}")["main/hint.md"]
+    assert "yesterday (2026-" in asked and "yesterday." not in asked and "disputed" not in asked
+    ben.run("review", "reject", id, "1", "-m", "It was the day before.")
+    assert ben.run("review", "--json").json == []

@@ -38,6 +38,7 @@ _LABELS = forms(
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _COMPOUND = re.compile(r"[a-z]+(?:-[a-z]+)+")
+_WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)\s?(\D*)")
 
 
@@ -72,7 +73,8 @@ def difference(one: Words, other: Words, texts: tuple[str, str]) -> tuple[str, s
         if len(places) == 1:
             at = places[0]
             kind = _kind(one[at], other[at], (*one[at - 1 : at], *one[at + 1 : at + 2]), texts)
-            return kind, f"{_shown(one[at])} / {_shown(other[at])}" if kind else ""
+            said = (_shown(word, text) for word, text in zip((one[at], other[at]), texts, strict=True))
+            return kind, " / ".join(said) if kind else ""
         moved = any(one[at:] + one[:at] == other for at in range(len(one)))
         return (
             ("direction", "the order of words") if sorted(one) == sorted(other) and not moved else ("", "")
@@ -89,7 +91,7 @@ def difference(one: Words, other: Words, texts: tuple[str, str]) -> tuple[str, s
     if len(extra) == 1 and extra[0] in _QUANTIFIERS:
         return "quantifier", extra[0]
     if extra[0] in _CONDITIONS and (at == 0 or at == len(short)):
-        return "condition", " ".join(map(_shown, extra))
+        return "condition", " ".join(_shown(word, texts[long is other]) for word in extra)
     return "", ""
 
 
@@ -129,5 +131,8 @@ def _is_name(word: str, text: str) -> bool:
     return word != word.lower() or word in {form(name) for name in names(text)}
 
 
-def _shown(word: str) -> str:
-    return "not" if word == NOT else word
+def _shown(word: str, text: str) -> str:
+    """A word as a text has it: its form alone reads like a slip of the pen."""
+    if word == NOT:
+        return "not"
+    return next((said for said in _WORD.findall(text) if form(said.lower()) == word), word)
