@@ -13,11 +13,11 @@ from gitmem.cli.progress import Progress
 from gitmem.engines.choose import ENGINES
 from gitmem.engines.engine import Step
 from gitmem.errors import CheckFailed, GitmemError, UsageError
-from gitmem.integrations.dream_kill import kill_dreams
-from gitmem.integrations.dream_progress import words as how_far
-from gitmem.integrations.dream_sessions import present_session
-from gitmem.integrations.dreaming import ENDED, DreamOutcome, dream_status
-from gitmem.integrations.dreaming import dream as dream_scope
+from gitmem.integrations.dreams.dreaming import ENDED, DreamOutcome, dream_status
+from gitmem.integrations.dreams.dreaming import dream as dream_scope
+from gitmem.integrations.dreams.kill import kill_dreams
+from gitmem.integrations.dreams.progress import words as how_far
+from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.engines import engine_for
 from gitmem.integrations.stopping import Stop, Stopped
 from gitmem.memory.names import agent_name

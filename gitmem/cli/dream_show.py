@@ -9,9 +9,9 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import day, iso
 from gitmem.dream.gates import Gate
 from gitmem.guard.text import counted
-from gitmem.integrations.dream_kill import Killed
-from gitmem.integrations.dream_progress import Running
-from gitmem.integrations.dreaming import DreamOutcome, DreamStatus
+from gitmem.integrations.dreams.dreaming import DreamOutcome, DreamStatus
+from gitmem.integrations.dreams.kill import Killed
+from gitmem.integrations.dreams.progress import Running
 
 NOTES_SHOWN = 5
 """Of each kind."""

@@ -13,7 +13,7 @@ from gitmem.cli.words import day, iso
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted
 from gitmem.integrations import spool, worker
-from gitmem.integrations.dream_progress import running as dream_running
+from gitmem.integrations.dreams.progress import running as dream_running
 from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.place import start_worker
 from gitmem.store.locks import is_alive

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gitmem.dream.asking import ask
-from gitmem.dream.gather import gather
+from gitmem.dream.gathering.gather import gather
 from gitmem.dream.lock import Held
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled

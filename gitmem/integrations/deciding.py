@@ -9,7 +9,7 @@ from gitmem.dream import review as dreams
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted
 from gitmem.integrations.disputes import Dispute, settle
-from gitmem.integrations.dream_landed import tell_landed
+from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.refresh import settle_snapshot

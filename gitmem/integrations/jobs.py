@@ -12,7 +12,7 @@ from gitmem.extract.changeset import ChangeSet
 from gitmem.guard.text import one_line
 from gitmem.integrations.carrying_out import Step, Watch, quietly
 from gitmem.integrations.checked_out import is_memory_tree
-from gitmem.integrations.dream_sessions import present_session
+from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions
 from gitmem.integrations.job_record import Tally, recorded
@@ -98,7 +98,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
             learn(workspace, edges, environ, job=job, watch=watch)
         except EngineError as error:
             failed = error
-    from gitmem.integrations.dreaming import maybe_dream
+    from gitmem.integrations.dreams.dreaming import maybe_dream
 
     try:
         maybe_dream(workspace, edges, _present(job, environ), watch.tally)

@@ -10,7 +10,7 @@ from gitmem.dream import review as dreams
 from gitmem.dream.landing import close_landed
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.guard.text import counted
-from gitmem.integrations.dream_landed import tell_landed
+from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.gh import GhFailed, find_gh
 from gitmem.integrations.request_body import Row, request_body

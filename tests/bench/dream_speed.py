@@ -24,8 +24,8 @@ from dream_corpus import Corpus, corpus
 from dream_score import score
 
 from gitmem.dream.proof.plan import prove_plan
-from gitmem.engines.offline import consolidate_same, consolidate_words
-from gitmem.engines.offline.consolidate import consolidate
+from gitmem.engines.offline.consolidating import same, words
+from gitmem.engines.offline.consolidating.consolidate import consolidate
 from gitmem.memory import account, claim, facts
 from gitmem.memory.memory import parse
 
@@ -76,8 +76,8 @@ def timed(run: Callable[[], object]) -> float:
         claim.parse_body,
         facts.lacking,
         facts.stem,
-        consolidate_same.said,
-        consolidate_words.sequence,
+        same.said,
+        words.sequence,
     ):
         cached.cache_clear()
     start = time.perf_counter()

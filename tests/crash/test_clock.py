@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.entry import main
-from gitmem.integrations.dreaming import dream
+from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.spool import Job, coalesce, put, take
 from gitmem.memory.trailers import Provenance

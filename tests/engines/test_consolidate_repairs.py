@@ -9,7 +9,7 @@ from dream_score import made_of
 
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Observation, Step
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.consolidate_work import PROPOSED
+from gitmem.engines.offline.consolidating.work import PROPOSED
 from gitmem.memory.account import reject_keys
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.memory import create

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from gitmem.engines.consolidate_answer import ENTRIES, Unreadable, entries
-from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.consolidated.answer import ENTRIES, Unreadable, entries
+from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.memory.account import account, references
 from gitmem.memory.memory import parse

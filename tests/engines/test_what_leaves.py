@@ -46,7 +46,7 @@ def test_nothing_secret_private_or_of_others_is_sent(
     repo: Path, home: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
-    monkeypatch.setattr("gitmem.integrations.dreaming.maybe_dream", lambda *_: None)
+    monkeypatch.setattr("gitmem.integrations.dreams.dreaming.maybe_dream", lambda *_: None)
     workspace = store_project_id(workspace_at(real_edges(repo)))
     workspace.state.mkdir(exist_ok=True)
     local, user = workspace.scope("local"), workspace.scope("user")

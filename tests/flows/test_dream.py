@@ -18,7 +18,7 @@ from gitmem.dream.run import applied, check
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.errors import CheckFailed
-from gitmem.integrations.dreaming import DreamOutcome, dream
+from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
 from gitmem.memory.account import account, references
 from gitmem.memory.trailers import Fate, parse
 from gitmem.store.git import config_set

@@ -18,7 +18,7 @@ from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.engine import Step
 from gitmem.engines.usage import Unmetered
 from gitmem.errors import CheckFailed, EngineError
-from gitmem.integrations.dreaming import DreamOutcome, dream
+from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
 from gitmem.integrations.stopping import Stopped
 from gitmem.memory.account import references
 

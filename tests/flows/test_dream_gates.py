@@ -14,7 +14,7 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 from gitmem.dream.gates import Gate
 from gitmem.dream.lock import FILE, STALE_SECONDS, consolidation_lock, last_dream, lock_folder, prior_of
 from gitmem.dream.review import accept, reject
-from gitmem.integrations.dreaming import dream, dream_status, maybe_dream
+from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
 from gitmem.sessions.discover import slug
 from gitmem.store.git import config_set
 from gitmem.store.locks import Locked, process_identity
@@ -210,7 +210,7 @@ def test_the_worker_dreams_where_it_is_time_and_only_logs_what_fails(
     converse(ground, 9, NOW - 10)
     done = maybe_dream(ground.workspace, ground.edges)
     assert [bool(outcome.id) for outcome in done] == [True, False, False]
-    import gitmem.integrations.dreaming as module
+    import gitmem.integrations.dreams.dreaming as module
 
     def broken(*_: object) -> object:
         raise RuntimeError("no luck")

@@ -13,18 +13,18 @@ import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, notes
 
 from gitmem.dream.branch import open_dreams
-from gitmem.dream.gather import gather
-from gitmem.dream.gather_history import look_back
+from gitmem.dream.gathering.gather import gather
+from gitmem.dream.gathering.history import look_back
 from gitmem.dream.prune import prune
 from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Phase, Step, Tell, untold
 from gitmem.engines.usage import Usage
-from gitmem.integrations import dream_said
-from gitmem.integrations.dream_code import code_facts
-from gitmem.integrations.dream_sources import dream_sources
-from gitmem.integrations.dreaming import dream
+from gitmem.integrations.dreams import said as dream_said
+from gitmem.integrations.dreams.code import code_facts
+from gitmem.integrations.dreams.dreaming import dream
+from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.recordings import sessions_here
 from gitmem.memory.account import is_memory, references, reject_keys
 from gitmem.memory.memory import parse

@@ -19,8 +19,8 @@ from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
 from gitmem.errors import CheckFailed, RepositoryError
-from gitmem.integrations.dream_kill import kill_dreams
-from gitmem.integrations.dreaming import dream, maybe_dream
+from gitmem.integrations.dreams.dreaming import dream, maybe_dream
+from gitmem.integrations.dreams.kill import kill_dreams
 from gitmem.memory.names import archive_path
 from gitmem.memory.trailers import Fate
 from gitmem.store.git import config_set
@@ -223,7 +223,7 @@ def test_what_a_private_memory_says_is_not_noted_in_the_code_repository(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ground.put({"main/a.md": memory("Quokkas live on Rottnest.", "Quokkas", "a")}, scope="local")
-    monkeypatch.setattr("gitmem.integrations.dreaming.first_gate", lambda _: None)
+    monkeypatch.setattr("gitmem.integrations.dreams.dreaming.first_gate", lambda _: None)
     monkeypatch.setattr("gitmem.integrations.engines.engine_for", lambda *_: Inventive())
     told = {one.scope: one.failed for one in maybe_dream(ground.workspace, ground.edges)}
     assert "nothing before it says this: “…”" in told["local"] and "Rottnest" in told["project"]

@@ -22,8 +22,8 @@ from gitmem.dream.branch import dreams_of
 from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
 from gitmem.errors import CheckFailed, EngineError, GitmemError
-from gitmem.integrations.dream_progress import running
-from gitmem.integrations.dreaming import dream
+from gitmem.integrations.dreams.dreaming import dream
+from gitmem.integrations.dreams.progress import running
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.stopping import Stopped
 from gitmem.memory.account import claims_at, reference

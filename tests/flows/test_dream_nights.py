@@ -24,7 +24,7 @@ from gitmem.dream.branch import open_dreams
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
-from gitmem.integrations.dreaming import dream
+from gitmem.integrations.dreams.dreaming import dream
 from gitmem.memory import index
 from gitmem.memory.account import references
 from gitmem.memory.claim import Claim

@@ -12,7 +12,7 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 
 from gitmem.dream.proof.branch import is_dream, prove_branch
 from gitmem.dream.proof.budget import WINDOW, allowance, limit, spent
-from gitmem.integrations.dreaming import dream
+from gitmem.integrations.dreams.dreaming import dream
 from gitmem.memory.account import claims_at, reference
 from gitmem.memory.trailers import Fate, Provenance, format_message
 from gitmem.store.repository import LINK, TREE, Entry, Repository, Signature

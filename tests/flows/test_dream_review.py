@@ -9,7 +9,7 @@ from dream_ground import ANN, DAY, TWICE, Ground, make_ground, memory, notes
 
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
 from gitmem.errors import CheckFailed, UsageError
-from gitmem.integrations.dreaming import dream
+from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.saying import take
 from gitmem.memory.account import account
 from gitmem.memory.trailers import parse

@@ -30,11 +30,13 @@ from gitmem.engines.engine import (
     untold,
 )
 from gitmem.errors import EngineError
-from gitmem.integrations import dream_kill, dreaming, engines, jobs
-from gitmem.integrations.dream_kill import kill_dreams
-from gitmem.integrations.dream_landed import tell_landed
-from gitmem.integrations.dream_progress import running
-from gitmem.integrations.dreaming import dream, dream_status, maybe_dream
+from gitmem.integrations import engines, jobs
+from gitmem.integrations.dreams import dreaming
+from gitmem.integrations.dreams import kill as dream_kill
+from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
+from gitmem.integrations.dreams.kill import kill_dreams
+from gitmem.integrations.dreams.landed import tell_landed
+from gitmem.integrations.dreams.progress import running
 from gitmem.integrations.job_record import Tally, read_runs
 from gitmem.integrations.saying import leave, leave_proposal, take
 from gitmem.integrations.spool import Job, put
@@ -379,7 +381,7 @@ import os, signal, subprocess, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[1]]
 from gitmem.engines.engine import Step
-from gitmem.integrations.dreaming import dream
+from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.stopping import Stopped
 if sys.argv[4] == "deaf":

@@ -42,7 +42,7 @@ def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Worksp
 @pytest.fixture
 def flows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
     """Stand-ins for the neighbouring flows; lists what they were called with."""
-    called: dict[str, list[object]] = {"refresh": [], "dreaming": []}
+    called: dict[str, list[object]] = {"refresh": [], "dreams.dreaming": []}
 
     def stand_in(module: str, name: str) -> None:
         made = types.ModuleType(f"gitmem.integrations.{module}")
@@ -50,7 +50,7 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
         monkeypatch.setitem(sys.modules, made.__name__, made)
 
     stand_in("refresh", "after_checkout")
-    stand_in("dreaming", "maybe_dream")
+    stand_in("dreams.dreaming", "maybe_dream")
     return called
 
 
@@ -88,7 +88,7 @@ def test_every_event_that_may_bring_news_extracts(
     do(repo, event)
     assert subjects(workspace) == ["We deploy from the release branch only"]
     assert len(parked(workspace)) == 1
-    assert len(flows["dreaming"]) == 1 and flows["refresh"] == []
+    assert len(flows["dreams.dreaming"]) == 1 and flows["refresh"] == []
     do(repo, event)
     assert len(subjects(workspace)) == 1
 
@@ -198,7 +198,7 @@ def test_united_jobs_do_all_of_it_once(
         Job("stop", "/gone", time=3),
     )
     do(repo, "stop", parts=parts)
-    assert len(flows["refresh"]) == len(flows["dreaming"]) == 1
+    assert len(flows["refresh"]) == len(flows["dreams.dreaming"]) == 1
     assert len(subjects(workspace)) == 1
 
 
@@ -233,7 +233,7 @@ def test_a_dream_that_fails_does_not_fail_the_job(
     def fail(*given: object) -> None:
         raise RepositoryError("no dream today")
 
-    monkeypatch.setattr(sys.modules["gitmem.integrations.dreaming"], "maybe_dream", fail)
+    monkeypatch.setattr(sys.modules["gitmem.integrations.dreams.dreaming"], "maybe_dream", fail)
     write(session(home, repo, ASKED), home)
     do(repo)
     assert len(subjects(workspace)) == 1

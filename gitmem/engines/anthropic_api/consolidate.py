@@ -10,7 +10,7 @@ from typing import Any
 from gitmem.engines.anthropic_api import errors, request
 from gitmem.engines.anthropic_api.client import Client, Reply
 from gitmem.engines.anthropic_api.settings import ApiSettings
-from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.prompts import dreams
 from gitmem.engines.proved import proved_first

@@ -19,7 +19,7 @@ from gitmem.engines.claude_code.run import run
 from gitmem.engines.claude_code.scratch import May, Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.claude_code.shown import Shown, shown
-from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell
 from gitmem.engines.prompts import dreams
 from gitmem.engines.proved import proved_first

@@ -10,7 +10,7 @@ from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine, Tell, untold
 from gitmem.errors import CheckFailed
 from gitmem.integrations.benching.dream_corpus import Arriving
-from gitmem.integrations.dreaming import DreamOutcome, dream
+from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
 from gitmem.integrations.edges import Edges, author, workspace_at
 from gitmem.memory import index
 from gitmem.memory.encoding import decode, encode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
-from gitmem.dream.gather_history import Past, Spoken
+from gitmem.dream.gathering.history import Past, Spoken
 from gitmem.memory.account import claims_at, is_memory, reference
 from gitmem.memory.dates import relative_dates
 from gitmem.memory.merge import agent_folder

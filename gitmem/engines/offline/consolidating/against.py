@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitmem.engines.engine import Observation
-from gitmem.engines.offline.consolidate_context import Titles, anchored, same_context
-from gitmem.engines.offline.consolidate_differ import Words, difference, shapes
-from gitmem.engines.offline.consolidate_place import heading, led_in, quoted
-from gitmem.engines.offline.consolidate_same import said
-from gitmem.engines.offline.consolidate_words import sequence
-from gitmem.engines.offline.consolidate_work import Work, ages
+from gitmem.engines.offline.consolidating.context import Titles, anchored, same_context
+from gitmem.engines.offline.consolidating.differ import Words, difference, shapes
+from gitmem.engines.offline.consolidating.place import heading, led_in, quoted
+from gitmem.engines.offline.consolidating.same import said
+from gitmem.engines.offline.consolidating.words import sequence
+from gitmem.engines.offline.consolidating.work import Work, ages
 from gitmem.memory.account import reference
 from gitmem.memory.claim import Claim
 from gitmem.memory.facts import lacking

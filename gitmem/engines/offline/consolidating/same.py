@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gitmem.engines.offline.consolidate_words import NEGATED, NOT, forms, sequence
+from gitmem.engines.offline.consolidating.words import NEGATED, NOT, forms, sequence
 from gitmem.memory.claim import Claim, with_dispute
 from gitmem.memory.dates import relative_dates
 from gitmem.memory.facts import lacking

@@ -20,8 +20,8 @@ def dream_sources(
     Args:
         agents: folder names of those whose memories to consolidate; empty for all.
     """
-    from gitmem.integrations.dream_code import code_facts
-    from gitmem.integrations.dream_said import SaidSince
+    from gitmem.integrations.dreams.code import code_facts
+    from gitmem.integrations.dreams.said import SaidSince
 
     since, allow = prior_of(place), allowed_fingerprints(workspace)
     return Sources(

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from gitmem.engines.engine import Observation
-from gitmem.engines.offline.consolidate_edit import reworded, without
-from gitmem.engines.offline.consolidate_place import movable, quoted
-from gitmem.engines.offline.consolidate_same import holds
-from gitmem.engines.offline.consolidate_work import Work, ages
+from gitmem.engines.offline.consolidating.edit import reworded, without
+from gitmem.engines.offline.consolidating.place import movable, quoted
+from gitmem.engines.offline.consolidating.same import holds
+from gitmem.engines.offline.consolidating.work import Work, ages
 from gitmem.memory.account import reference
 from gitmem.memory.claim import with_dispute
 from gitmem.memory.memory import Memory

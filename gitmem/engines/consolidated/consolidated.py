@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gitmem.engines.consolidate_answer import Entry, Unreadable, entries
-from gitmem.engines.consolidated_fates import Settled, settle
-from gitmem.engines.consolidated_judged import additions, lost, overspent, retyped, untold_twins
+from gitmem.engines.consolidated.answer import Entry, Unreadable, entries
+from gitmem.engines.consolidated.fates import Settled, settle
+from gitmem.engines.consolidated.judged import (
+    additions,
+    lost,
+    overspent,
+    retyped,
+    untold_twins,
+)
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.errors import EngineError
 from gitmem.guard.paths import check_path

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitmem.engines.offline.consolidate_links import Names, Way, inline_links, links, slug
-from gitmem.engines.offline.consolidate_work import Work, with_links
+from gitmem.engines.offline.consolidating.links import Names, Way, inline_links, links, slug
+from gitmem.engines.offline.consolidating.work import Work, with_links
 from gitmem.memory.merge import agent_folder
 
 REPAIRED = 50

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from gitmem.engines.offline.consolidate_same import said
-from gitmem.engines.offline.consolidate_words import NEGATED, NOT, form, forms, sequence, words
+from gitmem.engines.offline.consolidating.same import said
+from gitmem.engines.offline.consolidating.words import NEGATED, NOT, form, forms, sequence, words
 from gitmem.memory.facts import lacking, names, stem
 from gitmem.memory.memory import Memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitmem.engines.offline.consolidate_same import is_tagged, said
+from gitmem.engines.offline.consolidating.same import is_tagged, said
 from gitmem.memory.claim import Claim
 
 

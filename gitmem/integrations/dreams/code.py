@@ -17,7 +17,7 @@ from gitmem.engines.engine import Observation
 from gitmem.guard.text import counted, one_line
 from gitmem.integrations.code_looks import Looker
 from gitmem.integrations.code_now import CodeNow
-from gitmem.integrations.dream_code_past import words_gone
+from gitmem.integrations.dreams.code_past import words_gone
 from gitmem.memory.account import path_of
 from gitmem.recall.truth import Finding, Named, named, warnings
 from gitmem.store.catalog import Catalog

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from gitmem.engines.offline.consolidate_edit import described, reworded
-from gitmem.engines.offline.consolidate_place import flat
-from gitmem.engines.offline.consolidate_work import Work
+from gitmem.engines.offline.consolidating.edit import described, reworded
+from gitmem.engines.offline.consolidating.place import flat
+from gitmem.engines.offline.consolidating.work import Work
 from gitmem.memory.account import reference
 from gitmem.memory.dates import annotate, relative_dates
 from gitmem.memory.facts import lacking

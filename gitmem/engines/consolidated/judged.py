@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from gitmem.engines.consolidate_answer import Entry
-from gitmem.engines.consolidated_fates import Settled, content, quoted, share
+from gitmem.engines.consolidated.answer import Entry
+from gitmem.engines.consolidated.fates import Settled, content, quoted, share
 from gitmem.engines.engine import ConsolidateInput, DreamChange
 from gitmem.guard.text import one_line
 from gitmem.memory.account import account, path_of, references

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 from gitmem.engines.engine import DreamChange
-from gitmem.engines.offline.consolidate_edit import described, reworded
-from gitmem.engines.offline.consolidate_links import LINK, Way, inline_links, links, slug, turned
-from gitmem.engines.offline.consolidate_place import Lookup
+from gitmem.engines.offline.consolidating.edit import described, reworded
+from gitmem.engines.offline.consolidating.links import LINK, Way, inline_links, links, slug, turned
+from gitmem.engines.offline.consolidating.place import Lookup
 from gitmem.memory import tombstone
 from gitmem.memory.account import is_memory, path_of, reference, reject_keys
 from gitmem.memory.encoding import decode

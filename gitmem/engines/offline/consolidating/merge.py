@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from gitmem.engines.offline.consolidate_context import Titles, same_context
-from gitmem.engines.offline.consolidate_edit import with_after, without
-from gitmem.engines.offline.consolidate_links import Way, slug, spoken
-from gitmem.engines.offline.consolidate_place import heading, led_in, movable, quoted
-from gitmem.engines.offline.consolidate_same import holds, is_tagged, said
-from gitmem.engines.offline.consolidate_work import Work
+from gitmem.engines.offline.consolidating.context import Titles, same_context
+from gitmem.engines.offline.consolidating.edit import with_after, without
+from gitmem.engines.offline.consolidating.links import Way, slug, spoken
+from gitmem.engines.offline.consolidating.place import heading, led_in, movable, quoted
+from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
+from gitmem.engines.offline.consolidating.work import Work
 from gitmem.memory.account import reference
 from gitmem.memory.claim import Claim
 from gitmem.memory.memory import Memory, description_claim

@@ -18,9 +18,9 @@ from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
 from gitmem.errors import GitmemError
 from gitmem.guard.text import counted
-from gitmem.integrations.dream_progress import Record, Running, running
-from gitmem.integrations.dream_sessions import count_sessions
-from gitmem.integrations.dream_sources import dream_sources
+from gitmem.integrations.dreams.progress import Record, Running, running
+from gitmem.integrations.dreams.sessions import count_sessions
+from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.place import log
 from gitmem.integrations.saying import leave_proposal

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
-from gitmem.dream.gather_history import Past
-from gitmem.engines.offline.consolidate_links import inline_links, links, slug, spoken
+from gitmem.dream.gathering.history import Past
+from gitmem.engines.offline.consolidating.links import inline_links, links, slug, spoken
 from gitmem.memory.account import claims_at, is_memory
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
-from gitmem.engines.offline.consolidate_against import note_contradictions
-from gitmem.engines.offline.consolidate_dates import date_claims
-from gitmem.engines.offline.consolidate_disputes import settle_disputes
-from gitmem.engines.offline.consolidate_index import keep_long_entries, note_limits
-from gitmem.engines.offline.consolidate_merge import merge_duplicates
-from gitmem.engines.offline.consolidate_repair import repair_links
-from gitmem.engines.offline.consolidate_work import Work
+from gitmem.engines.offline.consolidating.against import note_contradictions
+from gitmem.engines.offline.consolidating.dates import date_claims
+from gitmem.engines.offline.consolidating.disputes import settle_disputes
+from gitmem.engines.offline.consolidating.index import keep_long_entries, note_limits
+from gitmem.engines.offline.consolidating.merge import merge_duplicates
+from gitmem.engines.offline.consolidating.repair import repair_links
+from gitmem.engines.offline.consolidating.work import Work
 from gitmem.memory.account import reject_keys, where_it_goes
 
 LISTED = 20

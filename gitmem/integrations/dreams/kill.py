@@ -14,7 +14,7 @@ from gitmem.dream.refs import branches
 from gitmem.dream.resting import note_failure
 from gitmem.errors import RepositoryError
 from gitmem.guard.text import one_line
-from gitmem.integrations.dream_progress import Running, clear, running
+from gitmem.integrations.dreams.progress import Running, clear, running
 from gitmem.integrations.edges import Edges
 from gitmem.store.locks import ProcessIdentity, is_alive
 from gitmem.store.workspace import Scope, Workspace

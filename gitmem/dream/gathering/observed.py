@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from gitmem.dream.gather_dates import moment
-from gitmem.dream.gather_history import Past, Spoken
+from gitmem.dream.gathering.dates import moment
+from gitmem.dream.gathering.history import Past, Spoken
 from gitmem.dream.sources import CodeFacts
 from gitmem.engines.engine import Observation
 from gitmem.guard.text import counted, one_line

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.gather_ages import Taught
-from gitmem.dream.gather_dates import said_when, spoken
-from gitmem.dream.gather_history import look_back
-from gitmem.dream.gather_links import dangling, renamed
-from gitmem.dream.gather_observed import against_code, disputed, disputes, logs, sides
+from gitmem.dream.gathering.ages import Taught
+from gitmem.dream.gathering.dates import said_when, spoken
+from gitmem.dream.gathering.history import look_back
+from gitmem.dream.gathering.links import dangling, renamed
+from gitmem.dream.gathering.observed import against_code, disputed, disputes, logs, sides
 from gitmem.dream.proof.budget import allowance
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput

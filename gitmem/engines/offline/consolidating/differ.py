@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gitmem.engines.offline.consolidate_words import NOT, form, forms
+from gitmem.engines.offline.consolidating.words import NOT, form, forms
 from gitmem.memory.facts import names
 
 Words = tuple[str, ...]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gitmem.engines.consolidate_answer import Told
-from gitmem.engines.offline.consolidate_same import holds
+from gitmem.engines.consolidated.answer import Told
+from gitmem.engines.offline.consolidating.same import holds
 from gitmem.guard.text import one_line
 from gitmem.memory.account import path_of, references
 from gitmem.memory.additions import akin

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gitmem.engines.offline.consolidate_edit import with_after
-from gitmem.engines.offline.consolidate_words import sequence, words
-from gitmem.engines.offline.consolidate_work import Work
+from gitmem.engines.offline.consolidating.edit import with_after
+from gitmem.engines.offline.consolidating.words import sequence, words
+from gitmem.engines.offline.consolidating.work import Work
 from gitmem.memory import index
 from gitmem.memory.account import reference
 from gitmem.memory.claim import Claim, claim_id, normal_form, repeated
