@@ -9,7 +9,7 @@ from typing import Protocol
 from gitmem.errors import RepositoryError
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
 
-DEEPEST = 200
+DEEPEST = 320
 """Folders in one another that are gone into: memory has five at most, and code rarely twenty."""
 
 Edits = Mapping[str, bytes | None]
