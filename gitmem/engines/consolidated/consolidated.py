@@ -60,7 +60,7 @@ def consolidated(
     Args:
         given: what it was asked with.
         after: the scope's tree as it left it, path from the root to content.
-        answer: its last words: one JSON array of changes (see `consolidate_answer`).
+        answer: its last words: one JSON array of changes (see `answer`).
         engine: whose work it is, for the message.
 
     Returns:
