@@ -70,7 +70,12 @@ def with_displaced(
         if blob_name(entry.content, repo.hex_length) != entry.expected:
             before = blob_or_none(repo, entry.expected) if entry.expected else None
             if before is not None:
-                before = _version_read(entry.file, older.get(entry.file, []), before, entry.content)
+                # Nobody had read what they were yet to write, nor what came after it.
+                later = {
+                    one.content for one in displaced if one.file == entry.file and one.since >= entry.since
+                }
+                known = [data for data in older.get(entry.file, []) if data not in later]
+                before = _version_read(entry.file, known, before, entry.content)
             sides = [{entry.file: data} if data is not None else {} for data in (before, entry.content)]
             # A file that is away or being written right now is as it was: what was displaced may be older.
             standing = here.get(entry.file, base.get(entry.file))

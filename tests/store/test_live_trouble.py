@@ -295,6 +295,33 @@ def test_a_file_made_while_the_old_one_is_away_loses_nothing(
     assert shown(live) == stored(live)
 
 
+def test_a_late_write_that_a_layout_displaces_is_no_version_that_its_own_writer_read(
+    live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent read the file before one layout, and writes between the look and the next one."""
+    text = MEMORY.format("a")
+    (live.path / "a.md").write_text(text)
+    now = (live.path / "a.md").stat().st_mtime
+    run(now=now)
+    push(live, {"a.md": (text + "\nFrom afar.\n").encode()})
+    run(now=now)
+    push(live, {"a.md": (text + "\nFrom afar.\n\nFrom farther.\n").encode()})
+    replaced, raced = live_module.replace_file, []
+
+    def racing(path: Path, *rest: object) -> object:
+        if path.name == "a.md" and not raced:
+            raced.append(path)
+            path.write_text(text + "\nBy the agent.\n")
+        return replaced(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(live_module, "replace_file", racing)
+    run(now=now)
+    run(now=now)
+    wanted = {"The a fact.", "From afar.", "From farther.", "By the agent."}
+    assert raced and wanted <= set(stored(live)["a.md"].splitlines())
+    assert shown(live) == stored(live)
+
+
 def test_a_file_made_after_a_process_died_with_the_old_one_away_deletes_nothing(
     live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
