@@ -10,7 +10,7 @@ from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.paged import where_they_stand
 from gitmem.memory import archive, tombstone
 from gitmem.memory.account import is_memory
-from gitmem.memory.merge import kind, merge_trees
+from gitmem.memory.merge import kind, merge_trees, only
 from gitmem.store.commits import Tip
 from gitmem.store.merging import without_collisions
 from gitmem.store.trees import read_files, write_tree
@@ -46,17 +46,13 @@ def _states(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> Iterato
         after = {path: new for path, (_, new) in pairs.items() if new is not None}
         # A memory may have been paged out, or brought back, since.
         places = {*pairs, *archive.twins(pairs)}
-        here = {path: merged[path] for path in places if path in merged}
+        here = only(merged, places)
         stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
         result = merge_trees(before | stones, here | stones, after | stones)
         standing = {path: data for path, data in merged.items() if path not in places}
-        result = without_collisions(result, {*places, *stones}, partial(_present, standing))
+        result = without_collisions(result, {*places, *stones}, partial(only, standing))
         merged = standing | result.files
         yield merged
-
-
-def _present(files: Mapping[str, bytes], wanted: set[str]) -> dict[str, bytes]:
-    return {path: files[path] for path in wanted if path in files}
 
 
 def replayed(dream: Dream, chosen: Iterable[DreamCommit], tip: Tip) -> str:

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from gitmem.dream.proof.budget import dreamt
 from gitmem.dream.refs import branches
 from gitmem.errors import RepositoryError
-from gitmem.memory.account import is_memory, path_of, references, reject_keys
+from gitmem.memory.account import is_memory, paths_named, references, reject_keys
 from gitmem.memory.claim import Claim
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.proposal import missing, proposals
@@ -297,7 +297,7 @@ def _change(repo: Repository, n: int, before: str | None, commit: Commit, decide
     told = parse(commit.message)
     fates = told.claims
     paths = changed_files(repo, before, commit.tree)
-    named = paths | {path_of(end) for fate in fates for end in (fate.source, fate.target) if end}
+    named = paths | paths_named(fates)
     old = read_paths(repo, before, named) if before else {}
     new = read_paths(repo, commit.tree, named)
     by = ""

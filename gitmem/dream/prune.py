@@ -8,10 +8,18 @@ from dataclasses import replace
 from gitmem.engines.engine import ConsolidateInput, DreamChange
 from gitmem.guard.text import one_line
 from gitmem.memory import tombstone
-from gitmem.memory.account import account, is_memory, path_of, references, reject_keys, where_it_goes
+from gitmem.memory.account import (
+    account,
+    is_memory,
+    path_of,
+    paths_named,
+    references,
+    reject_keys,
+    where_it_goes,
+)
 from gitmem.memory.claim import Claim
 from gitmem.memory.encoding import decode
-from gitmem.memory.merge import Files, merge_trees
+from gitmem.memory.merge import Files, merge_trees, only
 from gitmem.values import dataclass
 
 _SUBJECT_CHARS = 100
@@ -49,9 +57,9 @@ def prune(given: ConsolidateInput, changes: tuple[DreamChange, ...]) -> Pruned:
     theirs, ours = dict(given.files), dict(given.files)
     for change, why in zip(changes, whys, strict=True):
         paths = _paths(change)
-        before = _only(theirs, paths)
+        before = only(theirs, paths)
         change.apply_to(theirs)
-        brought = None if why else _brought_over(change, before, _only(theirs, paths), _only(ours, paths))
+        brought = None if why else _brought_over(change, before, only(theirs, paths), only(ours, paths))
         if brought is None:
             why = why or "it builds on what was left out"
             log.append(f"left out: {one_line(change.subject, _SUBJECT_CHARS)}: {why}")
@@ -116,9 +124,4 @@ def _disputes(claims: Mapping[str, Claim]) -> set[tuple[str, str]]:
 
 def _paths(change: DreamChange) -> set[str]:
     """All memories that a change is about."""
-    ends = {path_of(end) for fate in change.fates for end in (fate.source, fate.target) if end}
-    return set(filter(is_memory, {*change.edits, *ends}))
-
-
-def _only(files: Files, paths: Collection[str]) -> dict[str, bytes]:
-    return {path: files[path] for path in paths if path in files}
+    return set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))

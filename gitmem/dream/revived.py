@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.memory.account import path_of, references
 from gitmem.memory.claim import Claim
-from gitmem.memory.merge import Files, agent_folder
+from gitmem.memory.merge import Files, agent_folder, only
 from gitmem.memory.proposal import proposals
 from gitmem.store.log import homes
 from gitmem.store.trees import read_paths
@@ -42,7 +42,7 @@ def revived(dream: Dream, chosen: Iterable[DreamCommit], ours: Files, merged: Fi
     if not back:
         return {}
     places = {home for path in paths for home in (path, *homes(path))}
-    now = {path: ours[path] for path in places if path in ours}
+    now = only(ours, places)
     worded = {one.before for one in proposals(start, now) if one.kind in ("changed", "moved")}
     return {source: before[source] for source in back if source not in worded}
 

@@ -153,11 +153,6 @@ def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
     return id
 
 
-def applied(files: Mapping[str, bytes], edits: Mapping[str, bytes | None]) -> dict[str, bytes]:
-    """A tree with edits applied."""
-    return {path: data for path, data in ({**files, **edits}).items() if data is not None}
-
-
 def _provenance(plan: DreamPlan, fates: tuple[Fate, ...]) -> Provenance:
     return Provenance(op="dream", writer="dream", engine=plan.engine, claims=fates)
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from gitmem.memory.claim import Claim
 from gitmem.memory.facts import lacking
 from gitmem.memory.memory import parse
-from gitmem.memory.merge import Files, kind
+from gitmem.memory.merge import Files, kind, only
 from gitmem.memory.trailers import Fate
 from gitmem.values import dataclass
 
@@ -66,6 +66,11 @@ def reference(path: str, claim: Claim) -> str:
 def path_of(reference: str) -> str:
     """The path that a claim's name gives; the inverse of `reference`."""
     return _ESCAPED.sub(_unescaped, reference.rpartition("#")[0])
+
+
+def paths_named(fates: Iterable[Fate]) -> set[str]:
+    """The paths that fates name: where claims were, and where they are said to have gone."""
+    return {path_of(end) for fate in fates for end in (fate.source, fate.target) if end}
 
 
 def references(files: Files) -> dict[str, Claim]:
@@ -154,7 +159,7 @@ def reject_keys(fates: Iterable[Fate], before: Container[str]) -> tuple[str, ...
 def where_it_goes(fates: Iterable[Fate], before: Files) -> Container[str]:
     """The claims, by reference, of the memories that a change's targets are in, as they stand before it."""
     paths = {path_of(fate.target) for fate in fates if fate.target}
-    return references({path: before[path] for path in paths if path in before})
+    return references(only(before, paths))
 
 
 def _followed(

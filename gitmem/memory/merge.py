@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -295,6 +295,11 @@ def _numbered(text: str) -> dict[str, None]:
         seen[line] = seen.get(line, 0) + 1
         keys[line if seen[line] == 1 else f"{line}\0{seen[line]}"] = None
     return keys
+
+
+def only(files: Files, paths: Collection[str]) -> dict[str, bytes]:
+    """The files at some paths, as far as they are there."""
+    return {path: files[path] for path in paths if path in files}
 
 
 def agent_folder(path: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gitmem.dream.branch import open_dreams
 from gitmem.dream.lock import last_dream
-from gitmem.dream.run import applied, check
+from gitmem.dream.run import check
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.errors import CheckFailed
@@ -42,9 +42,9 @@ def consolidated(
     times = dict.fromkeys(references(tree), said) if said else {}
     made = OfflineEngine().consolidate(ConsolidateInput(tree, times))
     check(tree, made.changes)
-    after = tree
+    after = dict(tree)
     for change in made.changes:
-        after = applied(after, change.edits)
+        change.apply_to(after)
     return made, {path: data.decode() for path, data in after.items()}
 
 

@@ -12,8 +12,8 @@ from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import prove
 from gitmem.engines.engine import DreamChange
 from gitmem.errors import CheckFailed
-from gitmem.memory.account import is_memory, path_of
-from gitmem.memory.merge import Files
+from gitmem.memory.account import is_memory, paths_named
+from gitmem.memory.merge import Files, only
 
 if TYPE_CHECKING:
     from gitmem.dream.proof.findable import Recalled
@@ -44,17 +44,12 @@ def prove_plan(
     steps: list[Step] = []
     first: dict[str, bytes] = {}
     for change in changes:
-        ends = {path_of(end) for fate in change.fates for end in (fate.source, fate.target) if end}
-        touched = {path for path in {*change.edits, *ends} if is_memory(path)}
-        before = _only(state, touched)
-        for path, data in change.edits.items():
-            if data is None:
-                state.pop(path, None)
-            else:
-                state[path] = data
-        first |= _only(files, touched)
+        touched = set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))
+        before = only(state, touched)
+        change.apply_to(state)
+        first |= only(files, touched)
         foreign = tuple(sorted(path for path in change.edits if not is_memory(path)))
-        after = _only(state, touched)
+        after = only(state, touched)
         told = listed(change.fates, files.get)
         steps.append(Step(before, after, change.fates, foreign=foreign, listed=told))
     ground = Ground(allowance, allow=allow, said=said or {}, standing=frozenset(files))
@@ -78,7 +73,3 @@ def refuse(failures: Sequence[Failure], what: str = "The dream", hint: str = _HI
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise CheckFailed(f"{what} cannot be proved: {failures[0]}{more}", hint)
-
-
-def _only(files: Files, paths: set[str]) -> dict[str, bytes]:
-    return {path: files[path] for path in paths if path in files}

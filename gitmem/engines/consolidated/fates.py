@@ -18,7 +18,7 @@ from gitmem.memory.account import path_of, references
 from gitmem.memory.additions import akin
 from gitmem.memory.claim import Claim
 from gitmem.memory.facts import lacking, stem
-from gitmem.memory.merge import Files, agent_folder
+from gitmem.memory.merge import Files, agent_folder, only
 from gitmem.memory.proposal import proposals
 from gitmem.memory.trailers import Fate
 
@@ -130,8 +130,8 @@ class _Settling:
         self.again = {ref: claim for ref, claim in new.items() if (_agent(ref), claim.key) in known}
         self.fresh = {ref: claim for ref, claim in new.items() if ref not in self.again}
         asked = proposals(
-            {path: before[path] for path in changed if path in before},
-            {path: after[path] for path in changed if path in after},
+            only(before, changed),
+            only(after, changed),
         )
         self._pairs = {one.before: one.after for one in asked if one.kind == "changed"}
         self.told: dict[str, Told] = {}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gitmem.engines.consolidated.answer import Entry
 from gitmem.engines.consolidated.fates import Settled, content, quoted, share
 from gitmem.engines.engine import ConsolidateInput, DreamChange
 from gitmem.guard.text import one_line
-from gitmem.memory.account import account, path_of, references
+from gitmem.memory.account import account, path_of, paths_named, references
 from gitmem.memory.additions import added, unheard
 from gitmem.memory.claim import Claim
 from gitmem.memory.dates import relative_dates
 from gitmem.memory.facts import lacking
 from gitmem.memory.memory import parse
-from gitmem.memory.merge import Files
+from gitmem.memory.merge import Files, only
 from gitmem.memory.trailers import Fate
 
 PART, PART_WORDS = 0.7, 2
@@ -31,7 +31,7 @@ def additions(given: ConsolidateInput, before: Files, paths: Sequence[str], sett
         paths: files that change together.
         settled: what became of the claims.
     """
-    old = references({path: before[path] for path in paths if path in before})
+    old = references(only(before, paths))
     known = [claim.key for claim in old.values()]
     known += [day for ref, claim in old.items() for day in _days(given, ref, claim)]
     into = {fate.target for fate in settled.fates.values()}
@@ -109,19 +109,14 @@ def overspent(allowance: int | None, settled: Settled) -> list[str]:
 
 def lost(before: Files, changes: Sequence[DreamChange]) -> list[str]:
     """What the account of each change, from its trees alone, says is lost."""
-    now: Mapping[str, bytes] = before
+    state = dict(before)
     for change in changes:
-        then = {path: data for path, data in ({**now, **change.edits}).items() if data is not None}
-        ends = {path_of(end) for fate in change.fates for end in (fate.source, fate.target) if end}
-        touched = {*change.edits, *ends}
-        found = account(
-            {path: now[path] for path in touched if path in now},
-            {path: then[path] for path in touched if path in then},
-            change.fates,
-        ).unaccounted
+        touched = {*change.edits, *paths_named(change.fates)}
+        then = only(state, touched)
+        change.apply_to(state)
+        found = account(then, only(state, touched), change.fates).unaccounted
         if found:
             return [f"{one.source}: “{one_line(one.text, 120)}”: {one.problem}" for one in found]
-        now = then
     return []
 
 

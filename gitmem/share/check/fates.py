@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitmem.memory.account import account, claims_at, is_memory, path_of, references
+from gitmem.memory.account import account, claims_at, is_memory, path_of, paths_named, references
 from gitmem.memory.trailers import Fate, Provenance, parse
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.store.repository import Commit, Repository
@@ -72,7 +72,7 @@ def _losses(repo: Repository, parent: str, commit: Commit) -> Iterator[_Loss]:
 
 def _whole(repo: Repository, base: Commit, tip: Commit, declared: Sequence[Fate]) -> Iterator[_Loss]:
     paths = changed_files(repo, base.tree, tip.tree)
-    paths |= {path_of(end) for fate in declared for end in (fate.source, fate.target) if end}
+    paths |= paths_named(declared)
     paths = {path for path in paths if is_memory(path)}
     old = read_paths(repo, base.tree, paths)
     for lost in account(old, read_paths(repo, tip.tree, paths), declared).unaccounted:

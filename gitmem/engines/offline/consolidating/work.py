@@ -10,7 +10,7 @@ from gitmem.engines.offline.consolidating.edit import described, reworded
 from gitmem.engines.offline.consolidating.links import LINK, Way, inline_links, links, slug, turned
 from gitmem.engines.offline.consolidating.place import Lookup
 from gitmem.memory import tombstone
-from gitmem.memory.account import is_memory, path_of, reference, reject_keys
+from gitmem.memory.account import is_memory, path_of, paths_named, reference, reject_keys
 from gitmem.memory.encoding import decode
 from gitmem.memory.facts import lacking
 from gitmem.memory.memory import Memory, description_claim, parse
@@ -133,7 +133,7 @@ class Work:
         given_up = [fate for fate in fates if fate.kind in ("dropped", "superseded")]
         if self._left is None or not given_up:
             return 0
-        paths = {path_of(end) for fate in given_up for end in (fate.source, fate.target) if end}
+        paths = paths_named(given_up)
         old = _keys([self.memories.get(path) for path in paths])
         new = _keys([edited.get(path, self.memories.get(path)) for path in paths])
         return sum(
