@@ -121,6 +121,7 @@ def test_a_secret_is_refused_and_what_was_written_is_kept(
 
 
 class TestTakingOut:
+    @pytest.fixture(autouse=True)
     def without(self, monkeypatch: pytest.MonkeyPatch, ground: Ground, dream: Dream) -> None:
         given(monkeypatch, on_branch(ground, dream).replace("It runs on every push.\n", ""))
 
@@ -129,9 +130,7 @@ class TestTakingOut:
         ground: Ground,
         dream: Dream,
         gitmem,  # type: ignore[no-untyped-def]
-        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        self.without(monkeypatch, ground, dream)
         value = gitmem("review", "edit", dream.id, "--file", PATH, "--json").json
         assert [one["text"] for one in value["silent"]] == ["It runs on every push."]
         assert value["proof"]["proved"] is False
@@ -144,9 +143,7 @@ class TestTakingOut:
         ground: Ground,
         dream: Dream,
         gitmem,  # type: ignore[no-untyped-def]
-        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        self.without(monkeypatch, ground, dream)
         done = gitmem("review", "edit", dream.id, "--file", PATH, "-m", "It does not.")
         assert "not proved" not in done.err
         gitmem("review", "accept", dream.id)
