@@ -17,9 +17,9 @@ FIRST_SCREEN = ("init", "status", "remember", "recall", "log", "review", "sync",
 GROUPS: dict[str, tuple[str, ...]] = {
     "First screen": FIRST_SCREEN,
     "Look": ("list", "show", "diff", "blame"),
-    "Change": ("save", "forget", "restore", "checkout", "move", "pause", "unpause"),
+    "Change": ("save", "forget", "restore", "checkout", "move", "promote", "demote", "pause", "unpause"),
     "Team": ("share", "check", "backup", "snapshot"),
-    "Consolidate": ("dream",),
+    "Consolidate": ("dream", "docs"),
     "Care": ("doctor", "engine", "purge", "uninstall", "demo"),
 }
 HIDDEN = ("extract", "mcp", "session", "jobs", "stats", "bench")
@@ -41,6 +41,8 @@ SUMMARIES = {
     "restore": "Bring memories back as they were.",
     "checkout": "Lay a past state out; edits there go to the tip.",
     "move": "Move a memory to another scope.",
+    "promote": "Make a rule of CLAUDE.md or another file out of a memory.",
+    "demote": "Make a memory again out of a rule that was one.",
     "pause": "Stop learning from sessions for a while.",
     "unpause": "Learn from sessions again.",
     "share": "Turn sharing of project memory on or off.",
@@ -48,6 +50,7 @@ SUMMARIES = {
     "backup": "Copy private memory to a repository of yours, and keep it there.",
     "snapshot": "Copy project memory into the code tree, or show where that stands.",
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
+    "docs": "Keep living documents true to the code: list, check, propose.",
     "doctor": "Find what is broken and mend it.",
     "engine": "Show or choose what thinks, and what it would send where.",
     "purge": "Remove a text from all history, here and at the remote.",

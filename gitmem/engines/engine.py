@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from gitmem.engines.usage import Usage
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.memory.change import Change, Header
 from gitmem.memory.trailers import Fate
 from gitmem.sessions.session import Message
@@ -281,6 +282,34 @@ class Engine(Protocol):
 
         Returns:
             proposals and notes; nothing where nothing can be proved.
+
+        Raises:
+            EngineError: the engine could not do its work.
+        """
+        ...
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        """Writes a session's notes on, from what was said since.
+
+        Args:
+            given: the session, and the notes as they stand.
+
+        Returns:
+            the notes; those of the input where it has nothing to add.
+
+        Raises:
+            EngineError: the engine could not do its work.
+        """
+        ...
+
+    def document(self, given: DocumentInput) -> Document:
+        """Makes a living document true again.
+
+        Args:
+            given: the document, and what was found out about it.
+
+        Returns:
+            the document; nothing is written.
 
         Raises:
             EngineError: the engine could not do its work.

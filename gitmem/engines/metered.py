@@ -14,6 +14,7 @@ from gitmem.engines.engine import (
     untold,
 )
 from gitmem.engines.ledger import LedgerMeter
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.memory.change import Header
 
 
@@ -46,3 +47,13 @@ class MeteredEngine:
         """One run; raises `EngineError` beyond the day's ceiling."""
         self._meter.begin()
         return self._engine.consolidate(given, tell)
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        """One run; raises `EngineError` beyond the day's ceiling."""
+        self._meter.begin()
+        return self._engine.sum_up(given)
+
+    def document(self, given: DocumentInput) -> Document:
+        """One run; raises `EngineError` beyond the day's ceiling."""
+        self._meter.begin()
+        return self._engine.document(given)

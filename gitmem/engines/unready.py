@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from gitmem.engines.choose import Choice
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.errors import EngineError
 from gitmem.memory.change import Header
 
@@ -29,6 +30,14 @@ class UnreadyEngine:
         self.refuse()
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:  # noqa: ARG002
+        """Raises `EngineError`."""
+        self.refuse()
+
+    def sum_up(self, given: NotesInput) -> Notes:  # noqa: ARG002 - the protocol's
+        """Raises `EngineError`."""
+        self.refuse()
+
+    def document(self, given: DocumentInput) -> Document:  # noqa: ARG002 - the protocol's
         """Raises `EngineError`."""
         self.refuse()
 

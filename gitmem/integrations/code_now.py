@@ -21,8 +21,8 @@ from gitmem.errors import GitmemError
 from gitmem.integrations.code_known import Known, Shelf
 from gitmem.integrations.code_looks import Looker, upwards
 from gitmem.integrations.code_past import fates
+from gitmem.memory.truth import Finding, Kind, Named
 from gitmem.recall.recall import PATIENT_SECONDS
-from gitmem.recall.truth import Finding, Kind, Named
 from gitmem.store.git import GitCommand
 from gitmem.store.workspace import Workspace
 

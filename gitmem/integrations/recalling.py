@@ -28,7 +28,7 @@ from gitmem.store.repository import Repository
 from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
-    from gitmem.recall.truth import Finding, Named
+    from gitmem.memory.truth import Finding, Named
 
 OF_ONE_TYPE = 400
 """Candidates that are looked through where only one type is wanted."""

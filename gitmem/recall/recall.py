@@ -14,7 +14,7 @@ from gitmem.store.repository import MissingObject
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.recall.truth import Code, Finding
+    from gitmem.memory.truth import Code, Finding
 
 DAY = 86_400
 
@@ -145,7 +145,7 @@ def recall(
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
-    from gitmem.recall.truth import named  # most prompts call nothing up, and need none of it
+    from gitmem.memory.truth import named  # most prompts call nothing up, and need none of it
 
     names = [named(f"{memory.description}\n{memory.body}", candidate.time) for candidate, memory in opened]
     looked = code.look(names) if code else [()] * len(opened)
@@ -203,7 +203,7 @@ def _item(
     findings: Sequence[Finding],
     known: Sequence[str],
 ) -> RecallItem:
-    from gitmem.recall.truth import disputed, statement, warnings
+    from gitmem.memory.truth import disputed, statement, warnings
 
     body = memory.body.strip()
     days, stale, aged = age_note(candidate.time, now, bool(findings))

@@ -18,14 +18,19 @@ configuration decides them."""
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "share": ("off", "review", "direct"),
     "extract": ("auto", "suggest", "off"),
+    "mode": ("topics", "log"),
     "engine": ("offline", "anthropic", "claude-code"),
 }
 DEFAULTS: Mapping[str, str] = {
     "share": "off",
     "extract": "suggest",
+    "mode": "topics",
     "engine": "offline",
     "claudedir": ".claude",
     "dream": "true",
+    "notes": "true",
+    "docs": "true",
+    "sessiondays": "30",
     "extractevery": "1",
     "maxruns": "200",
     "maxtokens": "5000000",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.recall.truth import (
+from gitmem.memory.truth import (
     LONGEST,
     MOST_PATHS,
     MOST_SAID,

@@ -11,8 +11,8 @@ import pytest
 
 from gitmem.integrations import code_looks
 from gitmem.integrations.code_now import TRIES, CodeNow
+from gitmem.memory.truth import Named, named, statement
 from gitmem.recall.recall import PATIENT_SECONDS
-from gitmem.recall.truth import Named, named, statement
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, ApiSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.usage import Meter
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.memory.change import Header
 
 __all__ = ["DEFAULT_MODEL", "AnthropicEngine", "ApiSettings"]
@@ -52,3 +53,15 @@ class AnthropicEngine:
         from gitmem.engines.anthropic_api.consolidate import consolidate
 
         return consolidate(self._settings, self._meter, given, tell)
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        """Lets the model write a session's notes on; see `anthropic_api.notes`."""
+        from gitmem.engines.anthropic_api.notes import sum_up
+
+        return sum_up(self._settings, self._meter, given)
+
+    def document(self, given: DocumentInput) -> Document:
+        """Lets the model edit a copy of a document; see `anthropic_api.document`."""
+        from gitmem.engines.anthropic_api.document import document
+
+        return document(self._settings, self._meter, given)

@@ -18,6 +18,7 @@ from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput,
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.proposed import proposed
 from gitmem.engines.usage import Meter
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.errors import EngineError
 from gitmem.memory.change import Header
 from gitmem.sessions.discover import claude_config_dir
@@ -88,6 +89,20 @@ class ClaudeCodeEngine:
         from gitmem.engines.claude_code import dream
 
         made, self._model = dream.consolidate(self._settings, self._config, self._meter, given, tell)
+        return made
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        """Has a fork of the session write its notes; see `claude_code.notes.sum_up`."""
+        from gitmem.engines.claude_code import notes
+
+        made, self._model = notes.sum_up(self._settings, self._config, self._meter, given)
+        return made
+
+    def document(self, given: DocumentInput) -> Document:
+        """Has a session of its own edit a copy of a document; see `claude_code.document.document`."""
+        from gitmem.engines.claude_code import document
+
+        made, self._model = document.document(self._settings, self._config, self._meter, given)
         return made
 
     def _unforked(self, given: ExtractInput, why: str) -> Extraction:

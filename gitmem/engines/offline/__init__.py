@@ -13,6 +13,7 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.memory.change import Header
 
 
@@ -45,3 +46,15 @@ class OfflineEngine:
         from gitmem.engines.offline.consolidating.consolidate import consolidate
 
         return consolidate(given, tell)
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        """Notes what can be read off a session; see `gitmem.engines.offline.notes`."""
+        from gitmem.engines.offline.notes import sum_up
+
+        return sum_up(given)
+
+    def document(self, given: DocumentInput) -> Document:
+        """Writes plain renames into a document; see `gitmem.engines.offline.document`."""
+        from gitmem.engines.offline.document import document
+
+        return document(given)

@@ -19,7 +19,7 @@ from gitmem.integrations.code_looks import Looker
 from gitmem.integrations.code_now import CodeNow
 from gitmem.integrations.dreams.code_past import words_gone
 from gitmem.memory.account import path_of
-from gitmem.recall.truth import Finding, Named, named, warnings
+from gitmem.memory.truth import Finding, Named, named, warnings
 from gitmem.store.catalog import Catalog
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Scope, Workspace

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from gitmem.integrations.code_looks import LISTING, Looker
 from gitmem.integrations.code_now import DAY
-from gitmem.recall.truth import Finding, Named
+from gitmem.memory.truth import Finding, Named
 
 SAMPLES = 6
 """Former commits that are asked about all missing words."""

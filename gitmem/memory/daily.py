@@ -1,0 +1,98 @@
+"""The daily log: one line a fact, appended, never edited; dreams make memories of it.
+
+`logs/YYYY/MM/YYYY-MM-DD.md` in an agent's folder, the day in UTC, holds lines such as
+
+    - 14:05:33Z [feedback 258c7280] Run the linter before every push. **Why:** CI takes ten minutes.
+
+A line is a claim like every list item, so that accounts and blame name it like one.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from typing import get_args
+
+from gitmem.memory.claim import Claim, parse_body
+from gitmem.memory.encoding import decode
+from gitmem.memory.names import kind, log_path
+from gitmem.memory.types import MemoryType
+from gitmem.values import dataclass
+
+PATTERN = "logs/YYYY/MM/YYYY-MM-DD.md"
+"""How a log is named to a model: a date of the day would end every cached prompt at midnight."""
+
+SESSION_CHARS = 8
+"""Characters of a session's id in a line; all of it stands in the line's commit."""
+
+_LINE = re.compile(r"[-*] (\d\d):(\d\d):(\d\d)Z \[([a-z]+)(?: ([A-Za-z0-9_-]{1,64}))?\] (\S.*)")
+_DAY = re.compile(r"(?:^|/)logs/(\d{4})/(\d{2})/(\1-\2-\d{2})\.md$")
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One fact of a daily log.
+
+    Attributes:
+        when: when it was said, UTC, to the second.
+        type: one of the four types.
+        session: how the id of the session begins; empty where it was told in none.
+        text: the fact, markdown on one line.
+    """
+
+    when: datetime
+    type: MemoryType
+    session: str
+    text: str
+
+    def render(self) -> str:
+        """The line, without a newline."""
+        session = f" {self.session[:SESSION_CHARS]}" if self.session else ""
+        text = " ".join(self.text.split())
+        return f"- {self.when.astimezone(UTC):%H:%M:%S}Z [{self.type}{session}] {text}"
+
+    @property
+    def path(self) -> str:
+        """The log that it belongs to, relative to the agent's folder."""
+        return log_path(self.when.astimezone(UTC).date())
+
+
+def day_of(path: str) -> date | None:
+    """The day of a log's path; None for a path that is no log."""
+    found = _DAY.search(path)
+    try:
+        return date.fromisoformat(found[3]) if found else None
+    except ValueError:
+        return None
+
+
+def read_line(line: str, day: date) -> LogLine | None:
+    """Reads one line; None for a heading, or what a person or an agent wrote freely."""
+    found = _LINE.fullmatch(line.rstrip())
+    if found is None or found[4] not in get_args(MemoryType):
+        return None
+    try:
+        at = time(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC)
+    except ValueError:
+        return None
+    return LogLine(datetime.combine(day, at), found[4], found[5] or "", found[6])  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1024)
+def log_claims(path: str, data: bytes) -> tuple[Claim, ...]:
+    """The claims of a log: its list items, and whatever else stands there.
+
+    Args:
+        path: of the log, from the root of the tree or in the agent's folder; no claims for another one.
+    """
+    return parse_body(decode(data)).claims if kind(path) == "log" else ()
+
+
+def facts(path: str, data: bytes) -> tuple[tuple[Claim, LogLine], ...]:
+    """The facts of a log, each with the claim that it is, in the order of the file."""
+    day = day_of(path)
+    if day is None:
+        return ()
+    told = [(claim, read_line(f"- {claim.key}", day)) for claim in log_claims(path, data)]
+    return tuple((claim, line) for claim, line in told if line is not None)

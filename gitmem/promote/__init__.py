@@ -1,0 +1,1 @@
+"""Promotion: a memory that becomes a rule in a file of the code tree, and back."""
