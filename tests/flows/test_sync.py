@@ -522,6 +522,7 @@ def gitmem(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
     ann = clone("ann")
     ann.workspace.private  # noqa: B018 - made by init

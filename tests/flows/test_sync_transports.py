@@ -34,6 +34,7 @@ def test_over_a_path(team: Team) -> None:
     check_round_trip(team.person("ann", str(team.bare)), team.person("ben", str(team.bare)))
 
 
+@pytest.mark.long
 def test_over_smart_http(team: Team) -> None:
     with http_server(team.served) as server:
         url = f"{server.url}/team.git"
@@ -78,6 +79,7 @@ def test_over_http_with_the_wrong_password_nothing_is_lost(team: Team) -> None:
         assert json.loads(ann.run("sync", "-y", "--json").out)["pushed"] == 1
 
 
+@pytest.mark.long
 def test_over_ssh(team: Team, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     keys.mkdir()
