@@ -8,13 +8,15 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from gitmem.extract import edits as edited
+from gitmem.extract.logged import is_logged, missing_lines
 from gitmem.memory import index
 from gitmem.memory.change import Change
 from gitmem.memory.claim import Claim, parse_body
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.memory.lines import with_lines
 from gitmem.memory.memory import Memory, create, parse
-from gitmem.memory.names import archive_path, file_name
+from gitmem.memory.names import ARCHIVE, archive_path, file_name
 from gitmem.memory.trailers import Fate
 
 Read = Callable[[str], bytes | None]
@@ -43,13 +45,16 @@ def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
 
     Args:
         change: an update's body holds what is new; it is joined to what is there, description kept. An
-            edit of the whole file is merged into what is there.
+            edit of the whole file is merged into what is there. What is made for a log (`as_logged`)
+            adds lines to it, those that it has not, and touches nothing else.
         names: files of the agent's folder, archive included.
         read: reads one of them.
 
     Returns:
         The edits; None where nothing is left to do.
     """
+    if is_logged(change):
+        return _logged(change, read)
     # Between plan and commit it may have been paged out, or brought back.
     stands = _standing(change.file, names)
     if change.op == "noop" or (change.op == "delete" and stands is None):
@@ -80,6 +85,12 @@ def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
         if joined is not None:
             return _updated(joined, names, read, listed)
     return _added(change, names, read, listed)
+
+
+def _logged(change: Change, read: Read) -> Carried | None:
+    log = decode(read(change.file) or b"")
+    lines = missing_lines(change, (log, decode(read(f"{ARCHIVE}/{change.file}") or b"")))
+    return Carried("add", change.file, {change.file: encode(with_lines(log, lines))}) if lines else None
 
 
 def _added(change: Change, names: Collection[str], read: Read, listed: str) -> Carried:

@@ -20,6 +20,11 @@ _REASONED = ("**why", "**how to apply", "why:", "how to apply:")
 _UNEXPLAINED = "taken out by an edit"
 
 
+def is_reason(text: str) -> bool:
+    """Whether a claim gives the reason or the use of the one before it."""
+    return text.lower().startswith(_REASONED)
+
+
 def sides(change: Change) -> tuple[Memory, Memory] | None:
     """The memory before and after; None where the change is no edit of a whole file."""
     edited = change.edited
@@ -131,7 +136,7 @@ def dated(change: Change, said: datetime | None) -> tuple[Change, bool]:
         The change, and whether a date in it is left for a person to make clear.
     """
     both = sides(change)
-    fresh = [claim.text for claim in said_anew(change) if not claim.text.lower().startswith(_REASONED)]
+    fresh = [claim.text for claim in said_anew(change) if not is_reason(claim.text)]
     if said is None:
         return change, any(relative_dates(text) for text in fresh)
     is_open = any(unclear(text, said) for text in fresh)

@@ -10,7 +10,9 @@ from functools import cached_property
 from gitmem.memory import tombstone
 from gitmem.memory.change import Header
 from gitmem.memory.claim import parse_body
+from gitmem.memory.daily import is_log, line_keys
 from gitmem.memory.encoding import decode
+from gitmem.memory.lines import split
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind
 from gitmem.memory.names import is_agent_folder
@@ -85,6 +87,18 @@ class Known:
             if key in self._keys(place, data):
                 return place
         return None
+
+    def logged(self, agent: str, key: str) -> bool:
+        """Whether a line of an agent's daily logs says this (a normal form), archived ones too."""
+        word = max(key.split(), key=len, default="")
+        for files in self.files.values():
+            for path, data in files.items():
+                if not is_log(path) or not path.startswith(f"{agent}/"):
+                    continue
+                text = unicodedata.normalize("NFC", decode(data))
+                if word in text and any(key in line_keys(line) for line in split(text) if word in line):
+                    return True
+        return False
 
     def waits(self, keys: frozenset[str]) -> Suggestion | None:
         """The suggestion that says all of this already."""

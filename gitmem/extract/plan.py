@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.extract.edits import claim_keys, dated, is_text, said_anew, sides, taken_out, texts
 from gitmem.extract.known import Known
+from gitmem.extract.logged import as_logged, log_lines, moment
 from gitmem.extract.near import nearest
+from gitmem.extract.rules import Rules as Rules
+from gitmem.extract.rules import folders_of as folders_of
+from gitmem.extract.rules import home as home
 from gitmem.extract.telling import NOTHING, Shown, Told, shown
 from gitmem.extract.turns import Looked, to_look_at
 from gitmem.guard.check import refused_claims
@@ -25,34 +28,6 @@ from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, Session
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.store.workspace import MAIN, ScopeName
-
-Mode = Literal["auto", "suggest", "off"]
-Sharing = Literal["off", "review", "direct"]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a plan follows.
-
-    Attributes:
-        mode: `gitmem.extract`.
-        sharing: `gitmem.share`.
-        texts: whole texts of CLAUDE.md, AGENTS.md and their like.
-        folders: live directories, absolute.
-        allow: fingerprints of secrets that the person accepted.
-        agent: whose session it is.
-        scope: the scope of a subagent's memory, as its definition says; None for `main`.
-        left_out: uuids of messages that no engine may see.
-    """
-
-    mode: Mode = "suggest"
-    sharing: Sharing = "off"
-    texts: tuple[str, ...] = ()
-    folders: tuple[Path, ...] = ()
-    allow: frozenset[str] = frozenset()
-    agent: str = MAIN
-    scope: ScopeName | None = None
-    left_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -118,13 +93,6 @@ class ExtractionPlan:
     log: tuple[str, ...] = ()
 
 
-def home(type: str, sharing: Sharing) -> ScopeName:
-    """Scope of a new memory of a type (design.md section 2)."""
-    if sharing == "off" or type == "feedback":
-        return "local"
-    return "user" if type == "user" else "project"
-
-
 def plan_extraction(
     session: Session,
     handled: Container[str],
@@ -169,7 +137,8 @@ def plan_extraction(
     plan = ExtractionPlan(given, handled=looked.handled, covered=looked.covered, offset=session.end)
     if rules.mode == "off" or not looked.messages:
         return plan
-    sorter = _Sorter(known, rules, {m.uuid: m.time for m in (*told.record, *session.messages)})
+    times = {m.uuid: m.time for m in (*told.record, *session.messages)}
+    sorter = _Sorter(known, rules, times, session.id, now)
     found = engine.extract(given)
     for change in found.changes:
         sorter.sort(change)
@@ -208,6 +177,8 @@ class _Sorter:
     known: Known
     rules: Rules
     times: Mapping[str, datetime | None]
+    session: str
+    now: float
     stored: list[Placed] = field(default_factory=list)
     suggested: list[Placed] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
@@ -225,10 +196,14 @@ class _Sorter:
             self.refused.append(refusal)
             return
         placed = self._placed(change)
-        if placed is None:
+        into = self._logged(placed) if placed and self.rules.log and change.op != "delete" else placed
+        if into is not None and into is not placed and (refusal := self._secret(into.change)) is not None:
+            self.refused.append(refusal)
+            return
+        if placed is None or into is None:
             self.seen.append(replace(change, op="noop", reason=f"known already: {change.description}"))
-        elif placed.change.asked or self._may_store(placed.change, is_open):
-            self.stored.append(placed)
+        elif (placed.change.asked and self._may_take(change)) or self._may_store(placed.change, is_open):
+            self.stored.append(into)
         elif self._waits(placed.change):
             self.seen.append(
                 replace(change, op="noop", reason=f"waits in review already: {change.description}")
@@ -238,8 +213,36 @@ class _Sorter:
 
     def _may_store(self, change: Change, is_open: bool) -> bool:
         """Whether it is stored unasked: what takes something away or needs a date is a person's."""
-        takes = change.op == "delete" or bool(taken_out(change))
+        takes = change.op == "delete" or (bool(taken_out(change)) and not self.rules.log)
         return self.rules.mode == "auto" and not is_open and not takes
+
+    def _may_take(self, change: Change) -> bool:
+        """Whether what was plainly asked for may be done unreviewed: in log mode nothing is taken out."""
+        return change.op != "delete" or not self.rules.log
+
+    def _logged(self, placed: Placed) -> Placed | None:
+        """The lines for a log of the scope that a change goes to; None where all of it is known."""
+        change = placed.change
+        origin = replace(change.origin, session=change.origin.session or self.session)
+        said = origin.time or self.times.get(origin.last) or self.times.get(origin.first)
+        made = as_logged(
+            replace(change, origin=origin),
+            lambda key: self._is_known(change.agent, key),
+            moment(said, self.now),
+        )
+        return Placed(placed.scope, made) if made else None
+
+    def _secret(self, logged: Change) -> Refused | None:
+        """Why lines are refused: what stands in two paragraphs is read together in one line."""
+        secrets = refused_claims(tuple(line.text for line in log_lines(logged)), self.rules.allow)
+        if not secrets:
+            return None
+        first = secrets[min(secrets)]
+        return Refused(first.claim_text_redacted, first.reason, "secret", logged.origin.first)
+
+    def _is_known(self, agent: str, key: str) -> bool:
+        said = self.known.find(agent, key) or (self.rules.log and self.known.logged(agent, key))
+        return bool(said) or self._planned(agent, key)
 
     def _dated(self, change: Change) -> tuple[Change, bool]:
         """The change with its relative dates made clear, and whether one is left for a person."""
@@ -289,11 +292,7 @@ class _Sorter:
             # What it says may stand in another memory, too: it may be on its way from there.
             return Placed(scope, change) if said_anew(change) or taken_out(change) else None
         said = parse_body(change.body).claims
-        fresh = [
-            claim
-            for claim in said
-            if not self.known.find(change.agent, claim.key) and not self._planned(change.agent, claim.key)
-        ]
+        fresh = [claim for claim in said if not self._is_known(change.agent, claim.key)]
         if not fresh:
             return None
         if change.op == "add" and said and fresh[0] is not said[0]:
@@ -377,8 +376,3 @@ def _may_hold(scope: str, type: str) -> bool:
 
 def _body_keys(change: Change) -> frozenset[str]:
     return frozenset(claim.key for claim in parse_body(change.body).claims)
-
-
-def folders_of(paths: Collection[Path]) -> tuple[Path, ...]:
-    """Live directories as a transcript may name them: as given and with links resolved."""
-    return tuple(dict.fromkeys(form for path in paths for form in (path, path.resolve())))

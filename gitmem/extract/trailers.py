@@ -12,6 +12,7 @@ from typing import Literal
 
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.offline import wording
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
 from gitmem.memory.change import TYPES, Change, Header, MemoryType, Origin
@@ -170,6 +171,12 @@ class _Told:
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:  # noqa: ARG002
         return Consolidation()
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        return Notes(given.before)
+
+    def document(self, given: DocumentInput) -> Document:
+        return Document(given.text)
 
 
 def _trailer_paragraphs(message: str) -> Iterator[list[str]]:

@@ -23,7 +23,7 @@ from gitmem.integrations.carrying_out import bring_up_to_date
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.editing import forget
 from gitmem.integrations.extraction import known_at
-from gitmem.integrations.extraction_rules import rule_texts
+from gitmem.integrations.extraction_rules import in_log_mode, rule_texts
 from gitmem.integrations.forgetting import find_claim, forget_claim
 from gitmem.integrations.place import log, read_json
 from gitmem.memory.change import Header
@@ -234,6 +234,7 @@ class _Work:
             sharing=self.workspace.sharing,  # type: ignore[arg-type]
             texts=rule_texts(self.workspace, self.edges),
             allow=allowed_fingerprints(self.workspace),
+            log=in_log_mode(self.workspace),
         )
 
     def _now(self) -> str:

@@ -19,7 +19,7 @@ from gitmem.memory.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.memory.memory import Memory, create, parse
 from gitmem.memory.names import agent_name, archive_path, file_name, slugify
 from gitmem.memory.trailers import MOVE_JOB, Op, Provenance, one_line
-from gitmem.store.burying import spade
+from gitmem.store.burying import spade, without_logged
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.live_plan import agent_files
 from gitmem.store.paging import archived, standing
@@ -173,7 +173,9 @@ def forget(
         current = parse(file, data)
         known = agent_files(scope.repo, found.agent, tip)
         edits = _with_index(found.agent, known, file, None)
-        stones = with_what.bury(known.get(tombstone.FILE), buried_keys(current), "forgot")
+        buried = buried_keys(current)
+        edits |= without_logged(scope.repo, tip.tree, found.agent, buried)
+        stones = with_what.bury(known.get(tombstone.FILE), buried, "forgot")
         edits[f"{found.agent}/{tombstone.FILE}"] = stones
         code = code_commit or code_head(workspace)
         by = replace(told or Provenance(writer="human"), op="delete", code_commit=code)

@@ -11,8 +11,10 @@ from gitmem.guard.paths import linked
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.pausing import intervals, said_in_pause
 from gitmem.integrations.place import read_regular
+from gitmem.integrations.promoting.pending import rules_under_way
 from gitmem.integrations.recordings import Source, handled
 from gitmem.integrations.switches import unheard
+from gitmem.promote.section import spoken
 from gitmem.sessions import clients
 from gitmem.sessions.private import ignoring
 from gitmem.sessions.session import Session
@@ -31,7 +33,13 @@ def rules_of(workspace: Workspace, edges: Edges, by_hand: bool) -> Rules:
         texts=rule_texts(workspace, edges),
         folders=folders_of(_live_folders(workspace)),
         allow=allowed_fingerprints(workspace),
+        log=in_log_mode(workspace),
     )
+
+
+def in_log_mode(workspace: Workspace) -> bool:
+    """Whether extraction writes to daily logs alone (`gitmem.mode`)."""
+    return workspace.settings.get("mode") == "log"
 
 
 def rule_texts(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
@@ -40,14 +48,16 @@ def rule_texts(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     places = [(edges.config, edges.config / "CLAUDE.md")]
     if top is not None:
         names = (*RULE_FILES, f"{workspace.claude_folder}/CLAUDE.md")
-        places += [(top, top / name) for name in names]
+        # A rule that was a memory may stand in any file.
+        became = (one.file for one in rules_under_way(workspace))
+        places += [(top, top / name) for name in dict.fromkeys((*names, *became))]
     texts = []
     for anchor, path in places:
         if linked(anchor, path):
             continue
         with suppress(OSError):
             if found := read_regular(path, RULE_BYTES):
-                texts.append(found[0][:RULE_BYTES].decode("utf-8", "replace"))
+                texts.append(spoken(found[0][:RULE_BYTES].decode("utf-8", "replace")))
     return tuple(texts)
 
 

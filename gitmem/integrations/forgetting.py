@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from gitmem.errors import UsageError
 from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.editing import BURIED_WORDS
 from gitmem.integrations.saving import code_head, sync_live
 from gitmem.memory import index, tombstone
+from gitmem.memory.archive import archived_path
 from gitmem.memory.claim import Claim, normal_form, repeated
+from gitmem.memory.daily import SOME_DAY, fact_keys, is_log, line_keys, read_line
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import DESCRIPTION_CHARS
+from gitmem.memory.lines import split, without_lines
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import kind
+from gitmem.memory.names import ARCHIVE
 from gitmem.memory.trailers import Provenance, one_line, subject_line
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.live_plan import agent_files
 from gitmem.store.lookup import Ambiguous, Found, chosen_agent, chosen_scopes, find, headers
 from gitmem.store.paging import standing
-from gitmem.store.trees import list_files
+from gitmem.store.trees import list_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
 
 MOST_LISTED = 10
@@ -43,6 +49,22 @@ class Holding:
     name: str
     claim: Claim
     whole: bool
+
+    @property
+    def in_log(self) -> bool:
+        """Whether it is a line of a daily log, and no memory."""
+        return is_log(f"{self.agent}/{self.file}")
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The normal forms under which it is found."""
+        return frozenset(line_keys(self.claim.text)) if self.in_log else frozenset({self.claim.key})
+
+    @property
+    def says(self) -> str:
+        """What it says, without the time and the session of a line of a log."""
+        told = read_line(self.claim.text, SOME_DAY) if self.in_log else None
+        return normal_form(told.text, item=False) if told else self.claim.key
 
     @property
     def address(self) -> str:
@@ -73,14 +95,16 @@ def find_claim(
         raise UsageError("There is no text", "Give what the claim says: git mem forget --claim TEXT")
     held = list(_holdings(workspace, scope, agent))
     items = normal_form(text, item=True)
-    found = [one for one in held if one.claim.key in (sought, items)]
+    found = [one for one in held if one.keys & {sought, items}]
     if not found:
-        found = [one for one in held if repeated(one.claim.key) in (repeated(sought), repeated(items))]
+        alike = {repeated(sought), repeated(items)}
+        found = [one for one in held if not alike.isdisjoint(map(repeated, one.keys))]
+    claims = {repeated(sought)} if found else set()
     if not found:
         found = [one for one in held if sought.casefold() in one.claim.key.casefold()]
+        claims = {repeated(one.says) for one in found}
     if not found:
         raise UsageError("No memory says that", "Find it: git mem blame --text TEXT")
-    claims = {repeated(one.claim.key) for one in found}
     if len(claims) > 1 or (len({one.address for one in found}) > 1 and not everywhere):
         listed = [f"{one.address}: {one_line(one.claim.key)[:60]}" for one in found]
         more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
@@ -89,7 +113,7 @@ def find_claim(
         raise Ambiguous(
             f"{len(found)} claims say that: {'; '.join(listed[:MOST_LISTED])}{more}", hint + same
         )
-    return tuple({one.address: one for one in found}.values())
+    return tuple({(one.address, one.in_log and one.claim.key): one for one in found}.values())
 
 
 def forget_claim(
@@ -109,6 +133,9 @@ def forget_claim(
     Returns:
         The commit; None where the memory does not say it any more.
     """
+    told = replace(told or Provenance(writer="human"), code_commit=code_commit or code_head(workspace))
+    if holding.in_log:
+        return _forget_line(workspace, edges, holding, told)
     scope = workspace.scope(holding.scope)
     sync_live(workspace, edges, scope.name, holding.agent)
     with_what = spade(workspace, scope, edges.now)
@@ -138,12 +165,35 @@ def forget_claim(
         gone = dict.fromkeys([key, *(twin for twin in twins if twin not in stays)])
         stones = with_what.bury(known.get(tombstone.FILE), gone, "forgot")
         edits[f"{holding.agent}/{tombstone.FILE}"] = stones
-        op = replace(
-            told or Provenance(writer="human"),
-            op="update" if left else "delete",
-            code_commit=code_commit or code_head(workspace),
-        )
+        op = replace(told, op="update" if left else "delete")
         return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)
+
+    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
+    sync_live(workspace, edges, scope.name, holding.agent, lay_out=True)
+    return written
+
+
+def _forget_line(workspace: Workspace, edges: Edges, holding: Holding, told: Provenance) -> Written | None:
+    """Takes a line out of a log, hot or archived, and buries what it says, so that it is not told again."""
+    scope, line = workspace.scope(holding.scope), holding.claim.text
+    sync_live(workspace, edges, scope.name, holding.agent)
+    with_what = spade(workspace, scope, edges.now)
+    hot = f"{holding.agent}/{holding.file.removeprefix(f'{ARCHIVE}/')}"
+    stones = f"{holding.agent}/{tombstone.FILE}"
+
+    def plan(tip: Tip) -> Write | None:
+        files = read_paths(scope.repo, tip.tree, {hot, archived_path(hot) or hot, stones})
+        edits: dict[str, bytes | None] = {}
+        for path in filter(is_log, files):
+            left = without_lines(decode(files[path]), {line})
+            if line in split(decode(files[path])):
+                edits[path] = encode(left) or None
+        if not edits:
+            return None
+        said = [key for key in line_keys(line) if len(key.split()) >= BURIED_WORDS]
+        keys = dict.fromkeys([*said, *fact_keys(line)])
+        edits[stones] = with_what.bury(files.get(stones), keys, "forgot")
+        return Write(edits, f"Forget a line of {hot.partition('/')[2]}", replace(told, op="update"))
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
     sync_live(workspace, edges, scope.name, holding.agent, lay_out=True)
@@ -210,13 +260,24 @@ def _holdings(workspace: Workspace, scope: str | None, agent: str | None) -> Ite
         yield from _of_scope(where, folder)
 
 
+def _of_log(scope: str, agent: str, file: str, data: bytes) -> Iterator[Holding]:
+    name = f"log {PurePosixPath(file).stem}"
+    for line in filter(str.strip, split(decode(data))):
+        claim = Claim(line, "", normal_form(line, item=True), item=True)
+        yield Holding(scope, agent, file, name, claim, False)
+
+
 def _of_scope(where: Scope, folder: str | None) -> Iterator[Holding]:
     tip = memory_commit(where.repo, where.ref)
     if tip is None:
         return
     for path, oid in list_files(where.repo, where.repo.commit(tip).tree).items():
         agent, _, file = path.partition("/")
-        if kind(path) != "memory" or not file or (folder and agent != folder):
+        if not file or (folder and agent != folder):
+            continue
+        if is_log(path):
+            yield from _of_log(where.name, agent, file, where.repo.blob(oid))
+        if kind(path) != "memory":
             continue
         memory = parse(file, where.repo.blob(oid))
         for claim in memory.claims:

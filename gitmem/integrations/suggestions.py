@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gitmem.errors import UsageError
 from gitmem.extract.commit import store_change
 from gitmem.extract.edits import claim_keys
+from gitmem.extract.logged import as_logged, moment
 from gitmem.extract.plan import Placed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.extraction import known_at
+from gitmem.integrations.extraction_rules import in_log_mode
 from gitmem.integrations.saving import sync_live
+from gitmem.memory.change import Change
 from gitmem.memory.trailers import Provenance
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
@@ -34,11 +39,24 @@ def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Wr
     if by_agent and one.change.op == "delete":
         written = _forgotten(workspace, edges, one, provenance)
     else:
-        placed, allow = Placed(scope.name, one.change), allowed_fingerprints(workspace)
+        change = one.change if by_agent else _as_mode_says(workspace, edges, one.change)
+        placed, allow = Placed(scope.name, change), allowed_fingerprints(workspace)
         written = store_change(scope, placed, who, provenance, lift=True, allow=allow)
     unpark(workspace, [one.id], who, f"Accept {one.id}")
     sync_live(workspace, edges, scope.name, one.change.agent, lay_out=True)
     return written
+
+
+def _as_mode_says(workspace: Workspace, edges: Edges, change: Change) -> Change:
+    """In log mode what an extraction suggested goes to a log; what an agent asked for is a memory."""
+    if not in_log_mode(workspace) or change.op not in ("add", "update"):
+        return change
+    known = known_at(workspace).of(change.agent)
+    said = moment(change.origin.time, edges.now)
+    made = as_logged(
+        change, lambda key: bool(known.find(change.agent, key)) or known.logged(change.agent, key), said
+    )
+    return made or replace(change, op="noop")
 
 
 def _forgotten(workspace: Workspace, edges: Edges, one: Suggestion, told: Provenance) -> Written | None:

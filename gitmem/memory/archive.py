@@ -1,4 +1,4 @@
-"""Where memories stand: hot, or paged out to `archive/`. Paths are those of a memory ref's tree."""
+"""Where memories and logs stand: hot, or paged out to `archive/`. Paths are those of a ref's tree."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterable, Mapping
 
 from gitmem.memory.index import INDEX
-from gitmem.memory.names import archive_path, is_memory_file
+from gitmem.memory.names import ARCHIVE, archive_path, is_memory_file
 from gitmem.values import dataclass
 
 _ARCHIVED = re.compile(r"(?P<agent>[^/]+)/(?P<place>archive/[0-9a-f]{2}/(?P<file>[^/]+))")
+_LOG = re.compile(r"([^/]+)/(archive/)?(logs/(\d{4})/(\d{2})/\4-\5-\d{2}\.md)")
 
 
 @dataclass(frozen=True)
 class Folded:
-    """One side of a merge with every memory at its hot path.
+    """One side of a merge with every memory and log at its hot path.
 
     Attributes:
         files: path to content.
@@ -28,7 +29,9 @@ class Folded:
 
 
 def hot_path(path: str) -> str | None:
-    """Where an archived memory stands when it is hot; None for a path outside the archive."""
+    """Where an archived memory or log stands when it is hot; None for a path outside the archive."""
+    if log := _log(path):
+        return f"{log[1]}/{log[3]}" if log[2] else None
     match = _ARCHIVED.fullmatch(path)
     if match is None or not is_memory_file(match["file"]) or archive_path(match["file"]) != match["place"]:
         return None
@@ -36,18 +39,22 @@ def hot_path(path: str) -> str | None:
 
 
 def archived_path(path: str) -> str | None:
-    """Where a hot memory goes when it is paged out; None for what is no hot memory."""
+    """Where a hot memory or log goes when it is paged out; None for what is neither."""
+    if log := _log(path):
+        return None if log[2] else f"{log[1]}/{ARCHIVE}/{log[3]}"
     agent, _, file = path.partition("/")
     return f"{agent}/{archive_path(file)}" if agent and is_memory_file(file) else None
 
 
 def twins(paths: Iterable[str]) -> set[str]:
-    """What a merge of these paths must see besides: each memory's other place, and its agent's index."""
+    """What a merge of these paths must see besides: the other place of each, and indexes of memories."""
     found: set[str] = set()
     for path in paths:
         other = hot_path(path) or archived_path(path)
         if other:
-            found |= {other, f"{path.partition('/')[0]}/{INDEX}"}
+            found.add(other)
+            if not _log(path):
+                found.add(f"{path.partition('/')[0]}/{INDEX}")
     return found
 
 
@@ -76,3 +83,8 @@ def stays_archived(path: str, base: Folded, ours: Folded, theirs: Folded) -> boo
     if len(hot) == len(sides) or path in base.archived:
         return False
     return hot[0].files[path] == base.files.get(path)
+
+
+def _log(path: str) -> re.Match[str] | None:
+    """A log's agent, `archive/` where it is archived, and its place while it is hot."""
+    return _LOG.fullmatch(path) if "/logs/" in path else None

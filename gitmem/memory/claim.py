@@ -32,6 +32,7 @@ _MARKER = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
 _MARK = re.compile(r"\*\(disputed ([0-9a-f]{8})\)\*")
 _MARK_LENGTH = len("*(disputed 01234567)*")
 _PROSE = re.compile(r"(?:\*\*)?[^\W\d_]")
+_FLAT_ITEM = re.compile(r"[-*+] (?:\*\*)?[^\W_]")
 _TAGGED = re.compile(r"^ {0,3}\*\*(?:Why|How(?: to apply)?)\b[^*\n]{0,40}\*\*", re.IGNORECASE)
 
 
@@ -199,6 +200,9 @@ def _starts(lines: list[str]) -> list[tuple[int, bool]]:
             for number, line in enumerate(lines)
             if not blank[number] and (ends[number] or _TAGGED.match(line))
         ]
+    if all(empty or _FLAT_ITEM.match(line) for empty, line in zip(blank, lines, strict=True)):
+        # Nor does an item that begins so, where nothing but such items stands: a daily log.
+        return [(number, True) for number, empty in enumerate(blank) if not empty]
     return _parsed_starts(lines)
 
 

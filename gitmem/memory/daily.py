@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import get_args
 
-from gitmem.memory.claim import Claim, parse_body
+from gitmem.memory.claim import Claim, normal_form, parse_body
 from gitmem.memory.encoding import decode
 from gitmem.memory.names import kind, log_path
 from gitmem.memory.types import MemoryType
@@ -26,7 +26,11 @@ PATTERN = "logs/YYYY/MM/YYYY-MM-DD.md"
 SESSION_CHARS = 8
 """Characters of a session's id in a line; all of it stands in the line's commit."""
 
+SOME_DAY = date(2026, 11, 20)
+"""Stands where a line is read and its day does not matter."""
+
 _LINE = re.compile(r"[-*] (\d\d):(\d\d):(\d\d)Z \[([a-z]+)(?: ([A-Za-z0-9_-]{1,64}))?\] (\S.*)")
+_REASON = re.compile(r"\s+(?=\*\*(?:Why|How to apply):\*\*\s)", re.IGNORECASE)
 _DAY = re.compile(r"(?:^|/)logs/(\d{4})/(\d{2})/(\1-\2-\d{2})\.md$")
 
 
@@ -96,3 +100,37 @@ def facts(path: str, data: bytes) -> tuple[tuple[Claim, LogLine], ...]:
         return ()
     told = [(claim, read_line(f"- {claim.key}", day)) for claim in log_claims(path, data)]
     return tuple((claim, line) for claim, line in told if line is not None)
+
+
+def is_log(path: str) -> bool:
+    """Whether a path from the root of a memory tree is the daily log of some agent, archived or not."""
+    return "/" in path and not path.startswith(".") and kind(path) == "log"
+
+
+def statements(text: str) -> tuple[str, ...]:
+    """The claims that a fact is made of: what it states, and each `**Why:**` and `**How to apply:**`."""
+    return tuple(_REASON.split(" ".join(text.split())))
+
+
+def line_keys(line: str) -> tuple[str, ...]:
+    """Normal forms of what a line of a log says: the line itself, its fact, and the claims in that.
+
+    Under any of them it is known, found and forgotten.
+    """
+    found = _LINE.fullmatch(line.rstrip())
+    told = (found[6], *statements(found[6])) if found else ()
+    whole = normal_form(line, item=True)
+    return tuple(dict.fromkeys([whole, *(normal_form(text, item=False) for text in told)]))
+
+
+def fact_of(key: str) -> str:
+    """The fact alone of a line's normal form (`Claim.key`), without time, type and session; else empty."""
+    found = _LINE.fullmatch(f"- {key}")
+    return found[6] if found else ""
+
+
+def fact_keys(line: str) -> tuple[str, ...]:
+    """Normal forms of the fact of a line, with its reasons and without; none for what is no fact."""
+    found = _LINE.fullmatch(line.rstrip())
+    told = (found[6], statements(found[6])[0]) if found else ()
+    return tuple(dict.fromkeys(normal_form(text, item=False) for text in told))

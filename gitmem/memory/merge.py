@@ -14,16 +14,18 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gitmem.memory import archive, index, tombstone
+from gitmem.memory.daily import line_keys
 from gitmem.memory.encoding import decode, encode
+from gitmem.memory.lines import is_timed, split, without_lines
+from gitmem.memory.lines import merge_lines as merge_lines
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge_memory import Buried, forgotten, merge_memory, nothing_buried, without
 from gitmem.memory.names import kind as kind
-from gitmem.memory.sequence import merge_keys
 from gitmem.values import dataclass
 
 Files = Mapping[str, bytes]
 
-_SUBFOLDER = re.compile(r"(?<=/)(?:logs/\d{4}/\d{2}|archive/[0-9a-f]{2})/(?=[^/]+$)")
+_SUBFOLDER = re.compile(r"(?<=/)(?:(?:archive/)?logs/\d{4}/\d{2}|archive/[0-9a-f]{2})/(?=[^/]+$)")
 
 SPLIT_DIGITS = 6
 """Hexadecimal digits of the content that name a file which had to make way."""
@@ -50,7 +52,7 @@ def merge_trees(base: Files, ours: Files, theirs: Files) -> MergedTree:
     Args:
         base, ours, theirs: path (as in the tree of a memory ref, or inside one agent's folder) to content.
             A memory that may be archived in one of them is given in both its places, with its agent's
-            index (`archive.twins`).
+            index, and so is a log (`archive.twins`).
 
     Returns:
         The merged tree. Same heads give the same tree whichever is ours; merging again changes nothing;
@@ -64,17 +66,20 @@ def merge_trees(base: Files, ours: Files, theirs: Files) -> MergedTree:
 
 
 def _merge_paged(*given: Files) -> MergedTree:
-    """Merges memories wherever they stand, then puts each where it belongs, with or without a line."""
+    """Merges memories and logs wherever they stand, then puts each where it belongs."""
     sides = [_folded(side) for side in given]
     merged = _Merge(*(side.files for side in sides)).run()
     files, lines, unlisted = dict(merged.files), dict[str, str](), set[str]()
     for path in sorted(frozenset().union(*(side.archived for side in sides))):
         data = merged.files.get(path)
+        has_line = kind(path) == "memory"
         if data is not None and not archive.stays_archived(path, *sides):
-            memory = parse(path, data)
-            lines[path] = index.entry(memory.name, path.partition("/")[2], memory.description)
+            if has_line:
+                memory = parse(path, data)
+                lines[path] = index.entry(memory.name, path.partition("/")[2], memory.description)
             continue
-        unlisted.add(path)
+        if has_line:
+            unlisted.add(path)
         if data is not None:
             files[archive.archived_path(path) or path] = files.pop(path)
     for agent in {path.partition("/")[0] for path in (*lines, *unlisted)}:
@@ -124,12 +129,15 @@ class _Merge:
         if kind(path) == "memory":
             self._memory(path, base, ours, theirs)
             return
+        is_log = kind(path) == "log"
         if ours == theirs or base == theirs:
             merged = ours
         elif base == ours:
             merged = theirs
         else:
             merged = self._other(path, base, ours, theirs)
+        if is_log and merged is not None:
+            merged = self._unburied(path, merged, ours, theirs)
         if merged is not None:
             self._put(path, merged)
 
@@ -193,6 +201,27 @@ class _Merge:
         keep, aside = sorted((ours, theirs))
         self._aside(path, aside)
         return keep
+
+    def _unburied(self, path: str, merged: bytes, ours: bytes | None, theirs: bytes | None) -> bytes | None:
+        """The log without lines of either side that the other one forgot; None where nothing is left."""
+        buried = self._buried(path)
+        if buried == (nothing_buried, nothing_buried):
+            return merged
+        texts = [decode(data or b"") for data in (ours, theirs)]
+        here, there = (frozenset(split(text)) for text in texts)
+        gone = [
+            line
+            for line in split(decode(merged))
+            if is_timed(line)
+            and (
+                (line not in here and any(map(buried[0], line_keys(line))))
+                or (line not in there and any(map(buried[1], line_keys(line))))
+            )
+        ]
+        if not gone:
+            return merged
+        self.lost += [(path, line) for line in gone]
+        return encode(without_lines(decode(merged), frozenset(gone))) or None
 
     def _split(self, path: str, ours: bytes, theirs: bytes) -> None:
         keep, aside = sorted((ours, theirs), key=lambda data: (len(data), data))
@@ -276,25 +305,6 @@ class _Merge:
             if at in ours and also in theirs and not taken:
                 moves.append((old, one, other, target))
         return moves
-
-
-def merge_lines(base: str, ours: str, theirs: str) -> str:
-    """Merges append-only logs: lines are units, new ones stand sorted, so a time in front orders them."""
-    sides = [_numbered(text) for text in (base, ours, theirs)]
-    order = merge_keys([tuple(side) for side in sides], lambda _: frozenset())
-    old = frozenset(sides[0])
-    first = [key for key in order.keys if key in old]
-    new = sorted(key for key in order.keys if key not in old)
-    return "".join(key.split("\0", 1)[0] + "\n" for key in [*first, *new])
-
-
-def _numbered(text: str) -> dict[str, None]:
-    seen: dict[str, int] = {}
-    keys: dict[str, None] = {}
-    for line in text.splitlines():
-        seen[line] = seen.get(line, 0) + 1
-        keys[line if seen[line] == 1 else f"{line}\0{seen[line]}"] = None
-    return keys
 
 
 def only(files: Files, paths: Collection[str]) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ from typing import Literal
 from gitmem.memory.account import claims_at, is_memory, reference
 from gitmem.memory.archive import hot_path
 from gitmem.memory.claim import Claim
+from gitmem.memory.daily import is_log
 from gitmem.memory.merge import Files, agent_folder
 from gitmem.memory.sequence import pair_edits
 from gitmem.values import dataclass
@@ -51,6 +52,11 @@ class Proposal:
         return agent_folder(self.path), self.old.key if self.old else "", self.new.key if self.new else ""
 
 
+def speaks(path: str) -> bool:
+    """Whether a path of a memory tree holds claims that a branch may ask for: a memory, or a daily log."""
+    return is_memory(path) or is_log(path)
+
+
 def proposals(base: Files, branch: Files) -> tuple[Proposal, ...]:
     """Finds what a branch asks for.
 
@@ -60,7 +66,7 @@ def proposals(base: Files, branch: Files) -> tuple[Proposal, ...]:
     Returns:
         In the order of the paths and of the claims in them.
     """
-    paths = sorted(path for path in {*base, *branch} if is_memory(path))
+    paths = sorted(filter(speaks, {*base, *branch}))
     found: list[Proposal] = []
     for path in paths:
         if base.get(path) != branch.get(path):
@@ -138,7 +144,7 @@ def _claims(files: Files, path: str) -> dict[str, Claim]:
 def _by_home(files: Files) -> dict[str, set[str]]:
     """What the memories of a tree say, by the path that each has while it is hot."""
     found: dict[str, set[str]] = {}
-    for path in filter(is_memory, files):
+    for path in filter(speaks, files):
         found.setdefault(_home(path), set()).update(_keys(files, path))
     return found
 

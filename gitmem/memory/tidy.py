@@ -14,8 +14,8 @@ from functools import partial, reduce
 from gitmem.memory import index, tombstone
 from gitmem.memory.claim import DISPUTE_LENGTH, claim_id, with_dispute
 from gitmem.memory.encoding import decode, encode
+from gitmem.memory.lines import in_order, merge_lines
 from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import merge_lines
 from gitmem.memory.merge_memory import merge_memory, without
 from gitmem.memory.names import kind
 from gitmem.values import dataclass
@@ -154,6 +154,11 @@ def without_repeats(path: str, data: bytes, sides: Iterable[bytes]) -> tuple[byt
         return data, ()
     repeats = tuple(Repeat(claim.short, claim_id(claim.key)[:12]) for claim in again)
     return without(memory, frozenset(claim.id for claim in again)).render(), repeats
+
+
+def log_in_order(data: bytes) -> bytes:
+    """A log that a merge by lines doubled or disordered, as gitmem's own merge would have it."""
+    return encode(in_order(decode(data)))
 
 
 def collapsed(text: str, sides: Iterable[str]) -> str:

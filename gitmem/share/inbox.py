@@ -11,15 +11,18 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.memory import index
-from gitmem.memory.account import account, is_memory
+from gitmem.memory import index, tombstone
+from gitmem.memory.account import account
+from gitmem.memory.daily import SOME_DAY, is_log, line_keys, read_line
 from gitmem.memory.encoding import decode, encode
+from gitmem.memory.lines import split
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder, kind, merge_trees
 from gitmem.memory.names import TURNED_DOWN, inbox_id, is_agent_folder
-from gitmem.memory.proposal import Proposal
+from gitmem.memory.proposal import Proposal, speaks
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.share.arrival import check_arrival
+from gitmem.share.every_line import with_every_line
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.sync import writer_branch
 from gitmem.store.burying import spade
@@ -121,14 +124,16 @@ def accept_inbox(
 
     def plan(tip: Tip) -> Write:
         merged = repo.commit(merge_commits(repo, tip.commit, inbox.tip).commit).tree
-        paths = {path for path in changed_files(repo, tip.tree, merged) if is_memory(path)}
+        paths = set(filter(speaks, changed_files(repo, tip.tree, merged)))
         if not whole:
             # A memory that a rename or an archive moves has its other place, too.
             sources = {one.source for one in inbox.proposals if one.path in chosen and one.source}
             paths &= chosen | sources
         before, after = read_paths(repo, tip.tree, paths), read_paths(repo, merged, paths)
+        stones = {f"{agent_folder(path)}/{tombstone.FILE}" for path in paths if is_log(path)}
+        after = with_every_line(before, after, read_paths(repo, merged, stones))
         _judge(inbox, before, after, allow)
-        edits: dict[str, bytes | None] = {path: after.get(path) for path in sorted(paths)}
+        edits = {path: after.get(path) for path in sorted(paths) if before.get(path) != after.get(path)}
         edits |= _indexes(repo, tip.tree, before, after)
         reviewed = inbox.id if whole else f"{inbox.id} {','.join(map(str, sorted(numbers)))}"
         what = "" if whole else f": {', '.join(sorted(chosen))}"
@@ -163,7 +168,7 @@ def withdraw(workspace: Workspace, inbox: Inbox, author: Signature, why: str) ->
     before, after = repo.commit(inbox.base).tree, repo.commit(inbox.tip).tree
 
     def plan(tip: Tip) -> Write | None:
-        paths = {path for path in changed_files(repo, before, after) if is_memory(path)}
+        paths = set(filter(speaks, changed_files(repo, before, after)))
         then, ours, ground = (read_paths(repo, tree, paths) for tree in (after, tip.tree, before))
         merged = merge_trees(then, ours, ground).files
         edits = {path: merged.get(path) for path in {*ours, *merged} if ours.get(path) != merged.get(path)}
@@ -193,7 +198,8 @@ def remember(
     for one in left_out:
         agent = agent_folder(one.path)
         if one.new is not None and one.kind != "moved" and is_agent_folder(agent):
-            keys.setdefault(agent, {})[one.new.key] = None
+            said = line_keys(one.new.text) if is_log(one.path) else (one.new.key,)
+            keys.setdefault(agent, {}).update(dict.fromkeys(said))
     if not keys:
         return None
     with_what = spade(workspace, scope, author.time)
@@ -235,7 +241,10 @@ def _judge(
     branch = short_name(inbox.branch)
     hint = f"Turn it down (git mem review reject {inbox.id}), and tell who sent it."
     for path, data in sorted(after.items()):
-        if before.get(path) != data and parse(path, data).type == "user":
+        lines = split(decode(data)) if is_log(path) and before.get(path) != data else ()
+        told = (read_line(line, SOME_DAY) for line in lines)
+        personal = any(line is not None and line.type == "user" for line in told)
+        if personal or (before.get(path) != data and parse(path, data).type == "user"):
             raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
     refused = screen(before, after, allow).refusals
     if refused:
@@ -245,7 +254,7 @@ def _judge(
         if one.new
         else Fate("dropped", one.before, "", "the branch deletes it")
         for one in inbox.proposals
-        if one.old is not None and one.kind != "moved"
+        if one.old is not None and one.kind != "moved" and not is_log(one.path)
     ]
     # What a merge with the present makes of it is asked for anew: both may have changed since it was shown.
     lost = account(before, after, said).unaccounted

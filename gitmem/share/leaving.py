@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from gitmem.errors import CheckFailed
 from gitmem.guard.check import Refusal
+from gitmem.memory.daily import is_log
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder, kind
+from gitmem.share.leaving_lines import fresh_lines
 from gitmem.store.remote import Remote
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.screen import screen
@@ -17,11 +19,12 @@ from gitmem.values import dataclass
 
 @dataclass(frozen=True)
 class Leaving:
-    """One memory that is in what would be pushed.
+    """One memory, or one line of a daily log, that is in what would be pushed.
 
     Attributes:
         path: where it stands in the tree.
         agent: folder name of its agent.
+        name: of a line of a log, how it begins.
         type: one of the four types.
     """
 
@@ -49,7 +52,7 @@ def memories(repo: Repository, tree: str, paths: Iterable[str] | None = None) ->
 
 
 def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, ...]:
-    """Memories of a commit that none of the known commits has: they leave for the first time.
+    """Memories, and lines of logs, of a commit that none of the known has: they leave for the first time.
 
     Args:
         oid: the commit that would be pushed.
@@ -57,8 +60,9 @@ def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, 
     """
     tree = repo.commit(oid).tree
     trees = [repo.commit(commit).tree for commit in known]
+    logged = lines(repo, tree, trees)
     if not trees:
-        return memories(repo, tree)
+        return memories(repo, tree) + logged
     paths = set.intersection(*(changed_files(repo, other, tree) for other in trees))
     seen = [read_paths(repo, other, paths) for other in trees]
     fresh = memories(repo, tree, {path for path in paths if not any(path in files for files in seen)})
@@ -68,7 +72,12 @@ def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, 
         for other in trees
         for memory in memories(repo, other, _gone(repo, other, tree))
     }
-    return tuple(memory for memory in fresh if (memory.agent, memory.name) not in names)
+    return tuple(memory for memory in fresh if (memory.agent, memory.name) not in names) + logged
+
+
+def lines(repo: Repository, tree: str, known: Iterable[str] = ()) -> tuple[Leaving, ...]:
+    """Lines of a tree's daily logs that none of the known trees has."""
+    return tuple(Leaving(*line) for line in fresh_lines(repo, tree, known))
 
 
 def _gone(repo: Repository, before: str, after: str) -> set[str]:
@@ -84,10 +93,10 @@ def refuse_personal(found: Iterable[Leaving]) -> None:
     """
     personal = [memory for memory in found if memory.type == "user"]
     if personal:
-        raise CheckFailed(
-            f"About a person, so never shared: {', '.join(map(str, personal))}",
-            f"Move each first: git mem move {personal[0].name} --to local",
-        )
+        hint = f"Move each first: git mem move {personal[0].name} --to local"
+        if is_log(personal[0].path):
+            hint = "Take each line out of the log first: git mem forget --claim TEXT"
+        raise CheckFailed(f"About a person, so never shared: {', '.join(map(str, personal))}", hint)
 
 
 def secrets_to_leave(

@@ -337,4 +337,4 @@ class _Sync:
 
 
 def _count(paths: Iterable[str]) -> int:
-    return sum(kind(path) == "memory" for path in paths)
+    return sum(kind(path) in ("memory", "log") for path in paths)

@@ -10,7 +10,7 @@ from gitmem.memory import attributes
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.trailers import Provenance
 from gitmem.share.arrival import check_arrival
-from gitmem.share.leaving import Leaving, memories, refuse_personal
+from gitmem.share.leaving import Leaving, lines, memories, refuse_personal
 from gitmem.share.memory_place import find_place, make_remote
 from gitmem.store.commits import Tip, Write, commit, memory_commit, root_commit
 from gitmem.store.git import config_get, config_set, config_unset
@@ -83,6 +83,9 @@ def plan_share(
     known = repo.ref(found.tracking(MEMORY_BRANCH))
     there = list_files(repo, repo.commit(known).tree) if known else {}
     leaves = tuple(memory for path, memory in sorted(held.items()) if path not in there)
+    published = [repo.commit(known).tree] if known else []
+    logged = {line: None for tip in tips for line in lines(repo, repo.commit(tip).tree, published)}
+    leaves += tuple(logged)
     refuse_personal(leaves)
     old = workspace.settings.get("remote") if before != "off" else ""
     fresh = leaves if before == "off" or old != found.name else ()

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from gitmem.memory import tombstone
+from gitmem.memory.daily import fact_keys, is_log
 from gitmem.memory.encoding import decode, encode
+from gitmem.memory.lines import split, without_lines
 from gitmem.memory.names import is_agent_folder
 from gitmem.store.repository import Repository
 from gitmem.store.salt import salt
-from gitmem.store.trees import read_paths
+from gitmem.store.trees import list_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
@@ -48,6 +50,21 @@ class Spade:
         at = {agent: f"{agent}/{tombstone.FILE}" for agent in keys if is_agent_folder(agent)}
         known = read_paths(repo, tree, set(at.values()))
         return {path: self.bury(known.get(path), keys[agent], kind) for agent, path in at.items()}
+
+
+def without_logged(repo: Repository, tree: str, agent: str, keys: Iterable[str]) -> dict[str, bytes | None]:
+    """An agent's logs, hot and archived, without the lines whose fact is one of what is forgotten.
+
+    Args:
+        keys: normal forms of claims. That a reason is among them takes no line out: it is not what it says.
+    """
+    gone = frozenset(keys)
+    edits: dict[str, bytes | None] = {}
+    for path, data in read_paths(repo, tree, set(filter(is_log, list_files(repo, tree, agent)))).items():
+        lines = {line for line in split(decode(data)) if not gone.isdisjoint(fact_keys(line))}
+        if lines:
+            edits[path] = encode(without_lines(decode(data), lines)) or None
+    return edits
 
 
 def spade(workspace: Workspace, scope: Scope, now: float) -> Spade:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitmem.memory.account import claims_at, is_memory
-from gitmem.memory.proposal import Proposal, missing, proposals
+from gitmem.memory.account import claims_at
+from gitmem.memory.proposal import Proposal, missing, proposals, speaks
 from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import epoch_of
@@ -198,7 +198,7 @@ def asked_for(repo: Repository, ground: str, tip: str) -> tuple[Proposal, ...]:
         ground, tip: commits: where it left the memory branch, and where it is.
     """
     before, after = repo.commit(ground).tree, repo.commit(tip).tree
-    paths = set(filter(is_memory, changed_files(repo, before, after)))
+    paths = set(filter(speaks, changed_files(repo, before, after)))
     return proposals(read_paths(repo, before, paths), read_paths(repo, after, paths))
 
 
@@ -214,7 +214,7 @@ def left_out(
     if not wanted:
         return ()
     base, tree = repo.commit(ground).tree, repo.commit(memory).tree
-    paths = {one.path for one in wanted} | set(filter(is_memory, changed_files(repo, base, tree)))
+    paths = {one.path for one in wanted} | set(filter(speaks, changed_files(repo, base, tree)))
     return missing(wanted, read_paths(repo, base, paths), read_paths(repo, tree, paths))
 
 

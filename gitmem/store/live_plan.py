@@ -12,12 +12,12 @@ from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind, merge_trees
 from gitmem.memory.merge_memory import without
-from gitmem.memory.names import archive_path
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Op, Provenance
 from gitmem.store.begun_anew import is_lost
 from gitmem.store.caps import no_room
 from gitmem.store.commits import Tip
+from gitmem.store.kept_lines import FORGOTTEN, keep_lines, without_forgotten
 from gitmem.store.late_writes import keys, made_afresh, on_base, read_before, with_displaced
 from gitmem.store.paging import archived
 from gitmem.store.quiet import VANISHED
@@ -119,6 +119,7 @@ def plan_save(
     here = with_displaced(repo, known, base, here, displaced, older)
     _follow_code(request, known, base, here)
     held = _hold_absent(request, known, seen, base, here)
+    held |= keep_lines(base, here)
     theirs = agent_files(repo, live.agent, tip, read)
     paged = _paged_out(live, tip, known, base, here, theirs)
     screened = screen(
@@ -130,7 +131,8 @@ def plan_save(
     held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
     held |= _hold_surplus(repo, tip, kept, {*base, *theirs, *paged})
     stones = _stones_then(repo, live.agent, known.base)
-    theirs |= {archive_path(name): data for name, data in paged.items()}
+    cold = {archive.archived_path(path) or path: data for path, data in rooted(live.agent, paged).items()}
+    theirs |= _unrooted(live.agent, cold)
     merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
     files = _unrooted(live.agent, merged.files)
     if not request.adopt:
@@ -167,7 +169,8 @@ def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> 
         if names
     ]
     op: Op = "add" if added else "update" if changed or not gone else "delete"
-    subject = ", ".join(parts) or "update the index"
+    logged = any(kind(path) == "log" for path in edits)
+    subject = ", ".join(parts) or ("update the log" if logged else "update the index")
     return op, subject[0].upper() + subject[1:]
 
 
@@ -273,13 +276,13 @@ def _hold_forgotten(base: Mapping[str, bytes], kept: dict[str, bytes], stones: s
         return {}
     is_buried = tombstone.finder(tombstone.parse(stones), "forgot")
     known = {key for name, data in base.items() if kind(name) == "memory" for key in keys(name, data)}
-    held: dict[str, str] = {}
+    held = without_forgotten(base, kept, is_buried)
     for name in [name for name, data in kept.items() if kind(name) == "memory" and base.get(name) != data]:
         memory = parse(name, kept[name])
         gone = frozenset(c.id for c in memory.parsed.claims if c.key not in known and is_buried(c.key))
         if not gone:
             continue
-        held[name] = "holds what was forgotten; to keep it after all, tell gitmem to remember it"
+        held[name] = FORGOTTEN
         if len(gone) < len(memory.parsed.claims):
             kept[name] = without(memory, gone).render()
         elif name in base:

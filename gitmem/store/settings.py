@@ -11,9 +11,11 @@ from gitmem.errors import UsageError
 from gitmem.store.git import GitCommand, failure
 from gitmem.values import dataclass
 
-PERSONAL = frozenset({"engine", "model", "baseurl", "cafile", "maxruns", "maxtokens", "backup", "allow"})
-"""Settings that choose an endpoint, send data out, spend money or accept a secret: only the person's own
-configuration decides them."""
+PERSONAL = frozenset(
+    {"engine", "model", "baseurl", "cafile", "maxruns", "maxtokens", "backup", "allow", "sessiondays"}
+)
+"""Settings that choose an endpoint, send data out, spend money, accept a secret, or concern all projects:
+only the person's own configuration decides them."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "share": ("off", "review", "direct"),

@@ -19,6 +19,7 @@ from gitmem.errors import RepositoryError
 from gitmem.memory import attributes, index, tidy
 from gitmem.memory.claim import parse_body
 from gitmem.memory.encoding import decode, encode
+from gitmem.memory.lines import without_lines
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder, merge_trees
 from gitmem.memory.merge_memory import without
@@ -209,6 +210,8 @@ class _Work:
                 for one in repeats
             ]
             self._put(path, single)
+        elif kind(path) == "log":
+            self._put(path, tidy.log_in_order(data))
 
     def _merged_again(self, path: str, data: bytes) -> bytes | None:
         """A memory as gitmem would have merged it, where marks of merges in a row run into one another."""
@@ -246,6 +249,9 @@ class _Work:
         for path, texts in sorted(lost.items()):
             data = self._read(path)
             if data is None:
+                continue
+            if kind(path) == "log":
+                self._put(path, encode(without_lines(decode(data), texts)) or None)
                 continue
             memory = parse(path, data)
             keys = {claim.key for text in texts for claim in parse_body(text).claims}

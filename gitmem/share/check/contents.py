@@ -11,6 +11,7 @@ from gitmem.memory.change import TYPES
 from gitmem.memory.dates import relative_dates
 from gitmem.memory.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.share.check.finding import Finding, quoted
+from gitmem.share.check.logs import judge_lines
 from gitmem.share.check.side import Text
 
 _SOME_DAY = datetime(2026, 11, 18)
@@ -26,6 +27,8 @@ def judge_content(text: Text) -> Iterator[Finding]:
         yield from _disputes(text)
     elif text.kind == "index":
         yield from _index(text)
+    elif text.kind == "log":
+        yield from judge_lines(text)
 
 
 def too_large(path: str) -> Finding:

@@ -37,7 +37,8 @@ class Finding:
 RULES = (
     *("account", "budget", "collision", "date", "dispute", "dropped", "duplicate", "encoding", "epoch"),
     *("foreign", "format", "found", "frontmatter", "host", "index", "instruction", "invented"),
-    *("invisible", "limit", "link", "merged", "path", "scope", "secret", "snapshot", "tombstone", "type"),
+    *("invisible", "limit", "link", "log", "merged", "path", "scope", "secret", "snapshot"),
+    *("tombstone", "type"),
 )
 
 

@@ -12,6 +12,7 @@ from gitmem.share.check.hidden import judge_hidden
 from gitmem.share.check.hosts import judge_hosts
 from gitmem.share.check.instructions import judge_instructions
 from gitmem.share.check.links import judge_links, judge_names
+from gitmem.share.check.logs import judge_logs
 from gitmem.share.check.places import judge_collisions, judge_place
 from gitmem.share.check.secrets import judge_secrets
 from gitmem.share.check.side import EMPTY, Side, Text
@@ -45,6 +46,7 @@ def judge(before: Side | None, after: Side, allow: frozenset[str] = frozenset())
         judge_links(before, after, changed),
         judge_names(before, after, changed),
         judge_stones(past, after),
+        judge_logs(past, after),
         _states(past, after),
     )
     return tuple(sorted(set(found)))

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from gitmem.guard.lookalike import skeleton
 from gitmem.guard.paths import check_path
-from gitmem.memory.names import is_agent_folder, is_memory_file, kind
+from gitmem.memory.daily import day_of
+from gitmem.memory.names import is_agent_folder, is_memory_file, log_path
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import File, Side
@@ -67,11 +68,11 @@ def _foreign(side: Side, path: str, name: str) -> Iterator[Finding]:
         if name != STATE_FILE and name != "MEMORY.md" and not is_memory_file(name):
             yield Finding(path, 1, "foreign", "is not taken in with a snapshot", "notice")
         return
-    what = kind(f"agent/{name}")
     flat = name.split("/")
+    day = day_of(name)
     fits = (
         name in ("MEMORY.md", TOMBSTONES)
-        or what == "log"
+        or (day is not None and name.removeprefix("archive/") == log_path(day))
         or is_memory_file(name)
         or (len(flat) == 3 and flat[0] == "archive" and is_memory_file(flat[2]))
     )

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from gitmem.guard.text import counted
 from gitmem.memory import tombstone
 from gitmem.memory.account import claims_at
+from gitmem.memory.daily import line_keys
 from gitmem.memory.encoding import decode
+from gitmem.memory.lines import split
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import Side
 
@@ -34,6 +36,12 @@ def judge_stones(before: Side, after: Side) -> Iterator[Finding]:
                     line = 1 + text.text.count("\n", 0, max(0, text.text.find(claim.text)))
                     what = f"is marked as forgotten, so the next merge takes it: {quoted(claim.text)}"
                     yield Finding(text.path, line, "tombstone", what)
+        for name in sorted(after.folders[folder]):
+            log = after.texts.get(f"{folder}/{name}")
+            for number, said in enumerate(split(log.text) if log and log.kind == "log" else (), 1):
+                if any(map(buried, line_keys(said))):
+                    what = f"is marked as forgotten, so the next merge takes it: {quoted(said)}"
+                    yield Finding(f"{folder}/{name}", number, "tombstone", what)
 
 
 def _stones(side: Side, path: str) -> frozenset[tombstone.Tombstone]:

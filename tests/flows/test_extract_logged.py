@@ -1,0 +1,236 @@
+"""Log mode: extraction adds lines to the log of the day, and touches no memory and no index."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from transcripts import Transcript
+
+from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.engines.offline import OfflineEngine
+from gitmem.integrations.commit_trailers import begin_with_commits, learn_from_commits
+from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
+from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
+from gitmem.integrations.suggestions import accept_suggestion
+from gitmem.memory import tombstone
+from gitmem.memory.change import Change, Edited, Origin
+from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.sessions.discover import slug
+from gitmem.store.commits import Write, commit
+from gitmem.store.parked import parked
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import Workspace, store_project_id
+
+ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
+LOG = "main/logs/2026/11/2026-11-20.md"
+RULE = "We never mock the database in tests, because mocks hid a broken migration."
+ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
+MEMORY = (
+    "---\nname: ports\ndescription: Which ports\ntype: project\n---\n\nThe API listens on 80.\n\nAsk Ann.\n"
+)
+
+
+@pytest.fixture
+def edges(repo: Path, monkeypatch: pytest.MonkeyPatch, git) -> Edges:
+    monkeypatch.setenv("GITMEM_NOW", "1795200000")
+    git("-C", repo, "config", "gitmem.mode", "log")
+    return real_edges(repo)
+
+
+@pytest.fixture
+def workspace(edges: Edges, home: Path) -> Workspace:
+    made = store_project_id(workspace_at(edges))
+    made.state.mkdir()
+    assert made.private.git_dir.is_dir()
+    (home / ".claude").mkdir()
+    return initialised_at(edges)
+
+
+class Scripted:
+    """An engine that proposes what the test says."""
+
+    name = "scripted"
+    reads_history = False
+
+    def __init__(self, *changes: Change) -> None:
+        self.changes, self.asked = changes, 0
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        self.asked += 1
+        first = given.messages[-1]
+        origin = Origin(given.session, first.uuid, first.uuid, first.time)
+        return Extraction(tuple(replace(change, origin=origin) for change in self.changes))
+
+
+def change(body: str, **more: object) -> Change:
+    made = Change(
+        op="add",
+        name="the-name",
+        description="What it is about",
+        type="feedback",
+        body=body,
+        reason="said",
+        confidence=1.0,
+        asked=True,
+    )
+    return replace(made, **more)
+
+
+def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int] = ()) -> Path:
+    """A session on 2026-11-20; each text at a minute after 14:00, or at that of `at`."""
+    id = f"{number:08d}-0000-4000-8000-000000000000"
+    made = Transcript(id, str(repo))
+    for place, text in enumerate(texts):
+        minute = at[place] if at else place
+        made.user(text, timestamp=f"2026-11-20T14:{minute:02d}:33.250Z")
+    made.lines = [line.replace("-0000-4000-8000-", f"-0000-4000-800{number}-") for line in made.lines]
+    folder = home / ".claude/projects" / slug(repo)
+    folder.mkdir(parents=True, exist_ok=True)
+    return made.write(folder / f"{id}.jsonl")
+
+
+def extract(workspace: Workspace, edges: Edges, engine: object, *paths: Path) -> tuple[Outcome, ...]:
+    return extract_sessions(workspace, edges, engine, paths)
+
+
+def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
+    found = workspace.scope(scope)
+    tip = found.repo.ref(found.ref)
+    files = read_files(found.repo, found.repo.commit(tip).tree) if tip else {}
+    return {path: data.decode() for path, data in files.items()}
+
+
+def put(workspace: Workspace, files: Mapping[str, str]) -> None:
+    found = workspace.scope("local")
+    edits = {path: text.encode() for path, text in files.items()}
+    commit(found.repo, found.ref, lambda _: Write(edits, "Put", parse_trailers("")), ANN)
+
+
+def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    path = said(home, repo, RULE, ASKED)
+    (foreseen,) = foresee(workspace, edges, OfflineEngine(), [path])
+    assert [placed.file for placed in foreseen.plan.stored] == [LOG.removeprefix("main/")]
+    (outcome,) = extract(workspace, edges, OfflineEngine(), path)
+    ((placed, made, at),) = outcome.stored
+    assert at == LOG and made is not None
+    line = "- 14:01:33Z [project 00000001] We deploy from the release branch only. "
+    line += "**Why:** Main can hold open migrations.\n"
+    files = tree(workspace)
+    assert files[LOG] == line and not any(path.endswith("MEMORY.md") for path in files)
+    scope = workspace.scope("local")
+    told = parse_trailers(scope.repo.commit(scope.repo.ref(scope.ref) or "").message)
+    assert (told.op, told.writer, told.session[:8], told.job[-2:]) == ("add", "extract", "00000001", ".1")
+    assert told.messages and (home / ".claude/projects" / slug(repo) / "memory" / placed.file).is_file()
+    (waits,) = parked(workspace)
+    assert accept_suggestion(workspace, edges, waits) is not None and parked(workspace) == ()
+    first = "- 14:00:33Z [feedback 00000001] We never mock the database in tests. "
+    assert tree(workspace)[LOG] == f"{first}**Why:** Mocks hid a broken migration.\n{line}"
+    assert {path for path in tree(workspace) if path.startswith("main/")} == {LOG}
+
+
+def test_a_fact_of_a_memory_or_a_log_is_not_logged_again_and_a_new_reason_is(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    old = "main/archive/logs/2026/10/2026-10-01.md"
+    put(workspace, {"main/ports.md": MEMORY, old: "- 09:00:00Z [project] Tests need no network.\n"})
+    known = [change("The API listens on 80.", name="a"), change("Tests need no network.", name="b")]
+    reasoned = change("The API listens on 80.\n\n**Why:** the proxy knows no other.", name="c")
+    twice = change("- Ship on Fridays.\n- Tests need no network.\n", name="d", type="project")
+    engine = Scripted(*known, reasoned, twice, replace(twice, name="e"))
+    (outcome,) = extract(workspace, edges, engine, said(home, repo, "Well."))
+    assert tree(workspace)[LOG].splitlines() == [
+        "- 14:00:33Z [feedback 00000001] The API listens on 80. **Why:** the proxy knows no other.",
+        "- 14:00:33Z [project 00000001] Ship on Fridays.",
+    ]
+    assert len(outcome.plan.known) == 3 and tree(workspace)["main/ports.md"] == MEMORY
+
+
+def test_an_edit_gives_its_new_claims_and_a_deletion_waits_even_if_it_was_asked_for(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    put(workspace, {"main/ports.md": MEMORY})
+    after = MEMORY.replace("Ask Ann.", "Queues listen on 70.").encode()
+    named = {"name": "ports", "description": "Which ports", "type": "project", "file": "ports.md"}
+    edit = change("Queues listen on 70.", op="update", edited=Edited(MEMORY.encode(), after), **named)
+    (outcome,) = extract(
+        workspace, edges, Scripted(edit, change("", op="delete", **named)), said(home, repo, "Well.")
+    )
+    assert tree(workspace)["main/ports.md"] == MEMORY
+    assert tree(workspace)[LOG] == "- 14:00:33Z [project 00000001] Queues listen on 70.\n"
+    assert [one.change.op for one in parked(workspace)] == ["delete"] and len(outcome.plan.stored) == 1
+
+
+def test_secrets_and_what_was_forgotten_stay_out_of_logs(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    key = "gh" + "p_" + "".join(random.Random(3).choices("abcdefghijkABCDEFG0123456789", k=36))
+    stone = tombstone.bury("Ship on Fridays.", "a1" * 16, "2026-11-01", "forgot")
+    put(workspace, {"main/.tombstones": stone.line()})
+    engine = Scripted(change(f"The token is {key}."), change("Ship on Fridays."), change("Ports are even."))
+    (outcome,) = extract(workspace, edges, engine, said(home, repo, "Well."))
+    assert [refused.kind for refused in outcome.plan.refused] == ["secret", "tombstone"]
+    assert tree(workspace)[LOG] == "- 14:00:33Z [feedback 00000001] Ports are even.\n"
+
+
+def test_a_hostile_type_session_or_text_is_one_line_of_one_form(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    body = "```sh\nmake\n- 10:00:00Z [user] forged\n```\n\n# Head\n\nOne\nand two.\n\n> quoted\n> on"
+    (outcome,) = extract(workspace, edges, Scripted(change(body)), said(home, repo, "Well."))
+    lines = tree(workspace)[LOG].splitlines()
+    assert len(lines) == 3 and all(line.startswith("- 14:00:33Z [feedback 00000001] ") for line in lines)
+    assert outcome.plan.refused == ()
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+STEPS = ("write the changeset", "store 1", "store 2", "park", "save the cursor", "lay out")
+
+
+@pytest.mark.parametrize("at", STEPS)
+def test_killed_at_any_step_each_line_is_there_once_after_the_replay(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, git, at: str
+) -> None:
+    """What was planned as lines stays so, whatever the mode is by then."""
+    path = said(home, repo, "Well.")
+    engine = Scripted(change("Ports are even."), change("Ship on Fridays.", name="ship"))
+
+    def step(name: str) -> None:
+        if name == at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        extract_sessions(workspace, edges, engine, [path], step=step)
+    if at != "write the changeset":
+        git("-C", repo, "config", "gitmem.mode", "topics")
+        workspace = initialised_at(edges)
+    for _ in range(2):
+        extract(workspace, edges, engine, path)
+    assert tree(workspace)[LOG].splitlines() == [
+        "- 14:00:33Z [feedback 00000001] Ports are even.",
+        "- 14:00:33Z [feedback 00000001] Ship on Fridays.",
+    ]
+    assert {name for name in tree(workspace) if name.startswith("main/")} == {LOG}
+    assert engine.asked == (2 if at == "write the changeset" else 1)
+
+
+def test_a_remember_trailer_is_a_line_too(
+    workspace: Workspace, edges: Edges, repo: Path, git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_with_commits(workspace)
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-11-20T23:30:00-02:00")
+    git("-C", repo, "commit", "-q", "--allow-empty", "-m", "Ship\n\nRemember: Ship on Fridays, they say.")
+    done = learn_from_commits(initialised_at(edges), edges)
+    path = "main/logs/2026/11/2026-11-21.md"
+    assert [(scope, at) for scope, at, _ in done.stored] == [("local", path)]
+    assert tree(workspace)[path] == "- 01:30:00Z [feedback] Ship on Fridays, they say.\n"
+    assert learn_from_commits(initialised_at(edges), edges).stored == []
