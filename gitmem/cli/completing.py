@@ -9,6 +9,7 @@ import typer
 
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.memory.archive import hot_path
+from gitmem.memory.daily import day_of
 from gitmem.memory.names import is_memory_file
 from gitmem.store.commits import memory_commit
 from gitmem.store.trees import list_files
@@ -28,6 +29,19 @@ def memory_names(ctx: typer.Context, incomplete: str) -> list[str]:
         }
         return _plain(found, incomplete)
     except Exception:  # a shell waits at its prompt: nothing may be said there
+        return []
+
+
+def names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The same, and the dates of daily logs."""
+    try:
+        found = {
+            PurePosixPath(path).stem
+            for path in _paths(ctx)
+            if is_memory_file(path.partition("/")[2]) or day_of(path) is not None
+        }
+        return _plain(found, incomplete)
+    except Exception:  # as above
         return []
 
 

@@ -127,10 +127,10 @@ def _one(
     run: Context, workspace: Workspace, name: str, at: str, scope: str | None, agent: str | None
 ) -> Iterable[FileDiff]:
     try:
-        here = find(workspace, name, scope, agent)
+        here = find(workspace, name, scope, agent, logs=True)
     except UsageError:
         # Deleted since: it is looked for where it was.
-        here = find(workspace, name, scope, agent, at, run.edges.now)
+        here = find(workspace, name, scope, agent, at, run.edges.now, logs=True)
     where = workspace.scope(here.scope)
     then = resolve_all(workspace, (where,), at, run.edges.now)[where.ref]
     tip = where.repo.ref(where.ref) or then

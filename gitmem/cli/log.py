@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
+from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
 from gitmem.guard.text import one_line
@@ -31,7 +31,7 @@ def log(
         typer.Argument(
             metavar="[NAME]",
             help="Only what changed this memory.",
-            autocompletion=memory_names,
+            autocompletion=names,
             show_default=False,
         ),
     ] = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
+from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import sound
 from gitmem.errors import UsageError
@@ -35,8 +35,8 @@ def restore(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="The memory to bring back.",
-            autocompletion=memory_names,
+            help="The memory to bring back; or the date of a daily log.",
+            autocompletion=names,
             show_default=False,
         ),
     ] = None,
@@ -113,9 +113,9 @@ def _choose(
     """The scopes with the commit to go back to, which paths count, and what to call it."""
     if name is not None:
         if at:
-            found = find(workspace, name, scope, agent, at, run.edges.now)
+            found = find(workspace, name, scope, agent, at, run.edges.now, logs=True)
         else:
-            found = last_known(workspace, name, scope, agent)
+            found = last_known(workspace, name, scope, agent, logs=True)
         return [(workspace.scope(found.scope), found.commit)], frozenset({found.path}), found.memory.name
     scopes = chosen_scopes(workspace, scope)
     commits = resolve_all(workspace, scopes, at or "", run.edges.now)
@@ -172,7 +172,7 @@ def _report(
     out = run.out
     undo = []
     for (where, then, plan), one in zip(plans, done, strict=True):
-        memories = sum(kind(path) == "memory" for path in plan.edits)
+        memories = sum(kind(path) in ("memory", "log") for path in plan.edits)
         if plan.edits:
             verb = "would restore" if dry_run else "restored"
             changed = f"{memories} {_files(memories)} changed"

@@ -51,9 +51,9 @@ def keep(workspace: Workspace, edges: Edges, answer: Recall) -> None:
     """Notes what a recall showed; trouble is borne, for a person or an agent waits.
 
     Nothing is noted in a pause, where gitmem is switched off, of a question that holds `<private>` or that
-    `gitmem.ignore` matches, nor of an answer as of the past.
+    `gitmem.ignore` matches, nor of an answer as of the past, nor of lines of logs: no dream changes them.
     """
-    items = [item for item in answer.items if not item.commit]
+    items = [item for item in answer.items if not item.commit and item.kind == "memory"]
     if not items or _PRIVATE.search(answer.query):
         return
     from gitmem.integrations.pausing import paused

@@ -63,7 +63,7 @@ def _named(
 ) -> list[Iterator[tuple[Scope, LogEntry]]]:
     """The log of a memory, wherever its file stood; a deleted one is known by its file."""
     try:
-        found = find(workspace, name, scope, agent)
+        found = find(workspace, name, scope, agent, logs=True)
     except Ambiguous:
         raise
     except UsageError as error:

@@ -72,7 +72,7 @@ def _facts(
         for one in past:
             if fact := _since(source.repo, one):
                 found[one.path].append(fact)
-        present = {one.path: one.blob for one in shown if not one.commit}
+        present = {one.path: one.blob for one in shown if not one.commit and one.kind == "memory"}
         if present:
             changes = waiting(source.repo, workspace.git, scope.state, scope.ref, present)
             for path, facts in changes.items():
@@ -87,9 +87,14 @@ def _others(
     repo = source.repo
     required = workspace.settings.flag(REQUIRED)
     tip = repo.ref(ref) if required else None
-    blobs = {one.path: one.blob for one in shown}
-    found = source.catalog.brought(ref, blobs)
+    blobs = {one.path: one.blob for one in shown if one.kind == "memory"}
+    found = source.catalog.brought(ref, blobs) if blobs else {}
     commits = {path: _bringer(repo, some, path, blobs[path], tip) for path, some in found.items()}
+    for one in shown:
+        if one.kind == "log":
+            from gitmem.integrations.log_lines import bringer  # most scopes keep no log
+
+            commits[one.path] = bringer(workspace, repo, one.commit or repo.ref(ref) or "", one)
     facts = []
     mine = ""
     with suppress(GitmemError):  # git may know no identity
@@ -144,6 +149,11 @@ def _signatures(workspace: Workspace, commits: Sequence[str]) -> Mapping[str, st
 def _since(repo: Repository, one: Candidate) -> str:
     """What became of a memory that is shown as of then."""
     tip = repo.ref(one.ref)
+    if one.kind == "log":
+        from gitmem.store.log_facts import standing  # most scopes keep no log
+
+        there = tip is not None and standing(repo, repo.commit(tip).tree, one.path)
+        return "" if there else "no longer in its log"
     entry = repo.entry(repo.commit(tip).tree, one.path) if tip else None
     if entry is None:
         return "no longer in memory at this place: superseded, moved or forgotten since"

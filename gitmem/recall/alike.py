@@ -22,6 +22,8 @@ _WORD = re.compile(r"\w+")
 def headed_alike(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Puts of any two whose descriptions say the same the fresher, else the one that says more, first.
 
+    A memory comes before a line of a log whatever their age: it is where what was said has become one.
+
     Args:
         candidates: best first.
 
@@ -33,7 +35,8 @@ def headed_alike(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         first, second = found[at], found[later]
         fresher = second.time - first.time
         longer = len(second.description) > len(first.description)
-        if (fresher >= HALF_A_DAY or (abs(fresher) < HALF_A_DAY and longer)) and (
+        better = fresher >= HALF_A_DAY or (abs(fresher) < HALF_A_DAY and longer)
+        if (second.kind == "memory" if first.kind != second.kind else better) and (
             _holds(first.description, second.description) or _holds(second.description, first.description)
         ):
             found[at], found[later] = second, first

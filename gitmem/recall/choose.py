@@ -30,7 +30,9 @@ COVERED_OF_LONG = 0.18
 """What of a long one a memory must match: that many terms that tell, so many of them in its name or
 description, and this share."""
 
-Why = Literal["below", "shown", "duplicate", "in-use", "not-chosen", "limit", "type", "gone"]
+Why = Literal[
+    "below", "shown", "duplicate", "in-use", "not-chosen", "limit", "type", "settled", "promoted", "gone"
+]
 WORDS: dict[Why, str] = {
     "below": "matches too little of it",
     "shown": "shown before in this session",
@@ -39,6 +41,8 @@ WORDS: dict[Why, str] = {
     "not-chosen": "not chosen by the engine",
     "limit": "fits, but others fit better",
     "type": "of another type",
+    "settled": "a line of a log of which a memory was made, or that was forgotten or rejected",
+    "promoted": "a rule of the repository, which agents read anyway",
     "gone": "cannot be read, or must not be shown",
 }
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from gitmem.memory.limits import RECALLED, RECALLED_BYTES, RECALLED_LINES
-from gitmem.memory.memory import Memory, parse
+from gitmem.memory.memory import parse
 from gitmem.recall.choose import Left, Selection, Why, select
 from gitmem.store.candidates import Candidate
 from gitmem.store.repository import MissingObject
@@ -30,7 +30,7 @@ PATIENT_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class RecallItem:
-    """One memory as recalled.
+    """One memory, or one fact of a daily log that no memory says yet, as recalled.
 
     Attributes:
         scope: `user`, `project` or `local`.
@@ -45,6 +45,8 @@ class RecallItem:
         facts: the same as short statements.
         why: what each strategy of search contributed to the score.
         checked: what became of each name in the code, also of what is still there.
+        kind: `memory`; or `log` for a fact of a daily log: its `name` is like `log 2026-11-21 14:05`, its
+            `file` is the log, and its `blob` the name that git would give the line.
     """
 
     scope: str
@@ -63,6 +65,22 @@ class RecallItem:
     facts: tuple[str, ...] = ()
     why: Mapping[str, float] = field(default_factory=dict)
     checked: tuple[str, ...] = ()
+    kind: str = "memory"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a candidate says, once it is opened.
+
+    Attributes:
+        known: what is to be said of it, before all else.
+    """
+
+    name: str
+    description: str
+    type: str
+    body: str
+    known: tuple[str, ...] = ()
 
 
 About = Callable[[Sequence[Candidate]], Sequence[Sequence[str]]]
@@ -104,7 +122,7 @@ class NotShown(MissingObject):
 def recall(
     query: str,
     candidates: Iterable[Candidate],
-    blobs: Callable[[Candidate], bytes],
+    blobs: Callable[[Candidate], bytes | Opened],
     now: int,
     scopes: Mapping[str, str],
     shown: Set[str] = frozenset(),
@@ -117,7 +135,8 @@ def recall(
 
     Args:
         candidates: best first.
-        blobs: reads a candidate's content; one that is missing is passed over.
+        blobs: reads a candidate's content; one that is missing is passed over. What is no memory file comes
+            opened.
         now: epoch seconds.
         scopes: full ref name to scope.
         shown: contents (`RecallItem.blob`) that this session has seen already.
@@ -126,7 +145,7 @@ def recall(
         selection: the choice, where it was made already; else it is made here, offline.
         about: knows who taught a memory, and what waits that would change it.
     """
-    opened: list[tuple[Candidate, Memory]] = []
+    opened: list[tuple[Candidate, Opened]] = []
     selected = selection or select(candidates, shown)
     left = list(selected.left)
     for candidate in selected.chosen:
@@ -141,7 +160,7 @@ def recall(
         except MissingObject:
             left.append(Left(candidate, "gone"))
             continue
-        opened.append((candidate, parse(candidate.path, data)))
+        opened.append((candidate, data if isinstance(data, Opened) else _open(candidate.path, data)))
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
@@ -195,9 +214,14 @@ def capped(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -
     return f"{kept.decode('utf-8', 'ignore').rstrip()}\n{notice}"
 
 
+def _open(path: str, data: bytes) -> Opened:
+    memory = parse(path, data)
+    return Opened(memory.name, memory.description, memory.type, memory.body)
+
+
 def _item(
     candidate: Candidate,
-    memory: Memory,
+    memory: Opened,
     now: int,
     scope: str,
     findings: Sequence[Finding],
@@ -207,7 +231,7 @@ def _item(
 
     body = memory.body.strip()
     days, stale, aged = age_note(candidate.time, now, bool(findings))
-    facts = [fact for fact in (aged, disputed(body), *known, *warnings(findings)) if fact]
+    facts = [fact for fact in (aged, *memory.known, disputed(body), *known, *warnings(findings)) if fact]
     if candidate.commit and warnings(findings):
         facts.append("what it names was looked up in HEAD as it is now")
     return RecallItem(
@@ -227,4 +251,5 @@ def _item(
         facts=tuple(facts),
         why=dict(candidate.why),
         checked=tuple(map(statement, findings)),
+        kind=candidate.kind,
     )

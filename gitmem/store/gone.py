@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date
 
 from gitmem.errors import UsageError
 from gitmem.memory.archive import hot_path
 from gitmem.memory.memory import parse
-from gitmem.memory.names import archive_path, file_name
+from gitmem.memory.names import ARCHIVE, archive_path, file_name, kind, log_path
 from gitmem.store.commits import memory_commit
+from gitmem.store.days import asked_day
 from gitmem.store.log import entries, homes
 from gitmem.store.lookup import Ambiguous, Found, Spot, chosen_agent, chosen_scopes, find
 from gitmem.store.repository import Commit, Repository
@@ -18,7 +21,7 @@ from gitmem.store.workspace import SCOPES, Scope, Workspace
 def places(
     workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
 ) -> Iterator[tuple[Scope, str, tuple[str, ...]]]:
-    """Yields where a memory that is gone may have stood; it is known by its file alone.
+    """Yields where a memory or daily log that is gone may have stood; it is known by its file alone.
 
     Args:
         name, scope, agent: as for `lookup.find`.
@@ -26,12 +29,19 @@ def places(
     Yields:
         Scope, its tip, and paths as `Repository.touching` takes them.
     """
+    asked = asked_day(name)
+    if asked is not None:
+        name = "/".join(filter(None, (asked.scope, asked.agent, asked.day.isoformat())))
     *led, last = name.strip().split("/")
     scope = scope or next((word for word in led[:1] if word in SCOPES), None)
     agent = agent or next((word for word in led[-1:] if word != scope), None)
     folder = chosen_agent(agent) or "*"
     files = dict.fromkeys((f"{last.removesuffix('.md')}.md", file_name(last.removesuffix(".md"))))
-    paths = tuple(f"{folder}/{place}" for file in files for place in (file, archive_path(file)))
+    named = [place for file in files for place in (file, archive_path(file))]
+    with suppress(ValueError):
+        day = log_path(date.fromisoformat(last.removesuffix(".md")))
+        named += [day, f"{ARCHIVE}/{day}"]
+    paths = tuple(f"{folder}/{place}" for place in named)
     for where in chosen_scopes(workspace, scope):
         tip = memory_commit(where.repo, where.ref)
         if tip is not None:
@@ -39,7 +49,12 @@ def places(
 
 
 def last_known(
-    workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
+    workspace: Workspace,
+    name: str,
+    scope: str | None = None,
+    agent: str | None = None,
+    *,
+    logs: bool = False,
 ) -> Found:
     """Finds a memory that is there, else one that is gone as it last was.
 
@@ -50,7 +65,7 @@ def last_known(
         Ambiguous: several have it, or had it; they are listed.
     """
     try:
-        return find(workspace, name, scope, agent, whole=True)
+        return find(workspace, name, scope, agent, whole=True, logs=logs)
     except Ambiguous:
         raise
     except UsageError:
@@ -58,9 +73,10 @@ def last_known(
             _spot(where, commit, path)
             for where, tip, paths in places(workspace, name, scope, agent)
             for path, commit in _last(where.repo, tip, paths).items()
+            if logs or kind(path) == "memory"
         ]
     if not gone:
-        return find(workspace, name, scope, agent)
+        return find(workspace, name, scope, agent, logs=logs)
     if len(gone) > 1:
         raise Ambiguous(
             f"{name!r} named {len(gone)} memories that are gone: {', '.join(one.address for one in gone)}",

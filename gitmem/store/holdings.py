@@ -19,6 +19,7 @@ def memory_files(
     agent: str | None = None,
     *,
     archived: bool = True,
+    logs: bool = False,
     missed: dict[str, str] | None = None,
 ) -> dict[str, dict[str, str]]:
     """Memories by their place alone, none of them opened: agent's folder to file to blob.
@@ -26,12 +27,14 @@ def memory_files(
     Args:
         agent: one agent's folder; None for all of them.
         archived: also those that were paged out; without them the archive is not entered.
+        logs: also daily logs.
         missed: gets folders that cannot be read, and why.
 
     Raises:
         MissingObject: the commit cannot be read; without `missed`, or a folder.
     """
     found: dict[str, dict[str, str]] = {}
+    wanted = ("memory", "log") if logs else ("memory",)
     for name, entry in sorted(repo.tree(repo.commit(commit).tree).items()):
         if entry.mode == TREE and not name.startswith(".") and agent in (None, name):
             # The archive has hundreds of folders, which one process lists quicker than one question each.
@@ -45,9 +48,23 @@ def memory_files(
                 missed[f"{name}/"] = error.message
                 continue
             found[name] = {
-                file: files[file] for file in sorted(files, key=by_folder) if kind(file) == "memory"
+                file: files[file] for file in sorted(files, key=by_folder) if kind(file) in wanted
             }
     return found
+
+
+def keeps_logs(repo: Repository, commit: str, agent: str | None = None) -> bool:
+    """Whether an agent has a folder of daily logs; nothing below it is looked at.
+
+    Args:
+        agent: one agent's folder; None for all of them.
+    """
+    agents = repo.tree(repo.commit(commit).tree)
+    return any(
+        entry.mode == TREE and agent in (None, name) and "logs" in repo.tree(entry.oid)
+        for name, entry in agents.items()
+        if not name.startswith(".")
+    )
 
 
 def memories(

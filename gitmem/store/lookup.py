@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import RepositoryError, UsageError
-from gitmem.memory.names import agent_name, is_archived
+from gitmem.memory.names import agent_name, is_archived, kind
 from gitmem.store.catalog import Catalog, Kept
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import memories
@@ -19,6 +19,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
+    from gitmem.store.days import Asked
 
 MOST_LISTED = 10
 """Matches of an ambiguous name that are listed."""
@@ -97,7 +98,7 @@ class _Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """One memory where it stands, opened; attributes as those of a `Spot`."""
+    """One memory, or daily log, where it stands, opened; attributes as those of a `Spot`."""
 
     scope: str
     agent: str
@@ -120,6 +121,11 @@ class Found:
     def archived(self) -> bool:
         """Whether it was paged out."""
         return is_archived(self.file)
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it is a daily log, and no memory."""
+        return kind(self.file) == "log"
 
     @property
     def address(self) -> str:
@@ -152,6 +158,7 @@ def find(
     now: float | None = None,
     *,
     whole: bool = False,
+    logs: bool = False,
 ) -> Found:
     """Finds one memory by its name, its file, or the beginning of either that no other has.
 
@@ -162,16 +169,26 @@ def find(
         at: revision, date or tag (see `history.resolve_at`); None is the present.
         now: seconds since the epoch, for relative dates.
         whole: the beginning of a name is no name.
+        logs: a daily log may be named as well, by its path, or by its date where no memory is called so.
 
     Raises:
         UsageError: an unknown scope, `at` means nothing, or none has that name; close ones are named.
         Ambiguous: several have it; they are listed.
         MissingObject: none that can be read has it, and some cannot be read.
     """
-    named_scope, named_agent, bare = _parts(name)
+    day = _day(name) if logs else None
     missed: dict[str, str] = {}
-    known = _held(workspace, scope or named_scope, agent or named_agent, at, now, missed=missed)
-    matches = _matching(known, bare, whole=whole)
+    known: list[_Held] = []
+    matches: list[Spot] = []
+    bare = name
+    if day is None or not day.by_path:
+        named_scope, named_agent, bare = _parts(name)
+        known = _held(workspace, scope or named_scope, agent or named_agent, at, now, missed=missed)
+        matches = _matching(known, bare, whole=whole or day is not None)
+    if day is not None and not matches:
+        from gitmem.store.days import find_days
+
+        matches = find_days(workspace, day, scope, agent, at, now) or _matching(known, bare, whole=whole)
     if len(matches) == 1:
         from gitmem.memory.memory import parse
 
@@ -182,12 +199,15 @@ def find(
         listed = [spot.address for spot in matches[:MOST_LISTED]]
         more = f" and {len(matches) - MOST_LISTED} more" if len(matches) > MOST_LISTED else ""
         raise Ambiguous(
-            f"{name!r} names {len(matches)} memories: {', '.join(listed)}{more}",
+            f"{name!r} names {len(matches)} {'logs' if day else 'memories'}: {', '.join(listed)}{more}",
             "Say which: give it as scope/agent/name, or narrow with --scope and --agent.",
         )
     if missed:
         lost = "; ".join(f"{path}: {why}" for path, why in missed.items())
         raise MissingObject(f"{name!r} is not among what can be read. {lost}", MISSING_HINT)
+    if day is not None:
+        where = _where(scope, agent, at)
+        raise UsageError(f"There is no daily log of {day.day}{where}", "See the logs: git mem list --logs")
     raise UsageError(
         f"There is no memory named {name!r}{_where(scope, agent, at)}", _close(known, bare, at)
     )
@@ -305,6 +325,14 @@ def _held(
         if missed is not None:
             missed |= {f"{where.name}/{path}": why for path, why in (unread or {}).items()}
     return found
+
+
+def _day(name: str) -> Asked | None:
+    if not name.strip().removesuffix(".md")[-1:].isdigit():  # most names of memories
+        return None
+    from gitmem.store.days import asked_day
+
+    return asked_day(name)
 
 
 def _parts(name: str) -> tuple[str | None, str | None, str]:

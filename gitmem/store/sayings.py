@@ -1,4 +1,4 @@
-"""Which memories say a thing: claims found by their words, in all scopes, hot and archived."""
+"""Which memories and logs say a thing: claims found by their words, in all scopes, hot and archived."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from gitmem.errors import UsageError
 from gitmem.memory.claim import normal_form
+from gitmem.memory.daily import fact_of
 from gitmem.memory.encoding import decode
 from gitmem.memory.memory import parse
+from gitmem.memory.names import kind
 from gitmem.store.commits import memory_commit
 from gitmem.store.history import resolve_all
 from gitmem.store.holdings import memory_files
@@ -21,7 +23,7 @@ from gitmem.store.workspace import Scope, Workspace
 
 @dataclass(frozen=True)
 class Saying:
-    """A memory that says it.
+    """A memory, or a daily log, that says it.
 
     Attributes:
         agent: the agent's folder in the tree.
@@ -65,7 +67,7 @@ def sayings(
         raise UsageError(f"{text!r} has no words to look for", "For example: --text 'real database'")
     found: list[Saying] = []
     for where, commit in commits_at(workspace, scope, at, now):
-        for folder, files in memory_files(where.repo, commit, chosen_agent(agent)).items():
+        for folder, files in memory_files(where.repo, commit, chosen_agent(agent), logs=True).items():
             for file, oid in files.items():
                 rank, claims = _said(where, file, oid, sought)
                 if claims:
@@ -97,7 +99,10 @@ def _said(scope: Scope, file: str, oid: str, sought: tuple[str, ...]) -> tuple[i
         return 3, frozenset()
     ranked: dict[int, set[str]] = {}
     for claim in parse(file, data).claims:
-        ranked.setdefault(rank_of(words_of(claim.key), sought), set()).add(claim.id)
+        said = claim.key
+        if kind(file) == "log" and (told := fact_of(said)):
+            said = told
+        ranked.setdefault(rank_of(words_of(said), sought), set()).add(claim.id)
     ranked.pop(3, None)
     best = min(ranked, default=3)
     return best, frozenset(ranked.get(best, ()))

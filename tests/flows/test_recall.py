@@ -338,8 +338,9 @@ def test_json_has_a_stable_shape(ground: Ground) -> None:
         "facts",
         "why",
         "checked",
+        "kind",
     ]
-    assert value["items"][0]["age_days"] == 12
+    assert value["items"][0]["age_days"] == 12 and value["items"][0]["kind"] == "memory"
 
 
 def test_recall_loads_nothing_heavy() -> None:

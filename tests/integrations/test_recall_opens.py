@@ -22,6 +22,14 @@ from gitmem.store.trees import list_files
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", "filelock", "mcp", "typer")
+# What only daily logs need; here are none.
+LOGS = {
+    "gitmem.memory.daily",
+    "gitmem.store.catalog.lines",
+    "gitmem.store.candidates.unsaid",
+    "gitmem.store.log_facts",
+    "gitmem.integrations.log_lines",
+}
 # Every question that any git process is asked on its standard input goes to a file, too.
 GIT = """#!/bin/sh
 echo "$*" >>"$ASKED_OF_GIT.words"
@@ -121,6 +129,7 @@ def check(seen: Seen, chosen: set[str], known: dict[str, str]) -> None:
     reading = [words for words in seen.begun if {"show", "archive", "log", "grep"} & set(words)]
     assert not any("-p" in words or "archive" in words for words in reading)
     assert {name.partition(".")[0] for name in seen.loaded} & set(HEAVY) == set()
+    assert not seen.loaded & LOGS
 
 
 def test_a_recall_opens_no_memory_that_it_does_not_answer_with(filled: Ground, watched) -> None:

@@ -118,7 +118,6 @@ def test_archived_memories_are_marked_and_others_left_out(catalog: Catalog, fake
     catalog.bring_up_to_date(fake, REF, tip, read_memory)
     assert [(p.path, p.archived) for p in catalog.places(REF)] == [
         ("main/archive/ab/a.md", True),
-        ("main/logs/2026/11/2026-11-20.md", False),
     ]
 
 

@@ -24,6 +24,7 @@ from gitmem.store.trees import read_file
 
 RECALL_CHARS = 120_000
 RECALLED_KEYS = (
+    "kind",
     "scope",
     "agent",
     "file",

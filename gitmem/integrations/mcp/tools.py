@@ -78,7 +78,7 @@ _TYPES = (
     "where something is to be found."
 )
 _AT = _text("As of then: a date (2026-11-20, '2 days ago'), a tag, or a commit of memory or code.")
-_NAME = _text("Name or file of a memory, or scope/agent/name.")
+_NAME = _text("Name or file of a memory, or scope/agent/name; a date (2026-11-20) for the log of that day.")
 _WHERE = {"scope": _SCOPE, "agent": _AGENT}
 _CHANGED = {
     "scope": _STRING,
@@ -95,7 +95,8 @@ RECALL = Tool(
     "Recall memories",
     "Finds what was recorded earlier that bears on a question: preferences and corrections of the person, "
     "decisions and facts of the project that its code does not tell. Few and right: an empty answer means "
-    "that nothing fits. Each memory comes with its age and with what it names that is gone from the code.",
+    "that nothing fits. Each memory comes with its age and with what it names that is gone from the code. "
+    "An item of kind log is a line of a daily log of which no memory was made yet.",
     reading.recall,
     {
         "query": _text("A question, or words.", 4_000),
@@ -106,7 +107,7 @@ RECALL = Tool(
     },
     {
         "about": _STRING,
-        "items": _list("Best first.", "scope", "agent", "file", "name", "type", "text", "note"),
+        "items": _list("Best first.", "kind", "scope", "agent", "file", "name", "type", "text", "note"),
         "notes": {"type": "array", "items": _STRING, "description": "What is to be known of the answer."},
     },
     needs=("query",),

@@ -1,4 +1,4 @@
-"""A memory that may answer a question."""
+"""A memory, or a line of a daily log, that may answer a question."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gitmem.values import dataclass
 
 @dataclass(frozen=True)
 class Candidate:
-    """A memory that shares terms with a question.
+    """A memory that shares terms with a question, or a fact of a daily log that no memory has yet.
 
     Attributes:
-        path: in the tree of the ref, beginning with the agent's folder.
-        blob: object name of its content.
+        path: in the tree of the ref, beginning with the agent's folder; of a log's line `<path>#<12 hex>`.
+        blob: object name of its content; of a log's line, the name that git would give the line.
         score: the higher the better; comparable between catalogs only roughly.
         parts: what made the score: `text` (bm25), `rarity` (sum over matched terms), `covered` (0 to 1,
             share of the question's rarity that the memory matches), `matched` (number of terms),
@@ -41,6 +41,12 @@ class Candidate:
     why: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def kind(self) -> str:
+        """`memory`, or `log` for a line of a daily log."""
+        return "memory" if self.path.endswith(".md") else "log"
+
+    @property
     def file(self) -> str:
-        """Path inside the agent's folder."""
-        return self.path.partition("/")[2]
+        """Path of the file inside the agent's folder."""
+        file = self.path.partition("/")[2]
+        return file if file.endswith(".md") else file.rpartition("#")[0]

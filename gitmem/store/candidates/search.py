@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
+from time import gmtime, strftime
 
 from gitmem.memory.limits import CANDIDATES
 from gitmem.store.candidates import lexical, links, times
@@ -32,16 +33,18 @@ def search(
         refs: full names of the refs to search.
         agents: name spaces to search; None for all.
         when: ref to commit, for refs to be searched as of then; each must have been laid out.
-        now: epoch seconds, from which times that the question names are counted; None names none.
+        now: epoch seconds, from which times that the question names, and the days of logs, are counted;
+            None names no times.
 
     Returns:
         At most `limit` candidates, best first; equal scores by ref and path. Empty where nothing matches.
+        Facts of the last days' logs are among them, those left out that a memory which was found says.
     """
     if not refs or limit < 1:
         return ()
     while True:
         times_made = catalog.made_anew
-        found = _search(Ground(catalog, refs, agents, when or {}), query, limit, now)
+        found = _search(Ground(catalog, refs, agents, when or {}, now), query, limit, now)
         if catalog.made_anew == times_made:
             return found
 
@@ -66,6 +69,10 @@ def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Ca
     }
     fused = fuse(scores)
     order = [(entries[id], sum(why.values())) for id, why in fused.items()]
+    if any(entry.is_line for entry, _ in order):
+        from gitmem.store.candidates.unsaid import unsaid  # most scopes keep no log
+
+        order = unsaid(order, found.words)
     order = sorted(order, key=lambda one: _best_first(*one))[:limit]
     described = ground.catalog.described({entry.blob for entry, _ in order})
     parts = lexical.Parts(question)
@@ -97,7 +104,7 @@ def _candidate(
         blob=oid,
         score=round(score, 6),
         parts=parts.of(words, why.get("words", 0.0)),
-        name=storable(head.name) or PurePosixPath(entry.path).stem,
+        name=_line_name(entry) if entry.is_line else storable(head.name) or PurePosixPath(entry.path).stem,
         description=storable(head.description),
         type=storable(head.type),
         archived=bool(entry.archived),
@@ -105,3 +112,7 @@ def _candidate(
         commit=entry.commit,
         why=why,
     )
+
+
+def _line_name(entry: Entry) -> str:
+    return strftime("log %Y-%m-%d %H:%M", gmtime(entry.time))

@@ -9,6 +9,11 @@ from typing import Any, NamedTuple
 from gitmem.store.catalog import Catalog
 from gitmem.values import dataclass
 
+DAY = 86_400
+
+HOT_DAYS = 7
+"""Days for which the lines of a log are found: by then a dream has made memories of what was worth it."""
+
 NEWEST = 2_000
 """Entries of one ref that are looked through for what was taught within a time, the newest ones."""
 
@@ -16,7 +21,7 @@ _COLUMNS = "e.id, e.blob, e.ref, e.path, e.archived, e.time, e.thread"
 
 
 class Entry(NamedTuple):
-    """One file that has a text.
+    """One file, or line of a log, that has a text.
 
     Attributes:
         id: below zero for one of the past.
@@ -38,6 +43,11 @@ class Entry(NamedTuple):
         """The folder that it stands in."""
         return self.path.partition("/")[0]
 
+    @property
+    def is_line(self) -> bool:
+        """Whether it is a line of a daily log: `<path>#<12 hex>`."""
+        return not self.path.endswith(".md")
+
 
 @dataclass(frozen=True)
 class Ground:
@@ -47,12 +57,14 @@ class Ground:
         refs: full names.
         agents: name spaces; None for all.
         when: ref to commit, for refs searched as of then.
+        now: epoch seconds, from which the days of logs count; None counts from what was taught last.
     """
 
     catalog: Catalog
     refs: Collection[str]
     agents: Collection[str] | None
     when: Mapping[str, str]
+    now: int | None = None
 
     @cached_property
     def tables(self) -> Mapping[str, Mapping[int, tuple[str, str]]]:
@@ -125,8 +137,24 @@ class Ground:
         agents = self.agents
         for id, blob, number, path, archived, time, thread in self.catalog.read(query, values):
             if agents is None or path.partition("/")[0] in agents:
+                if not path.endswith(".md") and not self._since(id < 0, number) <= time:
+                    continue
                 ref, commit = refs[number]
                 yield Entry(id, blob, ref, path, archived, time, thread, commit)
+
+    def _since(self, past: bool, number: int) -> int:
+        """From when on the lines of a ref's logs are found, epoch seconds."""
+        if past or self.now is None:
+            if (past, number) not in self._last:
+                rows = f"SELECT max(time) FROM {'temp.past' if past else 'main.entry'} WHERE ref = ?"  # noqa: S608
+                self._last[past, number] = self.catalog.read(rows, (number,))[0][0] or 0
+            return self._last[past, number] - HOT_DAYS * DAY
+        return self.now - HOT_DAYS * DAY
+
+    @cached_property
+    def _last(self) -> dict[tuple[bool, int], int]:
+        """When something was taught last, by table and ref, as far as anybody asked."""
+        return {}
 
 
 def _listed(numbers: Iterable[Any]) -> str:

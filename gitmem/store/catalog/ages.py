@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from gitmem.store.catalog import database
 from gitmem.store.catalog.trees import Trees, is_memory, torn_steps
@@ -24,6 +25,7 @@ NEWEST = 8
 
 _Walked = tuple[str, bytes, int]
 _Taught = tuple[str, bytes, bytes, int, int]
+_Distilled = tuple[str, str, int, bytes]
 
 Body = Callable[[str, str], bytes | None]
 """(path, blob) to a digest of the memory's body; None where it cannot be read."""
@@ -111,6 +113,40 @@ def brought(connection: sqlite3.Connection, ref: str, files: Mapping[str, str]) 
     return {path: [oid.hex() for place, oid in walked if place in some] for path, some in places.items()}
 
 
+def is_distilled(
+    connection: sqlite3.Connection, repo: Repository, ref: str, line: str, commit: str
+) -> bool:
+    """Whether a commit that was walked says what became of a log's line, and nothing took that back.
+
+    Args:
+        line: `<path of the log>#<12 hex>`.
+        commit: asked as of then; a commit that was walked.
+    """
+    last = _Walk(connection, ref).place(commit)
+    said, taken_back = (
+        {
+            row[0].hex()
+            for table in ("main.distilled", "temp.distilled")
+            for row in connection.execute(
+                f"SELECT oid FROM {table} WHERE ref = ? AND {condition} AND place <= ?",  # noqa: S608
+                (ref, *values, -1 if last is None else last),
+            )
+        }
+        for condition, values in (("source = ?", (line,)), ("source = ''", ()))
+    )
+    if said and taken_back:  # what is taken back with a merge came with its second parent
+        for undone in taken_back:
+            said.discard(undone)
+            with suppress(MissingObject):
+                first, *others = (repo.commit(undone).parents if said else ()) or ("",)
+                said = {
+                    one
+                    for one in said
+                    if not others or repo.is_ancestor(one, first) or not repo.is_ancestor(one, undone)
+                }
+    return bool(said)
+
+
 class _Walk:
     """What is known of one ref's history.
 
@@ -158,16 +194,17 @@ class _Walk:
         """Walks the commits that are new, and records what they taught."""
         whole = not _is_shallow(repo)
         try:
-            walked, taught = self._learn(repo.steps(tip, without=self._newest()), body, late)
+            walked, taught, distilled = self._learn(repo.steps(tip, without=self._newest()), body, late)
         except MissingObject:
             self._times.clear()
             self._places.clear()
-            walked, taught = self._learn(torn_steps(repo, tip), body, late)
+            walked, taught, distilled = self._learn(torn_steps(repo, tip), body, late)
             whole = False
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
             ("INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time) VALUES(?, ?, ?, ?, ?)", taught),
             ("INSERT OR REPLACE INTO {}.walked(ref, oid, place) VALUES(?, ?, ?)", walked),
+            ("INSERT OR REPLACE INTO {}.distilled(ref, source, place, oid) VALUES(?, ?, ?, ?)", distilled),
         )
         if not whole or not database.keep(
             self._connection, [(words.format("main"), rows) for words, rows in statements]
@@ -204,10 +241,11 @@ class _Walk:
 
     def _learn(
         self, steps: Iterable[Step], body: Body, late: Late = never
-    ) -> tuple[list[_Walked], list[_Taught]]:
+    ) -> tuple[list[_Walked], list[_Taught], list[_Distilled]]:
         """Rows for what is new in some steps, as far as there is time."""
         walked: list[_Walked] = []
         taught: list[_Taught] = []
+        distilled: list[_Distilled] = []
         for step in steps:
             commit = step.commit
             if self.place(commit.oid) is not None:
@@ -222,7 +260,9 @@ class _Walk:
             for path, oid, time in self._lessons(step, place, body):
                 self._times[path, oid] = time
                 taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, time))
-        return walked, taught
+            for line, said in _distills(commit):
+                distilled.append((self._ref, line, place, bytes.fromhex(said)))
+        return walked, taught, distilled
 
     def _newest(self) -> list[str]:
         """The last commits that were walked: with all their ancestors, for they are kept together."""
@@ -320,6 +360,18 @@ def _with_gone(step: Step, trees: Trees, repo: Repository) -> Step:
         if change[2] is None and change[0] not in seen
     )
     return Step(step.commit, ((*step.before[0], *rest),))
+
+
+def _distills(commit: Commit) -> Iterator[tuple[str, str]]:
+    """Yields lines of logs that a commit accounts for, with its name; what it takes back, with no line."""
+    if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
+        from gitmem.memory.trailers import parse
+
+        told = parse(commit.message)
+        lines = (fate.source for fate in told.claims if fate.source.isascii())
+        yield from ((line, commit.oid) for line in lines if "/logs/" in line)
+        if len(told.undoes) == len(commit.oid) and not told.undoes.strip("0123456789abcdef"):
+            yield "", told.undoes
 
 
 def _is_shallow(repo: Repository) -> bool:

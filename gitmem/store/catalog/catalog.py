@@ -14,7 +14,7 @@ from gitmem.memory.names import is_archived
 from gitmem.store.catalog import ages, database, folders, heads, texts
 from gitmem.store.catalog.fields import Read, read_memory
 from gitmem.store.catalog.heads import Head
-from gitmem.store.catalog.trees import Trees
+from gitmem.store.catalog.trees import Trees, is_log
 from gitmem.store.catalog.vocabulary import Vocabulary
 from gitmem.store.repository import Repository
 from gitmem.store.trees import tree_or_none
@@ -106,11 +106,11 @@ class Catalog:
         return self._steadily(work)
 
     def places(self, ref: str, commit: str | None = None) -> tuple[Place, ...]:
-        """Lists the memories of a ref by path, at its tip or at a commit that was laid out."""
+        """Lists the memories of a ref by path, at its tip or at a commit laid out; no log lines."""
         table, names, key = ("past", "temp.laid", f"{ref}@{commit}") if commit else ("entry", "ref", ref)
         rows = self.read(
             f"SELECT e.path, hex(b.oid), e.archived, e.time FROM {names} r JOIN {table} e ON e.ref = r.id"  # noqa: S608
-            " JOIN blob b ON b.id = e.blob WHERE r.name = ? ORDER BY e.path",
+            " JOIN blob b ON b.id = e.blob WHERE r.name = ? AND e.path LIKE '%.md' ORDER BY e.path",
             (key,),
         )
         return tuple(
@@ -182,6 +182,22 @@ class Catalog:
         self._steadily(work)
         return found
 
+    def is_distilled(self, repo: Repository, ref: str, line: str, commit: str | None = None) -> bool:
+        """Whether a commit accounts for a log's line; see `ages.is_distilled`.
+
+        Args:
+            commit: asked as of then; None as of the tip that the catalog describes.
+        """
+        at = commit or self.tip(ref)
+        found: list[bool] = []
+
+        def work() -> bool:
+            found[:] = [ages.is_distilled(self._connection, repo, ref, line, at)] if at else []
+            return True
+
+        self._steadily(work)
+        return any(found)
+
     def read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Runs a reading statement; a damaged file is first made anew and filled again."""
         rows: list[tuple[Any, ...]] = []
@@ -234,9 +250,11 @@ class Catalog:
         start = base if old else None
         new = repo.commit(tip).tree if tip else None
         changes = [(path, come) for path, _, come in trees.changes(old, new)]
-        wanted = {path: oid for path, oid in changes if oid}
+        logs = {path: oid or "" for path, oid in changes if is_log(path)}
+        wanted = {path: oid for path, oid in changes if oid and path not in logs}
         ids = texts.index_texts(self._connection, repo, wanted, read)
         times = self._times(repo, ref, tip, wanted, read) if tip else {}
+        entered = [(wanted, ids, times), *_of_logs(self._connection, repo, logs)]
         connection = self._connection
         with database.writing(connection):
             row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
@@ -256,9 +274,11 @@ class Catalog:
                 [(number, texts.storable(path)) for path, _ in changes],
             )
             connection.executemany(
-                ENTER.format("main.entry", "NULL"),
-                entry_rows(number, ref, wanted, ids, times),
+                "DELETE FROM entry WHERE ref = ? AND path > ? AND path < ?",
+                [(number, f"{path}#", f"{path}$") for path in map(texts.storable, logs)],
             )
+            for one in entered:
+                connection.executemany(ENTER.format("main.entry", "NULL"), entry_rows(number, ref, *one))
             if not tip:
                 connection.execute("DELETE FROM ref WHERE id = ?", (number,))
         return True
@@ -270,15 +290,18 @@ class Catalog:
             return True
         trees = Trees(repo)
         wanted = {path: come for path, _, come in trees.changes(None, repo.commit(commit).tree) if come}
+        logs = {path: wanted.pop(path) for path in [*wanted] if is_log(path)}
         ids, complete = texts.known(self._connection, wanted.values()), True
-        if len(ids) < len(set(wanted.values())):
-            try:
+        entered: list[_Entered] = []
+        try:
+            if len(ids) < len(set(wanted.values())):
                 ids = texts.index_texts(self._connection, repo, wanted, read)
-            except sqlite3.Error as error:
-                if not database.is_busy(error):
-                    raise
-                complete = False
-        times = self._times(repo, ref, commit, wanted, read)
+            entered = _of_logs(self._connection, repo, logs)
+        except sqlite3.Error as error:
+            if not database.is_busy(error):
+                raise
+            complete = False
+        entered = [(wanted, ids, self._times(repo, ref, commit, wanted, read)), *entered]
         # Negative, so that no row of the past is taken for one of the tips.
         first: int = connection.execute("SELECT coalesce(min(id), 0) - 1 FROM temp.past").fetchone()[0]
         number = connection.execute("INSERT INTO temp.laid(name) VALUES(?)", (key,)).lastrowid or 0
@@ -286,7 +309,7 @@ class Catalog:
             ENTER.format("temp.past", "?"),
             (
                 (first - place, *row)
-                for place, row in enumerate(entry_rows(number, key, wanted, ids, times))
+                for place, row in enumerate(row for one in entered for row in entry_rows(number, key, *one))
             ),
         )
         return complete
@@ -330,3 +353,23 @@ def entry_rows(
             agent, _, file = path.partition("/")
             thread = texts.key(f"{key}\n{agent}\n{session}") if session else None
             yield ref, texts.storable(path), blob, is_archived(file), times.get(path, 0), thread
+
+
+_Entered = tuple[Mapping[str, str], Mapping[str, texts.Indexed], Mapping[str, int]]
+"""Where texts stand (path to object name), their numbers, and when they were taught."""
+
+
+def _of_logs(connection: sqlite3.Connection, repo: Repository, logs: Mapping[str, str]) -> list[_Entered]:
+    """Indexes the facts of daily logs.
+
+    Args:
+        logs: path to blob; empty where the log is gone.
+    """
+    standing = {path: oid for path, oid in logs.items() if oid}
+    if not standing:
+        return []
+    from gitmem.store.catalog.lines import read_fact, read_lines  # most scopes keep no log
+
+    lines = read_lines(repo, standing)
+    ids = texts.index_texts(connection, lines, lines.wanted, read_fact)
+    return [(lines.wanted, ids, lines.times)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "catalog.sqlite"
-VERSION = 5
+VERSION = 6
 APPLICATION = 0x6D656D31
 """Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
 
@@ -33,7 +33,11 @@ CREATE TABLE {where}.walked(ref TEXT NOT NULL, oid BLOB NOT NULL, place INTEGER 
   PRIMARY KEY(ref, oid)) WITHOUT ROWID;
 CREATE TABLE {where}.taught(ref TEXT NOT NULL, path BLOB NOT NULL, oid BLOB NOT NULL,
   place INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path, place, oid)) WITHOUT ROWID;
+CREATE TABLE {where}.distilled(ref TEXT NOT NULL, source TEXT NOT NULL, place INTEGER NOT NULL,
+  oid BLOB NOT NULL, PRIMARY KEY(ref, source, place, oid)) WITHOUT ROWID;
 """
+"""What history teaches. Lines of logs that a commit accounts for are distilled; a commit that takes another
+back stands there with that one's name in place of a line's."""
 
 _ENTRIES = """
 CREATE TABLE {where}.{table}(id INTEGER PRIMARY KEY, ref INTEGER NOT NULL, path TEXT NOT NULL,
@@ -220,6 +224,7 @@ def _open(file: Path) -> sqlite3.Connection:
             "folder",
             "walked",
             "taught",
+            "distilled",
         ):
             connection.execute(f"SELECT 1 FROM main.{table} LIMIT 1").fetchone()  # noqa: S608
     except BaseException:

@@ -226,7 +226,8 @@ def _insert_names(connection: sqlite3.Connection, cuts: Iterable[tuple[int, _Cut
     links: set[tuple[int, int]] = set()
     periods: set[tuple[int, int, int]] = set()
     for number, cut in cuts:
-        names = {cut.fields.name, PurePosixPath(cut.path).stem}
+        # A log's line has no name, and nothing links to it.
+        names = {cut.fields.name, PurePosixPath(cut.path).stem} if cut.path.endswith(".md") else set()
         called.update((key(slugify(name)), number) for name in names)
         links.update((key(name), number) for name in cut.fields.links)
         periods.update((number, first, last) for first, last in cut.fields.dates)

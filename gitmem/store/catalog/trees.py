@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gitmem.memory.names import kind
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository, Step
 
 DEEPEST = 12
@@ -14,14 +15,20 @@ DEEPEST = 12
 _INDEX = "MEMORY.md"
 
 
+def is_log(path: str) -> bool:
+    """Whether a file that `Trees.changes` yields is a daily log."""
+    return "/logs/" in path and kind(path) == "log"
+
+
 def is_memory(path: str) -> bool:
-    """Whether a file of that path is a memory file: see `Trees.changes`."""
+    """Whether a file of that path is a memory file: see `Trees.changes`, which yields logs as well."""
     parts = path.split("/")
     return (
         path.endswith(".md")
         and 1 < len(parts) <= DEEPEST + 1
         and not (len(parts) == 2 and parts[1] == _INDEX)
         and not any(part.startswith(".") or "\\" in part for part in parts)
+        and not is_log(path)
     )
 
 
@@ -50,12 +57,12 @@ class Trees:
         self._read = lru_cache(maxsize=512)(repo.tree)
 
     def changes(self, old: str | None, new: str | None) -> Iterator[tuple[str, str | None, str | None]]:
-        """Yields `(path, old blob, new blob)` for each memory file that differs, by path.
+        """Yields `(path, old blob, new blob)` for each memory file or log that differs, by path.
 
         Args:
             old, new: object names of root trees; None is the empty tree.
 
-        A memory file is a regular `*.md` below an agent's folder, neither its index nor a dot file.
+        Such a file is a regular `*.md` below an agent's folder, neither its index nor a dot file.
         A tree that is missing reads as empty.
         """
         yield from self._below("", old, new, 0)
