@@ -7,19 +7,21 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
+from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
 from gitmem.guard.text import one_line
 from gitmem.integrations.blaming import Line, as_value, code_of
 from gitmem.integrations.blaming import blame as look_up
 from gitmem.memory.account import path_of
+from gitmem.memory.names import kind
 from gitmem.memory.squash import Telling
-from gitmem.store.blame import Blamed
+from gitmem.store.blame import Blamed, Origin
 from gitmem.store.code_time import Became
 from gitmem.store.replaced import Replaced
 
 SHORT = 12
+RULE = "**Rule in:** "
 WHO_WIDTH = 40
 CLAIM_WIDTH = 80
 
@@ -35,21 +37,23 @@ def blame(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="A memory, as in git mem show.",
-            autocompletion=memory_names,
+            help="A memory or a daily log, as in git mem show.",
+            autocompletion=names,
             show_default=False,
         ),
     ] = None,
     text: Annotated[
         str | None,
-        typer.Option("--text", metavar="TEXT", help="Or: every memory that says this.", show_default=False),
+        typer.Option(
+            "--text", metavar="TEXT", help="Or: every memory and log that says this.", show_default=False
+        ),
     ] = None,
     at: At = None,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     as_json: Json = False,
 ) -> None:
-    """Shows for each claim of a memory the commit in which it was taught, when and by whom.
+    """Shows for each claim of a memory, or line of a log, the commit that taught it, when and by whom.
 
     A claim keeps its origin through merges, renames, paging, dreams, restores and re-wrapped lines. With
     --text, finds the memories of all scopes that say something, archived ones too, and shows for each the
@@ -68,11 +72,25 @@ def blame(
         for line in lines:
             _print_hops(run, line, code)
     else:
-        _print_lines(run, lines)
+        _print_lines(run, lines, code)
+        if not at and any(line.blamed.claim.text.startswith(RULE) for line in lines):
+            _tell_rule(run, name or "", scope, agent)
 
 
-def _print_lines(run: Context, lines: list[Line]) -> None:
-    """A line a claim; the session stands below, once for claims in a row that share it."""
+def _tell_rule(run: Context, name: str, scope: str | None, agent: str | None) -> None:
+    """Says so of a memory that became a rule."""
+    from gitmem.integrations.showing import show
+
+    shown = show(run.workspace, run.edges, name, scope, agent)
+    if shown.became is not None:
+        run.out.say(run.out.safe(shown.became.said))
+
+
+def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> None:
+    """A line a claim; the session stands below, once for claims in a row that share it.
+
+    A log is not about one thing: there the code of that time stands below, too.
+    """
     out = run.out
     heads = [_head(line.blamed) for line in lines]
     width = max(len(who) for _, _, who in heads)
@@ -80,7 +98,8 @@ def _print_lines(run: Context, lines: list[Line]) -> None:
     for line, (commit, when, who) in zip(lines, heads, strict=True):
         claim = one_line(line.blamed.claim.text, CLAIM_WIDTH)
         out.data(f"{out.paint(commit, 'yellow')} {when}  {who:{width}}  {claim}")
-        notes = [*_sessions(line.blamed), *_notes(line.blamed)]
+        at = _codes(line.blamed, code) if kind(line.file) == "log" else []
+        notes = [*_sessions(line.blamed), *at, *_notes(line.blamed)]
         told = "\n".join(notes)
         if told != before:
             for note in notes:
@@ -146,6 +165,12 @@ def _sessions(blamed: Blamed) -> list[str]:
     return list(dict.fromkeys(session for one in told for session in _session(one)))
 
 
+def _codes(blamed: Blamed, code: dict[str, Became]) -> list[str]:
+    told = blamed.origins[0].told if blamed.origins else ()
+    named = dict.fromkeys(one.provenance.code_commit for one in told)
+    return [f"code {one_line(_code(name, code[name]), 120)}" for name in named if name in code]
+
+
 def _session(one: Telling) -> list[str]:
     told = one.provenance
     messages = f", messages {'..'.join(told.messages)}" if told.messages else ""
@@ -154,13 +179,22 @@ def _session(one: Telling) -> list[str]:
 
 def _notes(blamed: Blamed) -> list[str]:
     """What else there is to say of a claim's way."""
-    notes = [f"through dream {oid[:SHORT]}" for origin in blamed.origins[:1] for oid in origin.via]
+    notes = [_logged(origin) for origin in blamed.origins[:1] if origin.line]
+    notes += [f"through dream {oid[:SHORT]}" for origin in blamed.origins[:1] for oid in origin.via]
     for origin in blamed.origins[1:]:
         who = " or ".join(dict.fromkeys(_who(one) for one in origin.told))
         notes.append(f"and {origin.commit[:SHORT]} {day(origin.time)}  {one_line(who, WHO_WIDTH)}")
+        if origin.line:
+            notes.append(_logged(origin))
     if blamed.against:
         notes.append(f"disputed with {', '.join(blamed.against)}")
     return notes
+
+
+def _logged(origin: Origin) -> str:
+    """The line of a daily log that a claim was made of."""
+    said = one_line(origin.line.render(), CLAIM_WIDTH) if origin.line else ""
+    return f"from {one_line(origin.path, CLAIM_WIDTH)}: {said}"
 
 
 def _code(named: str, known: Became) -> str:

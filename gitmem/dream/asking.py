@@ -39,7 +39,7 @@ def ask(engine: Engine, given: ConsolidateInput, tell: Tell) -> Consolidation:
             raise
 
     # What its work is judged by stays out of its hands.
-    copy = replace(given, files=dict(given.files), said=dict(given.said))
+    copy = replace(given, files=dict(given.files), said=dict(given.said), lines=dict(given.lines))
     try:
         made = engine.consolidate(copy, told)
     except GitmemError:

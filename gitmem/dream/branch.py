@@ -9,8 +9,10 @@ from dataclasses import field, replace
 from gitmem.dream.proof.budget import dreamt
 from gitmem.dream.refs import branches
 from gitmem.errors import RepositoryError
-from gitmem.memory.account import is_memory, paths_named, references, reject_keys
+from gitmem.memory.account import is_memory, path_of, paths_named, references, reject_keys
 from gitmem.memory.claim import Claim
+from gitmem.memory.daily import LogLine, is_log
+from gitmem.memory.distilled import lines_named
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.proposal import missing, proposals
 from gitmem.memory.trailers import Fate, one_line, parse
@@ -28,11 +30,13 @@ class ClaimStory:
     Attributes:
         before: its text; empty where it cannot be found.
         after: text of the claim that it is or went into; empty where it was dropped.
+        line: the fact of a daily log that the claim was made of; None where it comes from a memory.
     """
 
     fate: Fate
     before: str
     after: str
+    line: LogLine | None = None
 
 
 @dataclass(frozen=True)
@@ -253,7 +257,9 @@ def _judged(repo: Repository, change: DreamCommit, base: str, tip: str) -> Dream
     paths = set(old) | set(new)
     ground = _standing(repo, trees[0], paths)
     lacking = missing(wanted, ground, _standing(repo, trees[1], paths))
-    if lacking and len(lacking) < len(wanted):
+    # A memory that is new is no other for being renamed since.
+    new_here = any(is_log(path_of(fate.source)) for fate in change.fates)
+    if lacking and (len(lacking) < len(wanted) or new_here):
         paths |= set(filter(is_memory, changed_files(repo, *trees)))
         ground = _standing(repo, trees[0], paths)
         lacking = missing(lacking, ground, _standing(repo, trees[1], paths))
@@ -305,8 +311,13 @@ def _change(repo: Repository, n: int, before: str | None, commit: Commit, decide
         by = one_line(commit.author.name) or "somebody"
         said = {fate.source for fate in fates}
         fates += tuple(fate for fate in _edited(old, new, by) if fate.source not in said)
-    here, there = references(old), references(new)
-    stories = tuple(ClaimStory(fate, _said(here, fate.source), _said(there, fate.target)) for fate in fates)
+    here, there, heard = references(old), references(new), lines_named(fates, new.get)
+    stories = tuple(
+        ClaimStory(fate, line.text, _said(there, fate.target), line)
+        if (line := heard.get(fate.source))
+        else ClaimStory(fate, _said(here, fate.source), _said(there, fate.target))
+        for fate in fates
+    )
     files = {path: (old.get(path), new.get(path)) for path in sorted(paths)}
     return DreamCommit(
         n,

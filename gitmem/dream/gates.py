@@ -25,6 +25,11 @@ CountSessions = Callable[[float], int]
 """How many sessions were written to after a time (epoch seconds), the present one not counted."""
 
 
+def nothing_logged(since: float) -> int:  # noqa: ARG001 - the type's
+    """Knows of no logs."""
+    return 0
+
+
 @dataclass(frozen=True)
 class Gate:
     """A gate that holds.
@@ -48,6 +53,7 @@ class Asked:
         enabled: the setting `gitmem.dream`.
         now: seconds since the epoch.
         count: counts sessions; called at most every ten minutes.
+        logged: counts facts of daily logs since a time; asked as seldom.
         folders: finds live directories of the scope, where a client may hold a lock of its own.
         force: pass all gates but the locks.
         wanted: somebody asked for this dream, so that one which failed is tried again at once.
@@ -60,6 +66,7 @@ class Asked:
     folders: Callable[[], Iterable[Path]] = tuple
     force: bool = False
     wanted: bool = False
+    logged: CountSessions = nothing_logged
 
 
 def first_gate(asked: Asked) -> Gate | None:
@@ -107,13 +114,15 @@ def _sessions(asked: Asked) -> Gate | None:
         # By a clock that was set back since: no session is younger than that.
         last = 0.0
     path = lock_folder(asked.scope) / "sessions.json"
-    scanned, since, number = _noted(path)
+    scanned, since, number, facts = _noted(path)
     if since != last or not scanned <= asked.now < scanned + SCAN_SECONDS:
-        scanned, number = asked.now, asked.count(last)
-        _note(path, scanned, last, number)
-    if number >= SESSIONS:
+        # A fact of a log waits to be made a memory of, as a session does to be learned from.
+        scanned, number, facts = asked.now, asked.count(last), asked.logged(last)
+        _note(path, scanned, last, number, facts)
+    if number + facts >= SESSIONS:
         return None
-    reason = f"{number} of {SESSIONS} sessions since the last dream"
+    what = " and logged facts" if facts else ""
+    reason = f"{number + facts} of {SESSIONS} sessions{what} since the last dream"
     return Gate("sessions", reason, scanned + SCAN_SECONDS)
 
 
@@ -168,16 +177,17 @@ def _times(folders: Iterable[Path]) -> list[float]:
     return found
 
 
-def _noted(path: Path) -> tuple[float, float, int]:
+def _noted(path: Path) -> tuple[float, float, int, int]:
     try:
         fields = json.loads(read_note(path, _BYTES))
-        return float(fields["scanned"]), float(fields["since"]), int(fields["sessions"])
+        counts = int(fields["sessions"]), int(fields["facts"])
+        return float(fields["scanned"]), float(fields["since"]), *counts
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return 0.0, -1.0, 0
+        return 0.0, -1.0, 0, 0
 
 
-def _note(path: Path, scanned: float, since: float, number: int) -> None:
+def _note(path: Path, scanned: float, since: float, number: int, facts: int) -> None:
     # Best effort: without the note the sessions are counted again.
     with suppress(OSError):
-        fields = {"scanned": scanned, "since": since, "sessions": number}
+        fields = {"scanned": scanned, "since": since, "sessions": number, "facts": facts}
         write_atomically(path, json.dumps(fields).encode())

@@ -9,6 +9,7 @@ from gitmem.dream.branch import Dream, DreamCommit, fork_point, read_dream, revi
 from gitmem.dream.paged import where_they_stand
 from gitmem.dream.refs import prefix
 from gitmem.memory.account import path_of, references
+from gitmem.memory.daily import is_log
 from gitmem.memory.names import TURNED_DOWN
 from gitmem.memory.trailers import Provenance
 from gitmem.store.burying import Spade, spade
@@ -121,7 +122,18 @@ def _stands(repo: Repository, tip: str, change: DreamCommit) -> bool:
     places = {home for fate in fates for home in homes(path_of(fate.source))}
     files = read_paths(repo, repo.commit(tip).tree, places)
     known = references(files)
-    return any(fate.source in known for fate in where_they_stand(fates, files, {}))
+    told = where_they_stand(fates, files, {})
+    return any(fate.source in known for fate in told) or _unmade(repo, tip, change)
+
+
+def _unmade(repo: Repository, tip: str, change: DreamCommit) -> bool:
+    """Whether nothing came of a change that makes memories of lines of logs: all is as it was before."""
+    made = {path_of(fate.target) for fate in change.fates if is_log(path_of(fate.source))}
+    pairs = {path: change.files[path] for path in made if path in change.files}
+    places = {home for path in pairs for home in homes(path)}
+    files = read_paths(repo, repo.commit(tip).tree, places) if places else {}
+    now = {path: next((files[home] for home in homes(path) if home in files), None) for path in pairs}
+    return bool(pairs) and all(now[path] == old for path, (old, _) in pairs.items())
 
 
 def _remember(workspace: Workspace, dream: Dream, left: tuple[DreamCommit, ...], author: Signature) -> None:

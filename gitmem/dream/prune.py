@@ -18,6 +18,7 @@ from gitmem.memory.account import (
     where_it_goes,
 )
 from gitmem.memory.claim import Claim
+from gitmem.memory.daily import is_log
 from gitmem.memory.encoding import decode
 from gitmem.memory.merge import Files, merge_trees, only
 from gitmem.values import dataclass
@@ -108,7 +109,10 @@ def _brought_over(change: DreamChange, before: Files, after: Files, ours: Files)
         path: merged.get(path) for path in sorted({*ours, *merged}) if merged.get(path) != ours.get(path)
     }
     mine, other = references(ours), references(merged)
-    told = all(fate.source in mine and (not fate.target or fate.target in other) for fate in change.fates)
+    told = all(
+        (fate.source in mine or is_log(path_of(fate.source))) and (not fate.target or fate.target in other)
+        for fate in change.fates
+    )
     doubts = _disputes(other) - _disputes(mine)
     if not edits or not told or doubts or account(ours, merged, change.fates).unaccounted:
         return None

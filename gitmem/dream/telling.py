@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from gitmem.dream.branch import ClaimStory, Dream, DreamCommit
 from gitmem.dream.proof.failure import Failure
 from gitmem.guard.text import counted
-from gitmem.memory.account import is_memory, path_of, references
+from gitmem.memory.account import is_memory, log_references, path_of, references
 from gitmem.memory.memory import parse
 from gitmem.memory.proposal import Proposal, proposals
 from gitmem.memory.squash import Telling
@@ -35,7 +35,7 @@ def claim_origins(dream: Dream) -> dict[str, tuple[Origin, ...]]:
     sources = {story.fate.source for change in dream.changes for story in change.claims}
     try:
         files = read_paths(repo, repo.commit(start).tree, set(map(path_of, sources)))
-        known = references(files)
+        known = references(files) | log_references(files)
         wanted: dict[str, set[str]] = {}
         for source in sources & known.keys():
             wanted.setdefault(path_of(source), set()).add(known[source].id)
@@ -107,8 +107,17 @@ def _change(change: DreamCommit, origins: Origins, *, whole: bool) -> Iterator[s
     yield f"{change.n}. {change.subject}{by}" + (f" [{change.decided}]" if change.decided else "")
     for line in change.reason.splitlines():
         yield f"   {line}"
+    heard: dict[str, list[ClaimStory]] = {}
     for story in change.claims:
-        yield from _story(change, story, origins.get(story.fate.source, ()), whole=whole)
+        if story.line is not None:
+            heard.setdefault(story.fate.target, []).append(story)
+        else:
+            yield from _story(change, story, origins.get(story.fate.source, ()), whole=whole)
+    for target, stories in heard.items():
+        yield from _claim("=" if target in change.stood else "+", stories[0].after, whole=whole)
+        yield f"     {path_of(target)}"
+        for story in stories:
+            yield from _heard(story, origins.get(story.fate.source, ()), whole=whole)
     for one in untold(change):
         yield from _untold(change, one, whole=whole)
     yield from _headers(change)
@@ -152,6 +161,19 @@ def _story(
     if fate.reason and fate.reason != change.reason:
         told += f": {fate.reason}"
     yield f"     {told}"
+    for origin in origins:
+        yield f"     taught by {taught_by(origin)}"
+
+
+def _heard(story: ClaimStory, origins: tuple[Origin, ...], *, whole: bool) -> Iterator[str]:
+    """A line of a log that a claim was made of."""
+    fate, line = story.fate, story.line
+    if line is None:
+        return
+    said = line.text if whole or len(line.text) <= WIDE else f"{line.text[:WIDE].rstrip()} …"
+    session = f", session {line.session}" if line.session else ""
+    over = f", superseded: {fate.reason}" if fate.kind == "superseded" else ""
+    yield f"     log {line.when:%Y-%m-%d %H:%M:%SZ} [{line.type}{session}]{over}: {said}"
     for origin in origins:
         yield f"     taught by {taught_by(origin)}"
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
@@ -15,6 +15,9 @@ from gitmem.memory.change import Change, Header
 from gitmem.memory.trailers import Fate
 from gitmem.sessions.session import Message
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.memory.daily import LogLine
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,8 @@ class ConsolidateInput:
         now: epoch seconds.
         taught: path of a memory to when its body last changed by an agent, extraction or person, epoch
             seconds; for those of which that is known.
+        lines: facts of daily logs that no memory holds yet, by reference (`<file>#<12 hex>`), oldest first:
+            new memories are made of these alone.
         judge: tells what the flow will refuse of some changes, while the engine can still mend it.
     """
 
@@ -183,6 +188,7 @@ class ConsolidateInput:
     allowance: int | None = None
     now: float = 0.0
     taught: Mapping[str, float] = field(default_factory=dict)
+    lines: Mapping[str, LogLine] = field(default_factory=dict)
     judge: Judge = field(default=unjudged, compare=False, repr=False)
 
 

@@ -10,7 +10,7 @@ from gitmem.engines.offline import OfflineEngine
 
 
 def proved_first(given: ConsolidateInput, tell: Tell) -> tuple[Consolidation, ConsolidateInput]:
-    """Lets the offline engine work.
+    """Lets the offline engine work. What to make of daily logs is left to the model.
 
     Args:
         tell: is told of each phase.
@@ -18,7 +18,7 @@ def proved_first(given: ConsolidateInput, tell: Tell) -> tuple[Consolidation, Co
     Returns:
         what it proposes, and what a model is given when that stands.
     """
-    proved = OfflineEngine().consolidate(given, tell)
+    proved = OfflineEngine().consolidate(replace(given, lines={}), tell)
     return proved, _after(given, proved.changes)
 
 

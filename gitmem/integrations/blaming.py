@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gitmem.errors import UsageError
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import iso, sound
+from gitmem.memory.daily import LogLine
 from gitmem.memory.squash import Telling
 from gitmem.store.blame import Blamed, blame_memory
 from gitmem.store.code_time import Became, became
@@ -44,7 +45,7 @@ def blame(
     """Blames the claims of one memory, or those of all memories that say something, or said it once.
 
     Args:
-        name: a memory, as for `lookup.find`; None where a text is given.
+        name: a memory or a daily log, as for `lookup.find`; None where a text is given.
         text: what claims say; None where a name is given.
 
     Raises:
@@ -55,7 +56,7 @@ def blame(
     if text is not None:
         lines = list(_saying(workspace, edges, text, at, scope, agent))
         return lines + list(_said_once(workspace, edges, text, at, scope, agent, lines))
-    found = find(workspace, name or "", scope, agent, at, edges.now)
+    found = find(workspace, name or "", scope, agent, at, edges.now, logs=True)
     where = workspace.scope(found.scope)
     blamed = blame_memory(where.repo, found.commit, found.path)
     return [Line(where, found.agent, found.file, one) for one in blamed]
@@ -88,12 +89,23 @@ def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
                 "commit": origin.commit,
                 "path": sound(origin.path),
                 "claim": origin.claim,
+                "line": line_value(origin.line) if origin.line else None,
                 "via": list(origin.via),
                 "told": [_told_value(one, code) for one in origin.told],
             }
             for origin in blamed.origins
         ],
         "gone": _gone_value(line.gone) if line.gone else None,
+    }
+
+
+def line_value(line: LogLine) -> dict[str, object]:
+    """A fact of a daily log, as a value."""
+    return {
+        "time": iso(int(line.when.timestamp())),
+        "type": line.type,
+        "session": sound(line.session),
+        "text": sound(line.text),
     }
 
 

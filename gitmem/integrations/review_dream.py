@@ -11,6 +11,7 @@ from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proving import failures_of
 from gitmem.dream.telling import Origins, claim_origins, show, untold
 from gitmem.errors import UsageError
+from gitmem.integrations.blaming import line_value
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.words import iso, sound
@@ -110,6 +111,7 @@ def _change_value(change: DreamCommit, origins: Origins) -> dict[str, Any]:
                 "reason": sound(story.fate.reason),
                 "before": sound(story.before),
                 "after": sound(story.after) or None,
+                "line": line_value(story.line) if story.line else None,
                 "origins": [_origin_value(one) for one in origins.get(story.fate.source, ())],
             }
             for story in change.claims

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from gitmem.memory.claim import Claim
+from gitmem.memory.daily import is_log, log_claims
 from gitmem.memory.facts import lacking
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import Files, kind, only
@@ -88,6 +89,16 @@ def is_memory(path: str) -> bool:
     return "/" in path and not path.startswith(".") and kind(path) == "memory"
 
 
+def log_references(files: Files) -> dict[str, Claim]:
+    """All claims of the daily logs of a tree, by reference."""
+    return {
+        reference(path, claim): claim
+        for path in sorted(files)
+        if is_log(path)
+        for claim in log_claims(path, files[path])
+    }
+
+
 @lru_cache(maxsize=16_384)
 def claims_at(path: str, data: bytes) -> tuple[Claim, ...]:
     """The claims of one memory file; a description that the body says as well counts once."""
@@ -103,7 +114,8 @@ def account(before: Files, after: Files, declared: Sequence[Fate]) -> Account:
         declared: what is said of claims, by one change or by several in a row.
 
     Returns:
-        A fate for each claim that is no longer where it was. Claims that stayed where they are have none.
+        A fate for each claim that is no longer where it was, and for each line of a log that is said to
+        have become a claim, and has. Claims that stayed where they are have none.
     """
     old, new = references(before), references(after)
     by_key: dict[str, str] = {}
@@ -128,7 +140,42 @@ def account(before: Files, after: Files, declared: Sequence[Fate]) -> Account:
             lost.append(Unaccounted(ref, claim.text, problem, fate.kind == "merged" and fate.target in new))
         else:
             fates.append(fate)
+    logs = {path for fate in declared if is_log(path := path_of(fate.source))}
+    standing = log_references(only(before, logs)) if logs else {}
+    for source, far in line_fates(declared, new).items() if standing else ():
+        if source in standing:
+            fates += (fate for fate in far if fate.kind == "dropped" or fate.target in new)
     return Account(tuple(fates), tuple(lost))
+
+
+def line_fates(declared: Iterable[Fate], new: Container[str]) -> dict[str, tuple[Fate, ...]]:
+    """What became of lines of logs in the end, where what was made of them went on itself.
+
+    A line stays in its log, so that it may go into several claims; what is only said to be dropped or kept
+    says nothing, and is left out.
+
+    Args:
+        new: the claims that stand in the end, by reference.
+
+    Returns:
+        Each line (`<file>#<12 hex>`) to its fates; one whose target is nowhere is given as it was declared.
+    """
+    declared = tuple(declared)
+    said = {fate.source: fate for fate in declared if not is_log(path_of(fate.source))}
+    ends: dict[str, Fate] = {}
+    found: dict[str, dict[Fate, None]] = {}
+    for fate in declared:
+        if fate.kind not in ("merged", "superseded") or not is_log(path_of(fate.source)):
+            continue
+        further = None if fate.target in new else _followed(said.get(fate.target), said, new, ends)
+        end = _joined(fate, further) if further else fate
+        found.setdefault(fate.source, {})[end] = None
+    return {source: tuple(far) for source, far in found.items()}
+
+
+def line_key(reference: str) -> str:
+    """The key under which it is remembered that a person wants no memory made of a line of a log."""
+    return f"dream distil {_mark(reference)}"
 
 
 def reject_keys(fates: Iterable[Fate], before: Container[str]) -> tuple[str, ...]:
@@ -136,7 +183,7 @@ def reject_keys(fates: Iterable[Fate], before: Container[str]) -> tuple[str, ...
 
     A target that stood before is one of them, and which of two was to go does not count. A new one is not:
     an idea is no other in other words; all that goes into it is named together. Nor do paths count: an old
-    proposal is not new in a renamed memory.
+    proposal is not new in a renamed memory. A line of a log is remembered by itself, whatever became of it.
 
     Args:
         fates: all of one change.
@@ -149,7 +196,9 @@ def reject_keys(fates: Iterable[Fate], before: Container[str]) -> tuple[str, ...
         into.setdefault(fate.target, set()).add(_mark(fate.source))
     keys: dict[str, None] = {}
     for fate in fates:
-        if fate.kind != "kept":
+        if is_log(path_of(fate.source)):
+            keys[line_key(fate.source)] = None
+        elif fate.kind != "kept":
             stood = fate.target in before or fate.target in moved
             with_it = {_mark(fate.target)} if stood else into[fate.target] if fate.target else set()
             keys[" ".join(["dream", fate.kind, *sorted({_mark(fate.source), *with_it})])] = None
@@ -163,7 +212,7 @@ def where_it_goes(fates: Iterable[Fate], before: Files) -> Container[str]:
 
 
 def _followed(
-    fate: Fate | None, said: Mapping[str, Fate], new: Mapping[str, Claim], ends: dict[str, Fate]
+    fate: Fate | None, said: Mapping[str, Fate], new: Container[str], ends: dict[str, Fate]
 ) -> Fate | None:
     """The fate of a claim in the end, where what it went into went on itself.
 

@@ -1,8 +1,9 @@
 """Who taught each claim: the commit in which it came into being, found by walking back from a tip.
 
 A claim is followed to every parent that has it, in the same file or its other place (hot or archived).
-Where no parent has it, it may have come from elsewhere: a dream says from which claims, a move took it
-from another file that lost it in that commit, a restore or undo brought it back. Else this is its origin.
+Where no parent has it, it may have come from elsewhere: a dream says from which claims, or from which line
+of a daily log, a move took it from another file that lost it in that commit, a restore or undo brought it
+back. Else this is its origin.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import PurePosixPath
 
 from gitmem.memory.account import claims_at, is_memory, path_of, reference
 from gitmem.memory.claim import Claim
+from gitmem.memory.daily import LogLine, day_of, is_log, log_claims, read_line
 from gitmem.memory.memory import Memory, description_claim, parse
 from gitmem.memory.squash import Telling, fitting, tellings
 from gitmem.memory.trailers import Fate, Provenance
@@ -53,6 +55,7 @@ class Origin:
         time: author time, seconds since the epoch.
         via: dream commits that made it what it is since, newest first.
         told: who taught it; several where a squashed commit does not say which of its parts did.
+        line: the fact of a daily log that it was made of, where `path` is a log; else None.
     """
 
     commit: str
@@ -61,6 +64,7 @@ class Origin:
     time: int
     via: tuple[str, ...]
     told: tuple[Telling, ...]
+    line: LogLine | None = None
 
 
 @dataclass(frozen=True)
@@ -297,7 +301,8 @@ class _Search:
         """The claims of a file by id; none where it is not there, or history ends."""
         try:
             entry = self._repo.entry(self._commit(oid).tree, path)
-            claims = claims_at(path, self._repo.blob(entry.oid)) if entry else ()
+            read = log_claims if is_log(path) else claims_at
+            claims = read(path, self._repo.blob(entry.oid)) if entry else ()
         except MissingObject:
             return {}
         return {claim.id: claim for claim in claims}
@@ -312,7 +317,9 @@ class _Search:
         return sorted(filter(is_memory, found), key=lambda other: (other.partition("/")[0] != agent, other))
 
     def _origin(self, commit: Commit, path: str, claim: Claim, trail: Trail) -> Origin:
-        entry = self._repo.entry(commit.tree, path)
+        day = day_of(path) if is_log(path) else None
+        line = read_line(f"- {claim.key}", day) if day else None
+        entry = None if day else self._repo.entry(commit.tree, path)
         memory = parse(path, self._repo.blob(entry.oid) if entry else b"")
         names = (memory.name, PurePosixPath(path).stem, memory.description)
         author = f"{commit.author.name} <{commit.author.email}>"
@@ -321,7 +328,7 @@ class _Search:
             for one in fitting(tellings(commit.message), names)
         )
         time = min((one.time for one in told if one.time is not None), default=commit.author.time)
-        return Origin(commit.oid, path, claim.short, time, tuple(oid for oid, _ in trail), told)
+        return Origin(commit.oid, path, claim.short, time, tuple(oid for oid, _ in trail), told, line)
 
 
 def _sources(fates: tuple[Fate, ...], target: str) -> Iterator[tuple[str, str]]:

@@ -70,6 +70,7 @@ def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
                 "commit": commit,
                 "path": "reviewer/ports.md",
                 "claim": "dcf649406b90",
+                "line": None,
                 "via": [],
                 "told": [
                     {

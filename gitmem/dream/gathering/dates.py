@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
 from gitmem.dream.gathering.history import Past, Spoken
 from gitmem.memory.account import claims_at, is_memory, reference
 from gitmem.memory.dates import relative_dates
+from gitmem.memory.distilled import lines_named
 from gitmem.memory.merge import agent_folder
-from gitmem.memory.trailers import parse
+from gitmem.memory.trailers import Fate, parse
+from gitmem.store.log import homes
 from gitmem.store.repository import Signature
 
 _TEACHERS = frozenset({"agent", "extract", "human"})
@@ -38,11 +40,17 @@ def spoken(files: Mapping[str, bytes], agents: Collection[str] = ()) -> dict[str
     }
 
 
-def said_when(asked: Mapping[str, Spoken], past: Past) -> dict[str, datetime]:
+def said_when(
+    asked: Mapping[str, Spoken], past: Past, files: Mapping[str, bytes] | None = None
+) -> dict[str, datetime]:
     """Tells when claims came into memory.
 
+    Args:
+        files: the tree, with the daily logs that claims were made of.
+
     Returns:
-        `<file>#<12 hex>` to author time of the commit that brought the claim, in its author's time zone.
+        `<file>#<12 hex>` to author time of the commit that brought the claim, in its author's time zone; of
+        one that was made of lines of a log, to when the last of them was said.
         A claim that was adopted, restored or merged in from elsewhere was said nobody knows when, and
         is left out.
     """
@@ -50,9 +58,24 @@ def said_when(asked: Mapping[str, Spoken], past: Past) -> dict[str, datetime]:
     for ref, said in asked.items():
         commit = past.brought.get(said)
         provenance = parse(commit.message) if commit else None
-        if commit and provenance and provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
+        if commit is None or provenance is None:
+            continue
+        if provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
             found[ref] = moment(commit.author)
+        elif files and (days := _logged(provenance.claims, ref, files)):
+            found[ref] = max(days)
     return found
+
+
+def _logged(fates: Iterable[Fate], ref: str, files: Mapping[str, bytes]) -> list[datetime]:
+    """When the lines of logs were said that a dream made a claim of."""
+
+    def read(path: str) -> bytes | None:
+        return next((files[home] for home in homes(path) if home in files), None)
+
+    digits = ref.rpartition("#")[2]
+    mine = (fate for fate in fates if fate.target.rpartition("#")[2] == digits)
+    return [line.when for line in lines_named(mine, read).values()]
 
 
 def moment(who: Signature) -> datetime:

@@ -8,11 +8,14 @@ from gitmem.dream.branch import dreams_of
 from gitmem.dream.gathering.ages import Taught
 from gitmem.dream.gathering.dates import said_when, spoken
 from gitmem.dream.gathering.history import look_back
+from gitmem.dream.gathering.lines import left_out, proposable
 from gitmem.dream.gathering.links import dangling, renamed
 from gitmem.dream.gathering.observed import against_code, disputed, disputes, logs, sides
 from gitmem.dream.proof.budget import allowance
+from gitmem.dream.settled import unsettled
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput
+from gitmem.memory.pointer import is_promoted
 from gitmem.store.commits import Tip
 from gitmem.store.workspace import Scope
 
@@ -26,19 +29,24 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
         sources: what may be known besides.
     """
     agents = sources.agents
-    claims, links, marks = spoken(files, agents), dangling(files, agents), disputed(files, agents)
+    # What became a rule is looked at by nobody but those who follow links to it.
+    open_ones = {path: data for path, data in files.items() if not is_promoted(path, data)}
+    claims, links, marks = spoken(open_ones, agents), dangling(files, agents), disputed(open_ones, agents)
     past = look_back(scope.repo, tip.commit, files, (*claims.values(), *sides(marks)), links)
     proposed = [change for dream in dreams_of(scope) for change in dream.open]
+    keys = frozenset(key for change in proposed for key in change.keys)
+    waiting = unsettled(scope.repo, tip.commit, files, now=sources.now, agents=agents)
     return ConsolidateInput(
         files=files,
-        said=said_when(claims, past),
+        said=said_when(claims, past, files),
         agents=agents,
-        waiting=frozenset(key for change in proposed for key in change.keys),
+        waiting=keys,
         scope=scope.name,
         observed=(
             *disputes(marks, past),
-            *against_code(files, sources.code, agents),
+            *against_code(open_ones, sources.code, agents),
             *logs(files, sources.since, agents),
+            *left_out(waiting, keys),
         ),
         renamed=renamed(links, past, files),
         sessions=sources.sessions,
@@ -46,4 +54,5 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
         allowance=allowance(scope.repo, tip.commit, sources.now, files),
         now=sources.now,
         taught=Taught(scope, tip.commit, files),
+        lines=proposable(waiting, keys),
     )

@@ -11,7 +11,9 @@ from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import costs, ends, prove
+from gitmem.guard.paths import check_path
 from gitmem.memory.account import is_memory
+from gitmem.memory.distilled import lines_named
 from gitmem.memory.limits import OTHER_BYTES
 from gitmem.memory.merge import Files
 from gitmem.memory.names import INDEX
@@ -146,8 +148,17 @@ def _step(reader: _Reader, step: repository.Step) -> Step:
     more = named(reader.repo, commit.tree, old, new, said.claims)
     foreign = sorted(path for path, _, _ in differences if not is_memory(path) and not _tidied(path, said))
     lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
+    heard = lines_named(said.claims, lambda path: _log(reader.repo, commit.tree, path))
     old, new = {**old, **more}, {**new, **more}
-    return Step(old, new, said.claims, not dreamt(said), tuple(foreign), commit.oid, lines)
+    return Step(old, new, said.claims, not dreamt(said), tuple(foreign), commit.oid, lines, heard)
+
+
+def _log(repo: Repository, tree: str, path: str) -> bytes | None:
+    """A log as it stands in a tree; None where there is none, or it is too large to be one."""
+    entry = repo.entry(tree, path) if check_path(path) is None else None
+    if entry is None or entry.mode != BLOB or repo.sizes((entry.oid,))[entry.oid] > OTHER_BYTES:
+        return None
+    return repo.blob(entry.oid)
 
 
 def _tidied(path: str, said: Provenance) -> bool:

@@ -8,6 +8,7 @@ from gitmem.dream.proof.claims import agent_of, given_up
 from gitmem.dream.proof.ground import Mark
 from gitmem.guard.paths import check_path
 from gitmem.memory.account import claims_at, is_memory, path_of
+from gitmem.memory.daily import is_log
 from gitmem.memory.merge import Files
 from gitmem.memory.trailers import Fate, Provenance, parse
 from gitmem.store.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository, Step
@@ -85,11 +86,11 @@ def dreamt(said: Provenance) -> bool:
 
 def named(repo: Repository, tree: str, old: Files, new: Files, fates: tuple[Fate, ...]) -> Files:
     """Memories of a tree that no change touched, and that claims are said to have gone to."""
-    by_source = {fate.source: fate for fate in fates}
+    by_source = {fate.source: fate for fate in fates if not is_log(path_of(fate.source))}
     wanted: set[str] = set()
-    for fate in by_source.values():
+    for fate in (*by_source.values(), *(one for one in fates if is_log(path_of(one.source)))):
         path = path_of(fate.source)
-        if path in old or not fate.source:
+        if path in old or not fate.source or is_log(path):
             wanted.add(path_of(fate.target))
     wanted = {path for path in wanted if _readable(path) and path not in old and path not in new}
     if len(wanted) > _FEW:

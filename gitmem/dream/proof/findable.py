@@ -33,7 +33,8 @@ def lost_to_search(
 
     Looked after are each memory that differs, by its old and its new description; the five that come next
     when it is asked for, by theirs; and the recalls that showed one that differs. What was not found before
-    is not missed, nor is a memory whose claims were all dropped.
+    is not missed, nor is a memory whose claims were all dropped. A new memory must be found by its own
+    description.
 
     Args:
         before, after: whole trees of a scope, path from the root to content.
@@ -69,6 +70,8 @@ def _lost(
         for query in filter(None, dict.fromkeys((said, then))):
             alike = (row.path for row in search.look(query) if row.before and row.after)
             near |= set(islice(alike, NEIGHBOURS))
+        if old is None and then:
+            failures |= set(_unfindable(search, then, path))
         if old is None or not said or not homes[path]:
             continue
         failures |= set(_judged(search, said, path, homes[path], "the description that it had"))
@@ -134,6 +137,14 @@ def _judged(
     now = search.first(asked, after=True, most=RECALLED)
     if path in was and not homes & set(now):
         yield _failure(asked, path, homes, what, [one for one in now if one not in was] or now)
+
+
+def _unfindable(search: Search, query: str, path: str) -> Iterator[Failure]:
+    """What is wrong where a new memory is not found by its own description."""
+    if not surely_among(search.look(query), {path}, RECALLED, after=True):
+        now = search.first(query, after=True, most=RECALLED)
+        if path not in now:
+            yield _failure(query, path, {path}, "its own description", now)
 
 
 def _shown(search: Search, one: Recalled, homes: Set[str]) -> Iterator[Failure]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 
+from gitmem.memory.daily import LogLine
 from gitmem.memory.merge import Files
 from gitmem.memory.trailers import Fate
 from gitmem.values import dataclass
@@ -27,6 +28,7 @@ class Step:
         foreign: paths of what is no memory and is changed.
         commit: its name; empty before there is one.
         listed: path of a memory to its line in the index, where a fate says that a claim comes from there.
+        lines: facts of daily logs of the tree, by reference, where a fate says that claims come from there.
     """
 
     before: Files
@@ -36,6 +38,7 @@ class Step:
     foreign: tuple[str, ...] = ()
     commit: str = ""
     listed: Mapping[str, str] = field(default_factory=dict)
+    lines: Mapping[str, LogLine] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 
 from gitmem.dream.proof.claims import agent_of, line_of, quoted
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Step
-from gitmem.memory.account import is_memory, path_of, references
+from gitmem.memory.account import is_memory, line_fates, path_of, references
 from gitmem.memory.additions import added, undated, unheard
 from gitmem.memory.claim import Claim
+from gitmem.memory.daily import LogLine
 from gitmem.memory.dates import relative_dates
+from gitmem.memory.distilled import by_target
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.trailers import Fate
 
@@ -23,7 +25,8 @@ def inventions(step: Step, said: Mapping[str, datetime]) -> Iterator[Failure]:
     """Finds the claims of a step that are neither there before nor made of what was.
 
     What supersedes a claim may say something else, which is what a person decides on. What others were
-    merged into, and what took no claim's place, adds no fact.
+    merged into, and what took no claim's place, adds no fact. What was made of lines of a log says what
+    they say, and no more.
 
     Args:
         said: claim to when it was first said: a date that is written behind "yesterday" is then known.
@@ -41,6 +44,10 @@ def inventions(step: Step, said: Mapping[str, datetime]) -> Iterator[Failure]:
     around: dict[str, list[str]] = {}
     for ref, claim in here.items():
         around.setdefault(path_of(ref), []).append(claim.key)
+    heard: dict[str, list[LogLine]] = {}
+    for target, lines in by_target(step.lines, line_fates(step.fates, there)).items():
+        heard.setdefault(path_of(target), []).extend(lines.values())
+        flows.setdefault(path_of(target), []).extend(line.text for line in lines.values())
     for ref, claim in there.items():
         path = path_of(ref)
         if ref in here or (agent_of(path), claim.key) in known:
@@ -49,7 +56,7 @@ def inventions(step: Step, said: Mapping[str, datetime]) -> Iterator[Failure]:
         if any(fate.kind == "superseded" for fate in fates):
             continue
         sources = [*around.get(path, ()), *flows.get(path, ()), step.listed.get(path, "")]
-        text = undated(claim.key, _days(fates, here, said))
+        text = undated(claim.key, _days(fates, here, said) | _days_of(heard.get(path, ())))
         facts = added(text, sources)
         if facts:
             what = f"nothing before it has {', '.join(facts)}"
@@ -71,6 +78,11 @@ def refiled(step: Step) -> Iterator[Failure]:
     personal = {
         path for path, data in step.before.items() if is_memory(path) and parse(path, data).type == "user"
     }
+    told = {
+        path_of(target)
+        for target, lines in by_target(step.lines, line_fates(step.fates, references(step.after))).items()
+        if any(line.type == "user" for line in lines.values())
+    }
     known = {
         (key, old.front.text(key))
         for path, data in step.before.items()
@@ -85,7 +97,7 @@ def refiled(step: Step) -> Iterator[Failure]:
             yield from _front(path, after, parse(path, step.before[path]), set())
         else:
             yield from _front(path, after, None, known)
-        if after.type != "user" and personal and path in _fed(step, personal):
+        if after.type != "user" and (path in told or (personal and path in _fed(step, personal))):
             yield Failure(path, "place", "it takes in what is about a person, and has another type")
 
 
@@ -118,6 +130,16 @@ def _fed(step: Step, personal: set[str]) -> set[str]:
     """Memories that claims of these went to, and these themselves."""
     here = set(references({path: step.before[path] for path in personal}))
     return personal | {path_of(fate.target) for fate in step.fates if fate.source in here and fate.target}
+
+
+def _days_of(lines: Iterable[LogLine]) -> dict[str, date]:
+    """The same of lines of logs, each of which tells when it was said."""
+    return {
+        phrase.text: phrase.date
+        for line in lines
+        for phrase in relative_dates(line.text, line.when)
+        if phrase.date is not None
+    }
 
 
 def _days(fates: list[Fate], here: Mapping[str, Claim], said: Mapping[str, datetime]) -> dict[str, date]:

@@ -13,6 +13,7 @@ from gitmem.dream.proof.prove import prove
 from gitmem.engines.engine import DreamChange
 from gitmem.errors import CheckFailed
 from gitmem.memory.account import is_memory, paths_named
+from gitmem.memory.distilled import lines_named
 from gitmem.memory.merge import Files, only
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def prove_plan(
         foreign = tuple(sorted(path for path in change.edits if not is_memory(path)))
         after = only(state, touched)
         told = listed(change.fates, files.get)
-        steps.append(Step(before, after, change.fates, foreign=foreign, listed=told))
+        heard = lines_named(change.fates, files.get)
+        steps.append(Step(before, after, change.fates, foreign=foreign, listed=told, lines=heard))
     ground = Ground(allowance, allow=allow, said=said or {}, standing=frozenset(files))
     failures = prove(first, steps, ground)
     if failures or not changes:

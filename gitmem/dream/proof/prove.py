@@ -9,6 +9,7 @@ from gitmem.dream.paged import where_they_stand
 from gitmem.dream.proof.claims import agent_of, fewer, given_up, losses
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Ground, Mark, Step
+from gitmem.dream.proof.heard import misheard
 from gitmem.dream.proof.invented import inventions, refiled
 from gitmem.dream.proof.stored import collisions, instructions, oddities, places, secrets
 from gitmem.guard.text import counted
@@ -76,6 +77,7 @@ def _step(step: Step, ground: Ground) -> Iterator[Failure]:
     found: list[Failure] = []
     if not step.person or step.fates:
         found += losses(step.before, step.after, _fates(step), related=not step.person)
+    found += misheard(step)
     if not step.person:
         found += fewer(step.before, step.after, step.fates)
         found += inventions(step, ground.said)

@@ -16,6 +16,7 @@ from gitmem.memory.account import is_memory
 from gitmem.memory.encoding import decode
 from gitmem.memory.merge import Files
 from gitmem.memory.names import archive_path, is_agent_folder, is_archived, is_memory_file
+from gitmem.memory.pointer import is_promoted
 from gitmem.store.screen import screen
 
 
@@ -64,6 +65,9 @@ def places(step: Step) -> Iterator[Failure]:
     """Finds files that no dream may write."""
     for path in step.foreign:
         yield Failure(path, "place", "it is no memory, and a dream writes nothing else")
+    for path, data in sorted(step.before.items()):
+        if is_promoted(path, data) and step.after.get(path) != data:
+            yield Failure(path, "place", "it became a rule of the code, and no dream changes it")
     for path in sorted(step.after.keys() - step.before.keys()):
         why = check_path(path) or _misplaced(path)
         if why:

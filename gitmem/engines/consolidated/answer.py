@@ -2,7 +2,9 @@
 
 [{"subject": "Keep one memory on mocks", "reason": "both say it", "files": ["main/a.md", "main/b.md"],
   "gone": [{"file": "main/a.md", "claim": "Mocks hid a", "fate": "merged", "into_file": "main/b.md",
-            "into_claim": "Never mock", "reason": "says it in other words"}]}]
+            "into_claim": "Never mock", "reason": "says it in other words"}]},
+ {"subject": "Learn how releases are tagged", "reason": "said twice", "files": ["main/tags.md"],
+  "lines": ["L2", "L5", {"line": "L1", "fate": "superseded", "reason": "L5 corrects it"}]}]
 """
 
 from __future__ import annotations
@@ -52,17 +54,33 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Source:
+    """A line of a daily log that a model names as what a memory was made of.
+
+    Attributes:
+        line: as the model was told to call it.
+        fate: `superseded` where another line overtook it; anything else means that the memory says it.
+    """
+
+    line: str
+    fate: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Entry:
     """One change as a model tells it.
 
     Attributes:
         files: paths as the model wrote them; none for a remark to a person.
+        lines: lines of daily logs that its claims were made of.
     """
 
     subject: str
     reason: str
     files: tuple[str, ...]
     gone: tuple[Told, ...]
+    lines: tuple[Source, ...] = ()
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -87,7 +105,7 @@ def entries(answer: str) -> tuple[Entry, ...]:
     if len(found) > ENTRIES:
         raise Unreadable(f"the answer holds {len(found):,} changes; {ENTRIES} are the most")
     read = tuple(_entry(one) for one in found if isinstance(one, Mapping))
-    told = sum(len(entry.gone) for entry in read)
+    told = sum(len(entry.gone) + len(entry.lines) for entry in read)
     if told > GONE:
         raise Unreadable(f"the answer accounts for {told:,} claims; {GONE:,} are the most")
     return read
@@ -133,7 +151,18 @@ def _entry(given: Mapping[str, Any]) -> Entry:
         _text(given, "reason", REASON_CHARS),
         tuple(path[:_PATH_CHARS] for path in named[:GONE] if isinstance(path, str) and path.strip()),
         tuple(_told(one) for one in listed if isinstance(one, Mapping)),
+        tuple(_sources(given.get("lines"))),
     )
+
+
+def _sources(given: Any) -> Iterator[Source]:
+    named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    for one in named[:GONE]:
+        if isinstance(one, str) and one.strip():
+            yield Source(one_line(one, _PATH_CHARS))
+        elif isinstance(one, Mapping):
+            fate, reason = _text(one, "fate", 20).lower(), _text(one, "reason", REASON_CHARS)
+            yield Source(_text(one, "line", _PATH_CHARS), fate, reason)
 
 
 def _told(given: Mapping[str, Any]) -> Told:

@@ -6,11 +6,12 @@ instructions, what a description finds) is the flow's, which judges the changes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitmem.engines.consolidated.answer import Entry, Unreadable, entries
 from gitmem.engines.consolidated.fates import Settled, settle
+from gitmem.engines.consolidated.heard import hear, labels
 from gitmem.engines.consolidated.judged import (
     additions,
     lost,
@@ -24,6 +25,7 @@ from gitmem.guard.paths import check_path
 from gitmem.guard.secrets import find_secrets, redact
 from gitmem.guard.text import counted, one_line
 from gitmem.memory.account import is_memory, path_of, references
+from gitmem.memory.daily import is_log
 from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.names import is_agent_folder, is_memory_file
@@ -74,7 +76,18 @@ def consolidated(
     work = _Work(given, after, answer)
     if work.problems:
         raise Unaccounted(engine, work.problems)
-    return Consolidation(tuple(work.changes), tuple(work.notes), None, tuple(work.log))
+    notes = (*work.notes, *_left(given, work.changes))
+    return Consolidation(tuple(work.changes), notes, None, tuple(work.log))
+
+
+def _left(given: ConsolidateInput, changes: Iterable[DreamChange]) -> Iterator[str]:
+    """The lines of logs that nothing was made of: none is passed over in silence."""
+    used = {fate.source for change in changes for fate in change.fates}
+    left = [ref for ref in labels(given.lines).values() if ref not in used]
+    for ref in left[:NOTES]:
+        yield f"left: {ref}: the model made no memory of it: “{one_line(given.lines[ref].text, 100)}”"
+    if len(left) > NOTES:
+        yield f"left: {len(left) - NOTES} more"
 
 
 @dataclass
@@ -144,17 +157,25 @@ class _Work:
             return [str(problem)]
         gone = [one for entry in told for one in entry.gone]
         settled = settle(self._before, self._after, self._changed, gone, self._find)
+        heard = hear(self._given, self._after, told, self._changed, self._find)
         groups, unnamed = self._groups(told, settled)
         problems = [f"{path} was changed, and no change of the answer names it" for path in unnamed]
-        problems += [*settled.problems, *untold_twins(self._before, told, settled, self._find)]
+        problems += [
+            *settled.problems,
+            *heard.problems,
+            *untold_twins(self._before, told, settled, self._find),
+        ]
         for group in groups:
             fates = [fate for ref, fate in settled.fates.items() if path_of(ref) in group.paths]
-            problems += additions(self._given, self._before, group.paths, settled)
-            problems += retyped(self._before, self._after, group.paths, fates)
+            lines = heard.into(group.paths)
+            problems += additions(
+                self._given, self._before, group.paths, settled, lines, heard.texts(lines)
+            )
+            problems += retyped(self._before, self._after, group.paths, fates, heard.types(lines))
             if not any(entry.reason for entry in group.entries):
                 problems.append(f"{', '.join(group.paths[:3])}: the change gives no reason")
             if not problems:
-                self.changes.append(self._change(group, fates))
+                self.changes.append(self._change(group, [*fates, *lines]))
         problems += overspent(self._given.allowance, settled)
         return problems or lost(self._before, self.changes) or list(self._given.judge(self.changes))
 
@@ -220,7 +241,9 @@ class _Work:
     def _kind(self, group: _Group, fates: list[Fate]) -> str:
         if self._disputes(self._before, group.paths) > self._disputes(self._after, group.paths):
             return "dispute"
-        kinds = {fate.kind for fate in fates}
+        kinds = {fate.kind for fate in fates if not is_log(path_of(fate.source))}
+        if fates and not kinds:
+            return "distil"
         names = {"dropped": "drop", "superseded": "supersede", "merged": "merge", "kept": "move"}
         return next((names[kind] for kind in names if kind in kinds), "tidy")
 

@@ -23,18 +23,30 @@ PART, PART_WORDS = 0.7, 2
 _FACTS = 5
 
 
-def additions(given: ConsolidateInput, before: Files, paths: Sequence[str], settled: Settled) -> list[str]:
+def additions(
+    given: ConsolidateInput,
+    before: Files,
+    paths: Sequence[str],
+    settled: Settled,
+    lines: Sequence[Fate] = (),
+    heard: Sequence[str] = (),
+) -> list[str]:
     """New claims that say what nothing in the files that change together said.
 
     Args:
         before: memories before.
         paths: files that change together.
         settled: what became of the claims.
+        lines: what became of lines of daily logs that went into these files.
+        heard: what these lines say.
     """
     old = references(only(before, paths))
     known = [claim.key for claim in old.values()]
     known += [day for ref, claim in old.items() for day in _days(given, ref, claim)]
-    into = {fate.target for fate in settled.fates.values()}
+    known += heard
+    into = {fate.target for fate in (*settled.fates.values(), *lines)}
+    # What a memory made of a log says of itself, or of its reasons, is worded by whoever makes it.
+    made = {path_of(fate.target) for fate in lines} - before.keys()
     copies = {ref: claim for ref, claim in settled.copies.items() if path_of(ref) in paths}
     found = [f"{path_of(ref)}: {quoted(claim)} is a copy of what stays" for ref, claim in copies.items()]
     for ref, claim in settled.fresh.items():
@@ -45,24 +57,33 @@ def additions(given: ConsolidateInput, before: Files, paths: Sequence[str], sett
         if facts:
             what = ", ".join(facts[:_FACTS])
             found.append(f"{path}: {quoted(claim)} holds {what}, which nothing there said")
-        elif unheard(claim.key, known) or not (ref in into or _is_part(claim, old.values())):
+        elif unheard(claim.key, known) or not (
+            ref in into or path in made or _is_part(claim, old.values())
+        ):
             found.append(f"{path}: {quoted(claim)} says what nothing there said: a dream adds nothing")
     return found
 
 
-def retyped(before: Files, after: Files, paths: Sequence[str], fates: Sequence[Fate]) -> list[str]:
+def retyped(
+    before: Files, after: Files, paths: Sequence[str], fates: Sequence[Fate], heard: Iterable[str] = ()
+) -> list[str]:
     """Memories that take in what is of another type: who may see it is no model's to decide.
 
     Args:
         paths: files that change together.
         fates: of the claims in them.
+        heard: types of the lines of daily logs that went into them.
     """
-    types = {parse(path, before[path]).type for path in paths if path in before}
+    types = {parse(path, before[path]).type for path in paths if path in before} | set(heard)
     found = [
         f"{path}: a new memory has the type of those that it is made of ({', '.join(sorted(types))})"
         for path in paths
-        if path not in before and parse(path, after[path]).type not in types
+        if path not in before and path in after and parse(path, after[path]).type not in types
     ]
+    for path in paths:
+        made = parse(path, after[path]) if path not in before and path in after else None
+        if made and not (made.front and made.front.text("name") and made.description):
+            found.append(f"{path}: a new memory has a header with name, description and type")
     for fate in fates:
         source, target = path_of(fate.source), path_of(fate.target)
         if target and _is_personal(before, source) and not _is_personal(after, target):

@@ -9,11 +9,14 @@ from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, 
 from gitmem.engines.offline.consolidating.against import note_contradictions
 from gitmem.engines.offline.consolidating.dates import date_claims
 from gitmem.engines.offline.consolidating.disputes import settle_disputes
+from gitmem.engines.offline.consolidating.distil import distil
 from gitmem.engines.offline.consolidating.index import keep_long_entries, note_limits
 from gitmem.engines.offline.consolidating.merge import merge_duplicates
 from gitmem.engines.offline.consolidating.repair import repair_links
 from gitmem.engines.offline.consolidating.work import Work
-from gitmem.memory.account import reject_keys, where_it_goes
+from gitmem.memory.account import path_of, reject_keys, where_it_goes
+from gitmem.memory.daily import is_log
+from gitmem.memory.merge import agent_folder
 
 LISTED = 20
 """Notes of one kind that are listed; the rest is counted."""
@@ -27,7 +30,7 @@ ROUNDS = 5
 
 
 def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-    """Annotates relative dates, settles disputes, repairs links and merges duplicates; lists the rest.
+    """Annotates dates, settles disputes, repairs links, merges duplicates and distils logs; lists the rest.
 
     What the flow would refuse is left out and told of: one memory that a search would no longer find must
     not stop a whole dream.
@@ -52,7 +55,8 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         state = dict(given.files)
         for number, change in enumerate(made.changes):
             if number in blamed:
-                note = f"refused: {change.subject}: {blamed[number]}"
+                told = dict.fromkeys(fate.source for fate in change.fates if is_log(path_of(fate.source)))
+                note = f"refused: {change.subject}: {blamed[number]}{_named(told, blamed[number])}"
                 keys = reject_keys(change.fates, where_it_goes(change.fates, state))
                 refused |= dict.fromkeys(keys, note)
             change.apply_to(state)
@@ -74,6 +78,9 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     tell(Step("consolidate", files=work.touched()))
     for agent in work.agents():
         merge_duplicates(work, agent)
+    # Last, so that no memory is merged away in the dream that makes it.
+    for agent in sorted({agent_folder(path_of(ref)) for ref in given.lines}):
+        distil(work, agent, given.lines, given.scope)
     tell(Step("prune", files=work.touched()))
     for agent in work.agents():
         keep_long_entries(work, agent)

@@ -15,6 +15,7 @@ from gitmem.memory.encoding import decode
 from gitmem.memory.facts import lacking
 from gitmem.memory.memory import Memory, description_claim, parse
 from gitmem.memory.merge import agent_folder
+from gitmem.memory.pointer import is_promoted
 from gitmem.memory.trailers import Fate
 
 PROPOSED = 500
@@ -38,11 +39,13 @@ class Work:
         self._allowance = allowance
         self.files = files
         self.memories = {path: parse(path, files[path]) for path in sorted(files) if is_memory(path)}
+        # What became a rule of the code is left alone; links to it, and what it says, still count.
+        self._rules = frozenset(path for path in self.memories if is_promoted(path, files[path]))
         self._lookups: dict[str, tuple[Memory, Lookup]] = {}
         self._hot: dict[str, list[str]] = {}
         for path in self.memories:
             agent = agent_folder(path)
-            if "/" not in path.removeprefix(f"{agent}/"):
+            if "/" not in path.removeprefix(f"{agent}/") and path not in self._rules:
                 self._hot.setdefault(agent, []).append(path)
         self._linking: dict[str, set[str]] = {}
         for path, memory in self.memories.items():
@@ -63,7 +66,7 @@ class Work:
     def paths(self) -> list[str]:
         """Memories of these agents, archived ones too."""
         agents = self.agents()
-        return [path for path in self.memories if agent_folder(path) in agents]
+        return [path for path in self.memories if agent_folder(path) in agents and path not in self._rules]
 
     def hot(self, agent: str) -> list[Memory]:
         """An agent's memories that are laid out, by path."""
@@ -122,6 +125,8 @@ class Work:
             if memory is None:
                 del self.memories[path]
             else:
+                if path not in self.memories and path.count("/") == 1:
+                    self._hot.setdefault(agent_folder(path), []).append(path)
                 self.memories[path] = memory
                 self._index_links(path, memory)
         edits = {path: memory.render() if memory else None for path, memory in edited.items()}

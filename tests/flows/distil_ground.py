@@ -1,0 +1,61 @@
+"""Ground for distilling: a scope whose agents keep daily logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from dream_ground import ANN, Ground
+
+from gitmem.dream.review import Dream, find_dream
+from gitmem.dream.settled import unsettled
+from gitmem.integrations.dreams.dreaming import dream
+from gitmem.memory.daily import LogLine
+from gitmem.memory.trailers import Provenance
+from gitmem.store.commits import Tip, Write, commit
+from gitmem.store.repository import Signature
+from gitmem.store.trees import read_files, read_paths
+
+SESSION = "258c7280-aaaa-bbbb-cccc-0123456789ab"
+
+
+def line(
+    text: str, when: str = "2026-11-16T14:05:33", type: str = "feedback", session: str = SESSION
+) -> LogLine:
+    return LogLine(datetime.fromisoformat(when).replace(tzinfo=UTC), type, session[:8], text)  # type: ignore[arg-type]
+
+
+def tell(ground: Ground, lines: Iterable[LogLine], scope: str = "local", agent: str = "main") -> list[str]:
+    """Appends each line in a commit of its own, as extraction does; gives the commits."""
+    return [_tell(ground, one, scope, agent, number) for number, one in enumerate(lines)]
+
+
+def _tell(ground: Ground, one: LogLine, scope: str, agent: str, number: int) -> str:
+    place = ground.scope(scope)
+    path = f"{agent}/{one.path}"
+    messages = (f"u-{one.when:%d%H%M%S}-{number}",) * 2
+    told = Provenance("add", "extract", session=SESSION, messages=messages, engine="offline")
+
+    def plan(tip: Tip) -> Write:
+        old = read_paths(place.repo, tip.tree, {path}).get(path, b"")
+        return Write({path: old + f"{one.render()}\n".encode()}, f"Log: {one.text[:40]}", told)
+
+    done = commit(place.repo, place.ref, plan, Signature("Ann", ANN.email, int(one.when.timestamp())))
+    assert done is not None
+    return done.commit
+
+
+def night(ground: Ground, scope: str = "local") -> Dream | None:
+    done = dream(ground.workspace, ground.edges, scope=scope, force=True)
+    return find_dream(ground.workspace, done.id) if done.id else None
+
+
+def waits(ground: Ground, now: float | None = None, scope: str = "local") -> tuple[list[str], list[str]]:
+    """The facts that are not settled: those that last, and those that only mattered on their day."""
+    place = ground.scope(scope)
+    tip = place.repo.ref(place.ref)
+    assert tip is not None
+    files = read_files(place.repo, place.repo.commit(tip).tree)
+    found = unsettled(place.repo, tip, files, now=ground.now if now is None else now)
+    lasting, passing = ([line.text for line in side.values()] for side in (found.lasting, found.passing))
+    return lasting, passing
