@@ -20,7 +20,7 @@ from gitmem.store.locks import is_alive
 
 SHOWN = 20
 """Runs that are shown unless another number is asked for."""
-DID = ("stored", "forgotten", "suggested", "refused")
+DID = ("stored", "forgotten", "suggested", "refused", "noted")
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`git mem session`: list, show and search this repository's recorded sessions, of every client."""
+"""`git mem session`: list, show and search this repository's sessions of every client, and their notes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from gitmem.cli.completing import session_ids
 from gitmem.cli.context import Context, Json, context
+from gitmem.cli.session_notes import notes, resume_context
 from gitmem.cli.words import day, iso, sound
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted, one_line
@@ -40,10 +41,12 @@ def register(app: typer.Typer) -> None:
     app.command(name="list")(list_)
     app.command()(show)
     app.command()(grep)
+    app.command()(notes)
+    app.command(name="resume-context")(resume_context)
 
 
 def session() -> None:
-    """Lists, shows and searches the sessions that agents recorded in this repository."""
+    """Lists, shows and searches the sessions that agents recorded here, and prints their notes."""
 
 
 def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> None:

@@ -40,7 +40,7 @@ class Spending:
 
     Attributes:
         time: when it was answered, epoch seconds.
-        job: `extract`, `select`, `consolidate` or `test`.
+        job: `extract`, `select`, `consolidate`, `notes`, `document` or `test`.
         run: whether it is the first of a run: of one piece of work for a flow.
         repository: the project's id; empty where none was known.
     """

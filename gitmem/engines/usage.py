@@ -22,7 +22,7 @@ class Meter(Protocol):
         """Is told after each request.
 
         Args:
-            job: `extract`, `select`, `consolidate` or `test`.
+            job: `extract`, `select`, `consolidate`, `notes`, `document` or `test`.
         """
         ...
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.engines.usage import Usage
+from gitmem.memory.change import Header
 from gitmem.sessions.session import Message
 from gitmem.values import dataclass
 
@@ -22,6 +23,9 @@ class NotesInput:
             without its words.
         noted: how many messages of `said`, from the beginning, the notes tell of already.
         before: the notes as they stand, or the empty template; all headings and their lines of guidance.
+        rules: full texts of the instruction files, as an extraction is given them.
+        known_before: the memories that existed when the session began, as an extraction is given them. With
+            these two a request begins with the bytes that those of extractions begin with.
         transcript: the recorded session; None where it is no file.
         worktree: top of the code's work tree; None where there is none.
         now: epoch seconds.
@@ -31,6 +35,8 @@ class NotesInput:
     said: tuple[Message, ...]
     noted: int
     before: str
+    rules: tuple[str, ...] = ()
+    known_before: tuple[Header, ...] = ()
     transcript: Path | None = None
     worktree: Path | None = None
     now: float = 0.0

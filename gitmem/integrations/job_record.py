@@ -36,6 +36,7 @@ class Tally:
         events: what started it.
         sessions: how many had something new.
         stored, forgotten, suggested, refused: memories.
+        noted: sessions of which notes were taken.
         engine: who was asked; empty where nobody was.
         usage: what that cost.
         skipped: (what, why).
@@ -50,6 +51,7 @@ class Tally:
     forgotten: int = 0
     suggested: int = 0
     refused: int = 0
+    noted: int = 0
     engine: str = ""
     usage: Usage | None = None
     skipped: list[tuple[str, str]] = field(default_factory=list)
@@ -95,6 +97,7 @@ def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None
             "forgotten": tally.forgotten,
             "suggested": tally.suggested,
             "refused": tally.refused,
+            "noted": tally.noted,
             "engine": fit(tally.engine),
             "usage": asdict(tally.usage) if tally.usage else None,
             "skipped": [{"what": fit(what), "why": fit(why)} for what, why in tally.skipped[:LINES]],

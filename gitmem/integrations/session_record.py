@@ -30,7 +30,7 @@ def told(workspace: Workspace, source: Source, part: Session, now: float) -> Tol
         RepositoryError: the recording cannot be read.
     """
     record = _record(workspace, source, part, now)
-    return Told(record, _known_before(workspace, source.agent, record))
+    return Told(record, known_before(workspace, source.agent, record))
 
 
 def _record(workspace: Workspace, source: Source, part: Session, now: float) -> tuple[Message, ...]:
@@ -49,7 +49,7 @@ def _record(workspace: Workspace, source: Source, part: Session, now: float) -> 
     )
 
 
-def _known_before(workspace: Workspace, agent: str, record: tuple[Message, ...]) -> tuple[Header, ...]:
+def known_before(workspace: Workspace, agent: str, record: tuple[Message, ...]) -> tuple[Header, ...]:
     """The agent's memories when the first message was said; none where its time is not known."""
     began = record[0].time if record else None
     if began is None:

@@ -25,8 +25,8 @@ USER_REF, LOCAL_REFS = "refs/heads/user", "refs/heads/local/"
 MERGED = (USER_REF, PROJECTS_REF, LOCAL_REFS, "refs/heads/review/")
 """Refs that machines merge, and that are never deleted on either side."""
 
-COPIED = ("refs/heads/dream/", "refs/heads/sessions/", TURNED_DOWN)
-"""Beginnings of refs that are copied, and deleted, as they are."""
+COPIED = ("refs/heads/dream/", TURNED_DOWN)
+"""Beginnings of refs that are copied, and deleted, as they are. Notes of sessions stay on their machine."""
 
 FAMILIES = ("refs/heads/", TURNED_DOWN)
 

@@ -25,7 +25,7 @@ from gitmem.store.workspace import PROJECT_ID, Workspace, make_project_id
 
 PROJECTS_REF = "refs/heads/projects"
 
-PER_PROJECT = ("refs/heads/local/", "refs/heads/review/")
+PER_PROJECT = ("refs/heads/local/", "refs/heads/review/", "refs/heads/sessions/")
 """Beginnings of the private refs that end in a project id."""
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gitmem.engines.anthropic_api import request
-from gitmem.engines.anthropic_api.client import Client, Reply
+from gitmem.engines.anthropic_api.client import Client
 from gitmem.engines.anthropic_api.history import STEP_BYTES
+from gitmem.engines.anthropic_api.loop import Loop
 from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.sandbox.sandbox import Result, Sandbox
-from gitmem.engines.sandbox.tools import TOOLS
+from gitmem.engines.sandbox.sandbox import Sandbox
 from gitmem.memory.change import Header
 
 TURNS = 5
 """Requests for one portion of messages: read, write, answer, and two to spare."""
-_LAST_TURN = "This is the last turn: make the changes that are still open in one go, or answer."
 
 
 @dataclass(frozen=True)
@@ -44,26 +42,8 @@ def work(client: Client, settings: ApiSettings, given: ExtractInput, sandbox: Sa
     Raises:
         EngineError: no whole answer came.
     """
-    messages: list[dict[str, Any]] = [{"role": "user", "content": request.opening(given, settings.ttl)}]
-    reply: Reply | None = None
-    for turn in range(1, TURNS + 1):
-        reply = client.ask(
-            stream=True,
-            max_tokens=settings.max_tokens,
-            system=request.system(settings.ttl),
-            tools=TOOLS,
-            messages=request.with_moving_breakpoint(messages),
-        )
-        if not reply.calls:
-            return Worked(reply.text)
-        results = [_result(call.id, sandbox.call(call.name, call.input)) for call in reply.calls]
-        if turn == TURNS - 1:
-            results.append({"type": "text", "text": _LAST_TURN})
-        messages += [
-            {"role": "assistant", "content": list(reply.blocks)},
-            {"role": "user", "content": results},
-        ]
-    return Worked(reply.text if reply else "", (f"stopped after {TURNS} turns, without a last answer",))
+    loop = Loop(client, settings, sandbox)
+    return Worked(loop.run(request.opening(given, settings.ttl), TURNS), tuple(loop.log))
 
 
 def portions(given: ExtractInput) -> Iterator[ExtractInput]:
@@ -99,8 +79,3 @@ def also(given: ExtractInput, files: Mapping[str, bytes]) -> ExtractInput:
         agent, _, file = rest.partition("/")
         added.append(Header(scope, agent, file, file.removesuffix(".md"), "added just now", "new"))
     return replace(given, manifest=(*given.manifest, *added), memory=dict(files))
-
-
-def _result(id: str, result: Result) -> dict[str, Any]:
-    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": id, "content": result.text}
-    return {**block, "is_error": True} if result.is_error else block

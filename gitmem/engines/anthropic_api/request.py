@@ -39,16 +39,25 @@ def opening(given: ExtractInput, ttl: Lifetime) -> list[Block]:
     Raises:
         DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
     """
+    return [*record(given, ttl), text(prompts.task(given))]
+
+
+def record(given: ExtractInput, ttl: Lifetime) -> list[Block]:
+    """Gives what stands before the task: the same for everything that is asked about one session.
+
+    Raises:
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
     new = min(given.numbers, default=len(given.said) + 1) - 1
     shown = render(given.said[:new], given.said[new:], given.seen)
-    head = [text for text in (prompts.rules(given.rules), prompts.known_before(given.known_before)) if text]
-    blocks = [_text(text) for text in (*head, *shown.blocks)]
+    head = [one for one in (prompts.rules(given.rules), prompts.known_before(given.known_before)) if one]
+    blocks = [text(one) for one in (*head, *shown.blocks)]
     old = shown.old + len(head)
     if old:
         blocks[old - 1] = _kept(blocks[old - 1], ttl)
     if len(blocks) > old:
         blocks[-1] = _kept(blocks[-1], ttl)
-    return [*blocks, _text(prompts.task(given))]
+    return blocks
 
 
 def with_moving_breakpoint(messages: Sequence[Block]) -> list[Block]:
@@ -70,8 +79,9 @@ def with_two_breakpoints(messages: Sequence[Block]) -> list[Block]:
     return marked
 
 
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}
+def text(said: str) -> Block:
+    """Gives a block of text."""
+    return {"type": "text", "text": said}
 
 
 def _kept(block: Block, ttl: Lifetime) -> Block:

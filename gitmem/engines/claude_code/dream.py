@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from gitmem.engines import prompts
-from gitmem.engines.claude_code import held, wiring
+from gitmem.engines.claude_code import held, own, wiring
 from gitmem.engines.claude_code.leftovers import forget
-from gitmem.engines.claude_code.parent import denied, refuse_without_hooks
-from gitmem.engines.claude_code.run import run
+from gitmem.engines.claude_code.parent import refuse_without_hooks
 from gitmem.engines.claude_code.scratch import May, Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.claude_code.shown import Shown, shown
@@ -108,25 +107,8 @@ class _Work:
 
     def run(self) -> None:
         """Returns when the client has ended and its hook is proved to have held it."""
-        settings, copy, worktree = self._settings, self._copy, self._worktree
-        unread = wiring.unread(worktree, denied(worktree)) if worktree else []
-        client = wiring.client_settings(
-            settings.python, copy.rules, held.closed(settings, copy, worktree), unread
-        )
-        code, errors = run(
-            wiring.dream_words(
-                settings.program, copy.session, settings.model, client, settings.dream_turns
-            ),
-            cwd=worktree or copy.memory,
-            environ={**wiring.scrubbed(settings.environ), **wiring.WITHOUT_MEMORY},
-            given=wiring.message(_task(self._known.told, copy, worktree)),
-            folder=copy.folder,
-            timeout=settings.dream_timeout,
-            line=self._follow,
-            what=_WHAT,
-            talks=True,
-        )
-        self.watch.end(code, errors)
+        task = _task(self._known.told, self._copy, self._worktree)
+        own.hold(self._settings, self._copy, self.watch, self._worktree, task, self._follow, _WHAT)
 
     def _follow(self, line: bytes) -> str | None:
         account = self.watch.account

@@ -7,24 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from gitmem.engines.asked import asked_in, uuids, with_asked
-from gitmem.engines.claude_code import wiring
-from gitmem.engines.claude_code.held import Watch, canary, closed, refuse_without_program
-from gitmem.engines.claude_code.leftovers import forget
-from gitmem.engines.claude_code.parent import AT_REST, Parent, model_of, read_parent, refuse_without_hooks
-from gitmem.engines.claude_code.run import run
-from gitmem.engines.claude_code.scratch import May, Scratch, scratch
+from gitmem.engines.claude_code.fork import Order, fork, readable, refuse_to_start
+from gitmem.engines.claude_code.held import canary
+from gitmem.engines.claude_code.parent import model_of, read_parent
+from gitmem.engines.claude_code.scratch import May, Scratch
 from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.proposed import proposed
 from gitmem.engines.usage import Meter
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.errors import EngineError
 from gitmem.memory.change import Header
 from gitmem.sessions.discover import claude_config_dir
 
 NAME = "claude-code"
-_WHAT = "The fork of the session"
 
 
 class ClaudeCodeEngine:
@@ -60,25 +56,18 @@ class ClaudeCodeEngine:
             return self._unforked(given, "no session of Claude Code to fork")
         if parent.private or (given.transcript is not None and self._settings.withholds(given.transcript)):
             return self._unforked(given, "a fork would see what is not to be learned from")
-        self._refuse_to_start(parent, given)
+        refuse_to_start(self._settings, self._config, parent, given.transcript, given.now)
         self._meter.allow()
         asked = asked_in(given)
+        self._model = self._settings.model or model_of(parent, self._config, self._settings.environ)
         agents = dict.fromkeys([given.agent, *(name.split("/")[1] for name in given.memory)])
-        may = May(tuple(agents), reads=_readable(parent, given))
-        with scratch(self._settings.temp, given.memory, may) as copy:
-            watch = Watch(_WHAT, copy)
-            try:
-                self._fork(parent, given, copy, watch)
-            finally:
-                forget(self._config, copy.session)
-                usage = watch.account.usage()
-                if usage is not None:
-                    self._meter.spent("extract", self._model, usage)
-            after = copy.read()
-            watch.refuse_unaccounted(given.memory, after)
-            answer = str(watch.account.final.get("result") or "").replace(f"{copy.memory}/", "memory/")
-        changes = proposed(given, after, answer, uuids(asked))
-        return Extraction(with_asked(changes, asked), usage, watch.refused)
+        may = May(tuple(agents), reads=readable(parent, given.worktree, given.transcript))
+        order = Order(
+            "extract", self._model, given.memory, may, lambda copy: _task(given, copy), given.worktree
+        )
+        done = fork(self._settings, self._config, parent, self._meter, order)
+        changes = proposed(given, done.files, done.answer, uuids(asked))
+        return Extraction(with_asked(changes, asked), done.usage, done.refused)
 
     def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         """Leaves the choice to the offline engine: another prompt would share no cache with any session."""
@@ -109,44 +98,10 @@ class ClaudeCodeEngine:
         found = self._offline.extract(given)
         return replace(found, log=(*found.log, f"{why}: looked at offline"))
 
-    def _refuse_to_start(self, parent: Parent, given: ExtractInput) -> None:
-        refuse_without_program(self._settings)
-        if parent.open and given.transcript is not None:
-            age = given.now - given.transcript.stat().st_mtime
-            if age < AT_REST:
-                raise EngineError(
-                    f"Session {parent.session} is in the middle of a turn",
-                    "It is looked at when the turn ends.",
-                )
-        refuse_without_hooks(self._config, parent.cwd)
-
     @property
     def _config(self) -> Path:
         environ = self._settings.environ
         return claude_config_dir(environ, Path(environ.get("HOME") or "/"))
-
-    def _fork(self, parent: Parent, given: ExtractInput, copy: Scratch, watch: Watch) -> None:
-        model = self._settings.model or model_of(parent, self._config, self._settings.environ)
-        self._model = model
-        shut = closed(self._settings, copy, parent.cwd, given.worktree)
-        client = wiring.client_settings(self._settings.python, copy.rules, shut)
-
-        def follow(line: bytes) -> None:
-            watch.add(line)
-
-        code, errors = run(
-            wiring.words(
-                self._settings.program, parent.session, copy.session, model, client, self._settings.turns
-            ),
-            cwd=parent.cwd,
-            environ=wiring.scrubbed(self._settings.environ),
-            given=_task(given, copy),
-            folder=copy.folder,
-            timeout=self._settings.timeout,
-            line=follow,
-            what=_WHAT,
-        )
-        watch.end(code, errors)
 
 
 def _task(given: ExtractInput, copy: Scratch) -> str:
@@ -160,10 +115,3 @@ def _task(given: ExtractInput, copy: Scratch) -> str:
         prompts.task(given, root=str(copy.memory), quote=True),
     ]
     return "\n".join(filter(None, parts))
-
-
-def _readable(parent: Parent, given: ExtractInput) -> list[Path]:
-    """The repository, and its sessions: the client's folder of this one."""
-    places = [given.worktree, parent.cwd if given.worktree is None else None]
-    places.append(given.transcript.parent if given.transcript else None)
-    return [place.resolve() for place in places if place is not None]

@@ -73,8 +73,8 @@ def decide(rules: Rules, payload: dict[str, Any]) -> str:
     Args:
         rules: `memory`, the real path of the scratch copy; `scopes` and `agents`, in whose folders new
             files may be written, the usual one first; `known`, files that are there and may be written,
-            too; `fixed`, those that may not; `reads`, real paths of folders that may be read; `bytes`, the
-            most of one file.
+            too; `new`, whether others may be made; `fixed`, those that may not; `reads`, real paths of
+            folders that may be read; `bytes`, the most of one file.
         payload: the client's PreToolUse event.
 
     Raises:
@@ -146,6 +146,8 @@ def _write(rules: Rules, given: dict[str, Any]) -> str:
     if inside in rules["fixed"]:
         return "this file is not to be changed"
     if inside not in rules["known"]:
+        if not rules["new"]:
+            return f"no other file than {memory}/{rules['known'][0]} may be written"
         if scope not in rules["scopes"] or agent not in rules["agents"]:
             return f"new memories go to {memory}/{rules['scopes'][0]}/{rules['agents'][0]}/<name>.md"
         if not _NEW_FILE.fullmatch(name):

@@ -35,12 +35,16 @@ class May:
         scopes: in which scopes, the usual one first.
         reads: real paths of folders that may be read besides.
         fixed: files of the copy, `<scope>/<agent>/<file>`, that may be read only.
+        new: whether files may be made that are not there.
+        size: bytes of one file, at most.
     """
 
     agents: Sequence[str]
     scopes: Sequence[str] = SCOPES
     reads: Sequence[Path] = ()
     fixed: Collection[str] = ()
+    new: bool = True
+    size: int = MEMORY_BYTES
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,14 @@ class Scratch:
         nonce: a word that nobody outside this run can know.
         session: id for the client's session.
         laid: files of the copy at first.
+        size: bytes of one file, at most.
     """
 
     folder: Path
     nonce: str
     session: str
     laid: int = 0
+    size: int = MEMORY_BYTES
 
     @property
     def memory(self) -> Path:
@@ -89,8 +95,8 @@ class Scratch:
         # Each file may have folders of its own.
         for path in _walk(self.memory, 4 * self.laid + _MOST_NEW):
             name = path.relative_to(self.memory).as_posix()
-            data = _content(path)
-            if len(data) > MEMORY_BYTES:
+            data = _content(path, self.size)
+            if len(data) > self.size:
                 raise EngineError(f"Claude Code wrote {len(data):,} bytes to {name}", "Nothing was taken.")
             if data.strip():
                 found[name] = data
@@ -121,7 +127,7 @@ def scratch(
         base = (temp or Path(tempfile.gettempdir())).resolve()
         _sweep(base, time.time() if now is None else now)
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-        made = Scratch(folder, os.urandom(8).hex(), str(uuid4()), len(memory))
+        made = Scratch(folder, os.urandom(8).hex(), str(uuid4()), len(memory), may.size)
     except OSError as error:
         raise EngineError(
             f"No scratch copy can be made: {error}", "Is the temporary folder full?"
@@ -155,7 +161,8 @@ def _fill(made: Scratch, memory: Mapping[str, bytes], may: May) -> None:
         "known": sorted(memory.keys() - fixed),
         "fixed": sorted(fixed),
         "reads": [str(folder) for folder in (*may.reads, made.sessions)],
-        "bytes": MEMORY_BYTES,
+        "new": may.new,
+        "bytes": may.size,
         "log": str(made.log),
     }
     made.log.touch(mode=0o600)
@@ -184,9 +191,9 @@ def _walk(folder: Path, most: int) -> Iterator[Path]:
                 yield path
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, most: int) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        return file.read(MEMORY_BYTES + 1)
+        return file.read(most + 1)
 
 
 def _sweep(base: Path, now: float) -> None:

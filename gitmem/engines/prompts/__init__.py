@@ -57,7 +57,7 @@ def task(given: ExtractInput, *, root: str = "memory", quote: bool = False) -> s
     """
     return fill(
         text("extract-task.v1"),
-        new=_new(given, quote),
+        new=new(given, quote),
         folder=f"{root}/local/{one_line(given.agent, 80)}",
         manifest=_known(given, root),
         today=datetime.fromtimestamp(given.now, UTC).strftime("%A, %Y-%m-%d"),
@@ -111,7 +111,12 @@ def clean(texts: Sequence[str]) -> list[str]:
     return [redact(entry, found) for entry, found in zip(texts, scan(texts), strict=True)]
 
 
-def _new(given: ExtractInput, quote: bool) -> str:
+def new(given: ExtractInput, quote: bool) -> str:
+    """Says which messages are new.
+
+    Args:
+        quote: repeat what the person said in them, for a model whose record carries no numbers.
+    """
     if not quote:
         one = len(given.messages) == 1
         return f"Message{'' if one else 's'} {_spans(given.numbers)} {'is' if one else 'are'} new."

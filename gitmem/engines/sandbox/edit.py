@@ -26,11 +26,16 @@ class Writable:
         agents: folder names of those whose memories these are.
         scopes: names of the scopes that they are in.
         files: how many memories one run may touch.
+        only: the one file, `<scope>/<agent>/<name>.md`, that may be written, whatever its form, and not be
+            taken out; empty for any memory of these.
+        size: bytes of one file, at most.
     """
 
     agents: Collection[str] = ("main",)
     scopes: Collection[str] = SCOPES
     files: int = CHANGED_FILES
+    only: str = ""
+    size: int = MEMORY_BYTES
 
 
 class Writer:
@@ -72,8 +77,8 @@ class Writer:
             raise Problem(f"old_string is not in {plain}; it must be there letter by letter")
         if count > 1 and not replace_all:
             raise Problem(f"old_string is in {plain} {count} times: give more of it, or set replace_all")
-        if len(whole) + count * (len(after) - len(before)) > MEMORY_BYTES:
-            raise Refusal(f"{plain} would be larger than {MEMORY_BYTES:,} bytes")
+        if len(whole) + count * (len(after) - len(before)) > self._may.size:
+            raise Refusal(f"{plain} would be larger than {self._may.size:,} bytes")
         return self._put(plain, whole.replace(before, after))
 
     def write(self, path: object, content: object) -> str:
@@ -111,6 +116,8 @@ class Writer:
         reason = check_path(path.removeprefix(f"{MEMORY}/"))
         if reason is not None:
             raise Refusal(f"{path!a} cannot be written: {reason}")
+        if self._may.only and path != f"{MEMORY}/{self._may.only}":
+            raise Refusal(f"{path!a} cannot be written: only {MEMORY}/{self._may.only} is")
         scope, agent, *file = [*path.split("/")[1:], "", ""]
         own = f"memory/{_either(self._may.scopes)}/{_either(self._may.agents)}/<name>.md"
         if (
@@ -134,18 +141,20 @@ class Writer:
             data = text.encode("utf-8")
         except UnicodeEncodeError:
             raise Refusal("the content is no Unicode text") from None
-        if len(data) > MEMORY_BYTES:
-            raise Refusal(f"{path} would be larger than {MEMORY_BYTES:,} bytes")
+        if len(data) > self._may.size:
+            raise Refusal(f"{path} would be larger than {self._may.size:,} bytes")
         if len(self._touched | {path}) > self._may.files:
             raise Refusal(f"more than {self._may.files} memories cannot be changed in one go")
         self._touched.add(path)
         if not text.strip():
+            if self._may.only:
+                raise Refusal(f"{path} cannot be deleted")
             self._view.put(path, None)
             return f"{path} is deleted."
         new = not self._view.is_file(path)
         self._view.put(path, data)
         self.read.add(path)
-        wrong = problems(parse(path, data))
+        wrong = () if self._may.only else problems(parse(path, data))
         note = f" Put right: {', '.join(wrong)}." if wrong else ""
         return f"{path} is {'written' if new else 'changed'}.{note}"
 

@@ -1,0 +1,1 @@
+"""What of a session's notes can be read off the session, without supposing anything."""

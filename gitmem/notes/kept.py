@@ -1,0 +1,164 @@
+"""Where notes are kept: a ref a project in the private repository, a file a session, a commit a refresh.
+
+`refs/heads/sessions/<project id>` begins with the root commit of every memory and holds
+`main/<session>.md`. It is on this machine alone: no scope, no part of a backup, and nothing that recall
+looks into. How far the notes of a session go stands in the trailers of their commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.trailers import Provenance, parse
+from gitmem.notes.names import FOLDER, path_of
+from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, root_commit
+from gitmem.store.memory_refs import clear_logs
+from gitmem.store.repository import TREE, Commit, Entry, RefMoved, Repository, Signature
+from gitmem.store.trees import read_file
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The notes of one session.
+
+    Attributes:
+        session: the client's id of it.
+        time: when they were taken, epoch seconds.
+        commit: the commit that they were taken in.
+        told: its trailers: engine, cost, and the messages that were new to it.
+        text: all of it.
+    """
+
+    session: str
+    time: int
+    commit: str
+    told: Provenance
+    text: str = field(default="", repr=False)
+
+    @property
+    def last(self) -> str:
+        """Uuid of the last message that they tell of; empty where that is not known."""
+        return self.told.messages[1] if self.told.messages else ""
+
+
+def notes_of(repo: Repository, tip: str | None, session: str) -> Kept | None:
+    """The notes of a session as of a commit; None where it has none.
+
+    Raises:
+        MissingObject: history is damaged.
+    """
+    path = path_of(session)
+    data = read_file(repo, repo.commit(tip).tree, path) if tip else None
+    if tip is None or data is None:
+        return None
+    touch = next(repo.touching(tip, [path]), None)
+    return _kept(repo.commit(touch.commit if touch else tip), path, decode(data))
+
+
+def all_notes(repo: Repository, tip: str | None) -> tuple[Kept, ...]:
+    """What notes there are as of a commit, without their text, the oldest first.
+
+    Raises:
+        MissingObject: history is damaged.
+    """
+    if tip is None:
+        return ()
+    left = {path for path in repo.files(repo.commit(tip).tree) if path.startswith(f"{FOLDER}/")}
+    found = []
+    for touch in repo.touching(tip):
+        for path in left.intersection(touch.paths):
+            found.append(_kept(repo.commit(touch.commit), path))
+        left -= set(touch.paths)
+        if not left:
+            break
+    return tuple(sorted(found, key=lambda one: (one.time, one.session)))
+
+
+def keep(
+    repo: Repository, ref: str, session: str, text: str, subject: str, told: Provenance, author: Signature
+) -> Written | None:
+    """Commits the notes of a session; None where they are the same.
+
+    Raises:
+        RepositoryError: the ref cannot be written.
+    """
+    path, data = path_of(session), encode(text)
+
+    def plan(tip: Tip) -> Write | None:
+        return None if read_file(repo, tip.tree, path) == data else Write({path: data}, subject, told)
+
+    return commit(repo, ref, plan, author)
+
+
+def prune(repo: Repository, ref: str, before: float) -> int:
+    """Takes notes out that were last written before a moment, and out of history with them.
+
+    The ref is rebuilt from the root commit with every commit of the notes that stay: same author, same
+    time, same words. Its log is emptied; what is referred to no more goes with git's next `gc`.
+
+    Args:
+        before: epoch seconds.
+
+    Returns:
+        How many sessions' notes went; 0 also where another writer was quicker.
+
+    Raises:
+        RepositoryError: history cannot be read, or the ref cannot be written.
+    """
+    tip = repo.ref(ref)
+    known = all_notes(repo, tip)
+    gone = [one for one in known if one.time < before]
+    if tip is None or not gone:
+        return 0
+    stays = {path_of(one.session) for one in known} - {path_of(one.session) for one in gone}
+    new = _rebuilt(repo, tip, stays) if stays else None
+    try:
+        repo.move_ref(ref, new, tip, f"gitmem sessions: prune {len(gone)}")
+    except RefMoved:
+        return 0
+    clear_logs(repo.git, repo.git_dir, [ref], [one.oid for one in repo.history(tip)])
+    return len(gone)
+
+
+def _rebuilt(repo: Repository, tip: str, paths: set[str]) -> str:
+    """The ref's history with these paths alone; returns the commit at its end."""
+    here = {path: repo.entry(repo.commit(tip).tree, path) for path in paths}
+    form = repo.tree(repo.commit(tip).tree)[FORMAT_FILE]
+    end, held = root_commit(repo), dict[str, Entry]()
+
+    def add(like: Commit, more: Mapping[str, Entry]) -> None:
+        nonlocal end
+        held.update({path.removeprefix(f"{FOLDER}/"): entry for path, entry in more.items()})
+        tree = repo.add_tree({FORMAT_FILE: form, FOLDER: Entry(TREE, repo.add_tree(held))})
+        end = repo.add_commit(tree, (end,), like.author, like.committer, like.message)
+
+    with repo.together():
+        for one, touched in _oldest_first(repo, tip):
+            more = {path: entry for path in touched & paths if (entry := repo.entry(one.tree, path))}
+            if more:
+                add(one, more)
+        # A merge may have changed what no commit of one parent did.
+        missed = {
+            path: entry
+            for path, entry in here.items()
+            if entry is not None and held.get(path.removeprefix(f"{FOLDER}/")) != entry
+        }
+        if missed:
+            add(repo.commit(tip), missed)
+    return end
+
+
+def _oldest_first(repo: Repository, tip: str) -> Iterator[tuple[Commit, set[str]]]:
+    for touch in reversed(list(repo.touching(tip))):
+        yield repo.commit(touch.commit), set(touch.paths)
+
+
+def _kept(made: Commit, path: str, text: str = "") -> Kept:
+    told = parse(made.message)
+    name = path.removeprefix(f"{FOLDER}/").removesuffix(".md")
+    # A commit that took in another's work, or purged, says nothing of the session.
+    session = told.session if told.session and path_of(told.session) == path else name
+    return Kept(session, made.author.time, made.oid, told, text)
