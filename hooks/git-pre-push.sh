@@ -36,13 +36,19 @@ GITMEM_STDIN
       # A deletion sends nothing.
       case $gitmem_oid in *[!0]*) ;; *) continue ;; esac
       gitmem_what=code
-      case " $gitmem_from $gitmem_to" in *' refs/gitmem/'* | *' refs/heads/gitmem/'*) gitmem_what=memory ;; esac
+      for gitmem_name in "$gitmem_from" "$gitmem_to"; do
+        case $gitmem_name in
+        # Changes to documents of the code, which go where the code goes.
+        refs/heads/gitmem/docs | refs/heads/gitmem/docs[~^]*) ;;
+        refs/gitmem/* | refs/heads/gitmem/*) gitmem_what=memory ;;
+        esac
+      done
       case $gitmem_is in *' blob '*) gitmem_what=memory ;; esac
       if [ "$gitmem_what" = memory ] && [ -z "$gitmem_open" ]; then
         gitmem_memory=yes
         printf 'gitmem: not pushed: %s -> %s\n' "$gitmem_from" "$gitmem_to" >&2
       elif [ "$gitmem_what" = code ] && [ -n "$gitmem_alone" ]; then
-        case $gitmem_to in refs/heads/gitmem/*) continue ;; esac
+        case $gitmem_to in refs/heads/gitmem/docs) ;; refs/heads/gitmem/*) continue ;; esac
         gitmem_code=yes
         printf 'gitmem: not pushed: %s -> %s\n' "$gitmem_from" "$gitmem_to" >&2
       fi

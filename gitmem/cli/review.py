@@ -51,14 +51,14 @@ def review(
     ctx: typer.Context,
     open_it: Annotated[
         bool,
-        typer.Option("--open", help="Ask others: push your inbox, or the dream ID, and open a request."),
+        typer.Option("--open", help="Ask others: push your inbox, a dream or documents; open a request."),
     ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Lists what waits for you: dreams, inboxes, suggestions, disputes, snapshots, and what was held."""
+    """Lists what waits for you: dreams, inboxes, suggestions, disputes, documents, and what was held."""
     ctx.meta["gitmem.review"] = given = {
         "dry_run": dry_run,
         "yes": yes,

@@ -16,7 +16,7 @@ from gitmem.share.leaving import Leaving
 def open_(
     ctx: typer.Context,
     id: Annotated[
-        str, typer.Argument(help="A dream, or `inbox`; the inbox unless given.", show_default=False)
+        str, typer.Argument(help="A dream, `inbox` or `docs`; the inbox unless given.", show_default=False)
     ] = "",
     dry_run: DryRun = False,
     yes: Yes = False,

@@ -30,7 +30,7 @@ from gitmem.store.objects import parse_reflog
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import MissingObject, ReflogEntry, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.store.workspace import DOCS_REF, Scope, Workspace
 from gitmem.values import dataclass
 
 FILE = "checked-out.json"
@@ -154,7 +154,8 @@ def stale_trees(workspace: Workspace) -> tuple[Stale, ...]:
 def is_memory_tree(top: Path) -> bool:
     """Whether a work tree shows memory instead of code: agents have no live directories there."""
     git_dir = _git_dir(top)
-    return git_dir is not None and _head(git_dir).startswith(MEMORY)
+    head = _head(git_dir) if git_dir is not None else ""
+    return head.startswith(MEMORY) and head != DOCS_REF
 
 
 def _by_state(workspace: Workspace) -> Mapping[Path, list[MemoryTree]]:

@@ -126,12 +126,12 @@ def _renamed(look: Looker, deleted: Mapping[str, _Deletion]) -> dict[str, str]:
     found = {}
     for name, one in deleted.items():
         pairs = moved.get(one.commit, {})
-        if now := pairs.get(name) or _folder(name, pairs):
+        if now := pairs.get(name) or folder_moved(name, pairs):
             found[name] = now
     return found
 
 
-def _folder(name: str, pairs: Mapping[str, str]) -> str:
+def folder_moved(name: str, pairs: Mapping[str, str]) -> str:
     """Where most of a folder's files went, if they went to one."""
     targets = Counter(
         now[: -len(rest)]

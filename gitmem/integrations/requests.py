@@ -31,10 +31,13 @@ from gitmem.store.remote import DREAMS, MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import RefMoved, short_name
 from gitmem.store.side_branches import with_base
 from gitmem.store.trees import changed_files
-from gitmem.store.workspace import SHARED_REF, Workspace
+from gitmem.store.workspace import DOCS_REF, SHARED_REF, Workspace
 
 INBOX = "inbox"
 """What `review --open` calls this writer's own inbox."""
+
+DOCUMENTS = "docs"
+"""What it calls the branch that proposes changes to documents."""
 
 Ask = Callable[[tuple[Leaving, ...]], bool]
 Outcome = Literal["created", "updated", "link", "branches", "planned"]
@@ -69,7 +72,8 @@ def open_request(
     """Pushes what waits for a decision by others, and opens a request for it or updates the open one.
 
     Args:
-        id: a dream's id or its beginning, or `inbox`; empty for the inbox, or the only dream.
+        id: a dream's id or its beginning, `inbox`, or a document's id or `docs` for all of them, which go
+            to the remote of the code; empty for the inbox, the only dream, or what else there is.
         ask: whether memories that leave for the first time may.
         dry_run: fetch only, and return what would be asked.
 
@@ -78,6 +82,10 @@ def open_request(
         CheckFailed: sharing is off, nothing waits, or something may not leave.
         RepositoryError: the remote refuses.
     """
+    if id == DOCUMENTS or id.startswith("m-") or (not id and _only_documents(workspace)):
+        from gitmem.integrations.docs.opening import open_documents  # it makes such a request itself
+
+        return open_documents(workspace, edges, id, dry_run=dry_run)
     if workspace.sharing == "off":
         raise CheckFailed("Sharing is off here: nothing leaves this machine", "Turn it on: git mem share")
     top = workspace.top
@@ -90,7 +98,7 @@ def open_request(
         made = _of_inbox(workspace, remote, dry_run)
     else:
         made = _of_dream(workspace, remote, found, ask, allowed_fingerprints(workspace), dry_run)
-    return made if dry_run else _opened(workspace, edges, remote, made)
+    return made if dry_run else opened(workspace, edges, remote, made)
 
 
 def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
@@ -112,6 +120,11 @@ def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
         remember(workspace, landing.left_out, who, "a reviewer did not take")
 
 
+def _only_documents(workspace: Workspace) -> bool:
+    """Whether changes to documents are all that others can be asked about."""
+    return workspace.sharing == "off" and workspace.code.ref(DOCS_REF) is not None
+
+
 def _which(workspace: Workspace, id: str) -> str:
     """`inbox`, or the id of an open dream of the project."""
     known = [one.id for one in dreams.open_dreams(workspace) if one.scope.name == "project"]
@@ -124,7 +137,7 @@ def _which(workspace: Workspace, id: str) -> str:
         own = next((one for one in inboxes(workspace) if one.closed and one.id.startswith(id)), None)
         if own is not None:
             return INBOX
-        listed = ", ".join([INBOX, *known])
+        listed = ", ".join([INBOX, DOCUMENTS, *known])
         raise UsageError(f"No request can be opened for {id!r}", f"It can for: {listed}.")
     if workspace.sharing == "review" or not known:
         return INBOX
@@ -249,7 +262,8 @@ def _request(
     return Request(id, remote.name, short, base, title, body, rows)
 
 
-def _opened(workspace: Workspace, edges: Edges, remote: Remote, made: Request) -> Request:
+def opened(workspace: Workspace, edges: Edges, remote: Remote, made: Request) -> Request:
+    """Opens a request for what was pushed, or finds the page on which a person does."""
     host = _host(workspace, remote)
     if host is None:
         return replace(made, outcome="branches")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -73,6 +73,24 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Mention:
+    """A name where it stands.
+
+    Attributes:
+        start, end: of what is written, in characters of the text.
+        name: the path, or the symbol or flag as it is written.
+        parts: the identifiers that must all be there; none for a path.
+        folder: whether the path looks like a folder's.
+    """
+
+    start: int
+    end: int
+    name: str
+    parts: tuple[str, ...] = ()
+    folder: bool = False
+
+
+@dataclass(frozen=True)
 class Finding:
     """What became of one name.
 
@@ -108,22 +126,14 @@ def named(text: str, taught: int = 0) -> Named:
         text: description and body.
         taught: when it was last taught, epoch seconds; 0 where unknown.
     """
-    plain = _without_fences(text[:MOST_READ])
     paths: dict[str, bool] = {}
-    words: dict[str, tuple[str, ...]] = {}
-    for code in _CODE.findall(plain):
-        _name_in(code.strip(), paths, words)
-    prose = _CODE.sub(" ` ", plain)
-    for path, suffix in _PROSE_PATH.findall(prose):
-        if suffix.lower() in _SUFFIXES and _is_below(path):
-            paths.setdefault(path, True)
-    for pattern in (_PROSE_FLAG, _PROSE_CALL, _PROSE_METHOD, _PROSE_CONSTANT):
-        for match in pattern.finditer(prose):
-            _add_word(words, match[0], match[match.lastindex or 0])
-    kept = list(paths)[:MOST_PATHS]
     once: dict[tuple[str, ...], str] = {}  # `A.b()` and `A.b` are one name
-    for written, parts in words.items():
-        once.setdefault(parts, written)
+    for found in mentions(text[:MOST_READ]):
+        if found.parts:
+            once.setdefault(found.parts, found.name)
+        elif "/" in found.name or found.folder or not found.name.lower().endswith(".md"):
+            paths.setdefault(found.name, not found.folder)
+    kept = list(paths)[:MOST_PATHS]
     return Named(
         tuple(kept),
         frozenset(path for path in kept if paths[path]),
@@ -132,18 +142,34 @@ def named(text: str, taught: int = 0) -> Named:
     )
 
 
+def mentions(text: str) -> Iterator[Mention]:
+    """Every name in a text, first those in backticks, then those in prose; in a fence stands none."""
+    plain = without_fences(text)
+    for span in _CODE.finditer(plain):
+        code = span[1].strip()
+        yield from _in_code(code, plain.index(code, span.start(1)) if code else span.start(1))
+    prose = _CODE.sub(lambda span: "`" * len(span[0]), plain)
+    for match in _PROSE_PATH.finditer(prose):
+        if match[2].lower() in _SUFFIXES and _is_below(match[1]):
+            yield Mention(match.start(1), match.end(1), match[1])
+    for pattern in (_PROSE_FLAG, _PROSE_CALL, _PROSE_METHOD, _PROSE_CONSTANT):
+        for match in pattern.finditer(prose):
+            if parts := _parts(match[match.lastindex or 0]):
+                yield Mention(match.start(), match.end(), match[0], parts)
+
+
 def statement(finding: Finding) -> str:
     """Says a finding as one short fact."""
     name = f"`{finding.name}`"
-    since = f" since {finding.commit[:9]}, {_day(finding.time)}" if finding.commit else ""
+    since = f" since {finding.commit[:9]}, {day(finding.time)}" if finding.commit else ""
     if finding.kind == "there":
         return f"{name} is still there"
     if finding.kind == "moved":
-        return f"{name} moved to `{_plain(finding.now)}`"
+        return f"{name} moved to `{plain_path(finding.now)}`"
     if finding.kind == "missing":
         return f"{name} is not in HEAD"
     if finding.now:
-        return f"{name} became `{_plain(finding.now)}`, gone{since}"
+        return f"{name} became `{plain_path(finding.now)}`, gone{since}"
     return f"{name} is gone{since}" if since else f"{name} is no longer in the code"
 
 
@@ -162,49 +188,52 @@ def disputed(body: str) -> str:
     return f"{count} {'claim of it is' if count == 1 else 'claims of it are'} disputed, and not settled yet"
 
 
-def _without_fences(text: str) -> str:
+def without_fences(text: str) -> str:
+    """A text with blanks in the place of its fences, so that all else stays where it is."""
     kept: list[str] = []
     fence = ""
     for line in text.split("\n"):
         found = _FENCE.match(line)
+        blank = " " * len(line)
         if fence:
+            kept.append(blank)
             if found and found[1].startswith(fence) and not found[2].strip():
                 fence = ""
         elif found and not (found[1][0] == "`" and "`" in found[2]):
+            kept.append(blank)
             fence = found[1]
         else:
             kept.append(line)
     return "\n".join(kept)
 
 
-def _name_in(code: str, paths: dict[str, bool], words: dict[str, tuple[str, ...]]) -> None:
-    """Adds what one span in backticks names."""
+def _in_code(code: str, at: int) -> Iterator[Mention]:
+    """What one span in backticks names; `at` is where it begins."""
     match = _PATH.fullmatch(code)
     if match and match[2].lower() in _SUFFIXES and _is_below(match[1]):
-        if "/" in match[1] or match[2].lower() != "md":
-            paths.setdefault(match[1], True)
+        yield Mention(at + match.start(1), at + match.end(1), match[1])
         return
     match = _FOLDER.fullmatch(code)
     if match:
-        if _is_below(match[1].rstrip("/")):
-            paths.setdefault(match[1].rstrip("/"), False)
+        path = match[1].rstrip("/")
+        if _is_below(path):
+            yield Mention(at + match.start(1), at + len(code), path, folder=True)
         return
-    for flag in _FLAG.findall(code) if code.startswith("-") or " --" in code else ():
-        _add_word(words, flag, flag)
+    for flag in _FLAG.finditer(code) if code.startswith("-") or " --" in code else ():
+        yield Mention(at + flag.start(), at + flag.end(), flag[0], _parts(flag[0]))
     match = _CALL.fullmatch(code)
-    if match and _TOLD_BY_SHAPE.search(code):
-        _add_word(words, f"{match[1]}()" if "(" in code else match[1], match[1])
+    if match and _TOLD_BY_SHAPE.search(code) and (parts := _parts(match[1])):
+        yield Mention(at, at + match.end(1), f"{match[1]}()" if "(" in code else match[1], parts)
 
 
-def _add_word(words: dict[str, tuple[str, ...]], written: str, name: str) -> None:
+def _parts(name: str) -> tuple[str, ...]:
+    """The identifiers that a name needs; none for one that is too short to be told from any other word."""
     if name.startswith("--"):
-        words.setdefault(name, (name,))
-        return
+        return (name,)
     parts = re.split(r"[.:#]+", name)
     # Of a dotted name the last part is meant, and a class before it; a module's name proves nothing.
     needed = [part for part in (parts[-2:-1] if len(parts) > 1 else []) if part[:1].isupper()] + parts[-1:]
-    if all(SHORTEST_WORD <= len(part) <= LONGEST for part in needed):
-        words.setdefault(written, tuple(needed))
+    return tuple(needed) if all(SHORTEST_WORD <= len(part) <= LONGEST for part in needed) else ()
 
 
 def _is_below(path: str) -> bool:
@@ -218,10 +247,11 @@ def _is_below(path: str) -> bool:
     )
 
 
-def _plain(path: str) -> str:
+def plain_path(path: str) -> str:
     """A path from a tree, which is anyone's: so that no sentence can be made of a file's name."""
     return re.sub(r"[^\w./@+-]+", "_", path)[:LONGEST]
 
 
-def _day(seconds: int) -> str:
+def day(seconds: int) -> str:
+    """A time as a day."""
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))

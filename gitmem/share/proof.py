@@ -15,7 +15,11 @@ from gitmem.store.old_epochs import erase_old
 from gitmem.store.repository import Repository
 from gitmem.store.rewriting_objects import objects_with
 from gitmem.store.scrubbing import files_with
-from gitmem.store.workspace import Workspace
+from gitmem.store.workspace import DOCS_REF, Workspace
+
+PROPOSED = (
+    "a change to a document that waits in review has it: git branch -D gitmem/docs, and purge it once more"
+)
 
 MOST_LEFT = 20
 """Places where a text still is that are listed."""
@@ -59,8 +63,9 @@ def look_at_objects(
     if hits:
         erased = erase_old(repo, git, states, hits).count
         hits = set(existing(git, repo.git_dir, hits))
+    proposed = _proposed(repo, git) if hits else frozenset()
     left = tuple(
-        Left(f"{path or oid[:12]} in {name}", _why(repo.git_dir, oid))
+        Left(f"{path or oid[:12]} in {name}", PROPOSED if oid in proposed else _why(repo.git_dir, oid))
         for oid, path in _located(git, repo.git_dir, hits).items()
     )
     return Proof(looked.number, erased, left)
@@ -86,6 +91,16 @@ def _located(git: GitCommand, git_dir: Path, oids: set[str]) -> dict[str, str]:
         if oid in found:
             found[oid] = path
     return dict(list(found.items())[:MOST_LEFT])
+
+
+def _proposed(repo: Repository, git: GitCommand) -> frozenset[str]:
+    """Objects that are nowhere but in changes to documents that wait."""
+    if repo.ref(DOCS_REF) is None:
+        return frozenset()
+    words = ["rev-list", "--objects", "--missing=allow-any", DOCS_REF, "--not"]
+    words += [f"--exclude={DOCS_REF}", "--all"]
+    listed = git.run(words, git_dir=repo.git_dir, check=False).text.split("\n")
+    return frozenset(line.partition(" ")[0] for line in listed)
 
 
 def _why(git_dir: Path, oid: str) -> str:

@@ -16,6 +16,7 @@ from gitmem.store.ref_locks import moving
 from gitmem.store.remote_errors import explain_remote, is_protection
 from gitmem.store.repository import RefMoved, Repository
 from gitmem.store.shallow import cut_short, deepening
+from gitmem.store.workspace import DOCS_REF
 from gitmem.values import dataclass
 
 BRANCHES = "refs/heads/gitmem/"
@@ -120,6 +121,9 @@ class Remote:
             RepositoryError: the remote cannot be reached or read.
         """
         specs = [f"+{family}*:{self.tracking(family)}*" for family in self.families]
+        if BRANCHES in self.families:
+            # Code, and perhaps all of its history where a clone has a part.
+            specs.append(f"^{DOCS_REF}")
         words = [
             "fetch",
             "--quiet",
@@ -133,7 +137,8 @@ class Remote:
         done = self._move([*words, self._address, *specs])
         common = layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
         if done.returncode == 0 and any(
-            cut_short(self.git, common, self.tracking(one)) for one in self.families
+            cut_short(self.git, common, self.tracking(one), without=self.tracking(DOCS_REF))
+            for one in self.families
         ):
             done = self._move([*words, *deepening(), self._address, *specs])
         if done.returncode:

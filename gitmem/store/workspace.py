@@ -36,6 +36,9 @@ MAIN = "main"
 
 PRIVATE_REF = "refs/gitmem/project"
 SHARED_REF = "refs/heads/gitmem/project"
+DOCS_REF = "refs/heads/gitmem/docs"
+"""The branch that proposes changes to living documents: code, though it is named like memory."""
+
 LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
 SNAPSHOT_FOLDER = "agent-memory-snapshots"
 PROJECT_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,80}")

@@ -220,8 +220,8 @@ def test_share_ci_needs_sharing_a_known_host_and_sound_owners(repo: Path, gitmem
 
 
 def hook() -> dict:
-    (value,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    return value
+    values = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    return next(value for value in values if value["id"] == "gitmem-check")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Living documents held against git: found, checked, and proposed anew as a branch."""
