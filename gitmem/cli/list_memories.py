@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context
+from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age, iso, sound
-from gitmem.guard.text import one_line
+from gitmem.errors import GitmemError
+from gitmem.guard.text import counted, one_line
+from gitmem.integrations.promoting.pending import Standing, noted_rules
 from gitmem.memory.names import is_archived
-from gitmem.store.lookup import Listed, headers
+from gitmem.store.commits import memory_commit
+from gitmem.store.holdings import keeps_logs
+from gitmem.store.lookup import Listed, chosen_agent, headers
 from gitmem.store.objects import MISSING_HINT
+
+if TYPE_CHECKING:
+    from gitmem.store.days import Day
 
 NAME_WIDTH = 40
 DESCRIPTION_WIDTH = 100
@@ -28,6 +36,9 @@ def list_memories(
     archived: Annotated[
         bool, typer.Option("--all", "-a", help="Also memories that were paged out to the archive.")
     ] = False,
+    logs: Annotated[
+        bool, typer.Option("--logs", help="The daily logs instead, with how many facts each has.")
+    ] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     at: At = None,
@@ -36,9 +47,12 @@ def list_memories(
     """Lists memories: name, type, whose they are, how long ago they were taught, and what they are about.
 
     The age is that of the last change by an agent, an extraction or a person; a dream or a merge makes no
-    memory young.
+    memory young. Daily logs are counted below; --logs lists them.
     """
     run = context(ctx, as_json=as_json)
+    if logs:
+        _list_logs(run, scope, agent, at, archived)
+        return
     missed: dict[str, str] = {}
     found = headers(run.workspace, scope, agent, at=at, archived=archived, now=run.edges.now, missed=missed)
     for what, why in missed.items():
@@ -46,13 +60,16 @@ def list_memories(
     if missed:
         run.out.say(f"hint: {MISSING_HINT}")
     if run.out.as_json:
-        run.out.json([as_value(header) for header in found])
+        became = {} if at else noted_rules(run.workspace)
+        run.out.json([as_value(header, became.get(_address(header))) for header in found])
         return
     if not found:
         run.out.say("no memories here" + (" as of then" if at else ""))
+        _count_logs(run, scope, agent, at)
         return
     shown = cache(lambda place: one_line(place, NAME_WIDTH))
     aged = cache(lambda time: age(time, run.edges.now))
+    rules = {} if at else _rules(run)
     columns = (
         _aligned([one_line(header.name, NAME_WIDTH) for header in found]),
         _aligned([header.type for header in found]),
@@ -61,11 +78,63 @@ def list_memories(
         [
             "(came with a secret: git mem show)"
             if header.secret
-            else one_line(header.description, DESCRIPTION_WIDTH)
+            else one_line(rules.get(_address(header), "") + header.description, DESCRIPTION_WIDTH)
             for header in found
         ],
     )
     run.out.data("\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True)))
+    _count_logs(run, scope, agent, at)
+
+
+def _count_logs(run: Context, scope: str | None, agent: str | None, at: str | None) -> None:
+    with suppress(GitmemError):  # what cannot be read was told
+        if not at and not _keeps_logs(run, agent):
+            return
+        from gitmem.store.days import logs as daily_logs  # most scopes keep no log
+
+        count = sum(1 for _ in daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=False))
+        if count:
+            run.out.say(f"and {counted(count, 'daily log')}: git mem list --logs")
+
+
+def _keeps_logs(run: Context, agent: str | None) -> bool:
+    tips = ((scope.repo, memory_commit(scope.repo, scope.ref)) for scope in run.workspace.scopes)
+    return any(keeps_logs(repo, tip, chosen_agent(agent)) for repo, tip in tips if tip)
+
+
+def _list_logs(run: Context, scope: str | None, agent: str | None, at: str | None, archived: bool) -> None:
+    from gitmem.store.days import logs as daily_logs
+    from gitmem.store.days import opened
+
+    found = list(
+        opened(run.workspace, daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=archived))
+    )
+    if run.out.as_json:
+        run.out.json([log_value(day) for day in found])
+        return
+    if not found:
+        run.out.say("no daily logs here" + (" as of then" if at else ""))
+        return
+    columns = (
+        _aligned([day.spot.stem for day in found]),
+        _aligned([one_line(f"{day.spot.scope}/{day.spot.agent}", NAME_WIDTH) for day in found]),
+        _aligned([age(day.last, run.edges.now) for day in found]),
+        [counted(day.facts, "fact") + (", archived" if day.archived else "") for day in found],
+    )
+    run.out.data("\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True)))
+
+
+def log_value(day: Day) -> dict[str, object]:
+    """One daily log for `--json`; `last` is when its last fact was said, null without any."""
+    return {
+        "day": day.day.isoformat(),
+        "scope": day.spot.scope,
+        "agent": sound(day.spot.agent),
+        "file": sound(day.spot.file),
+        "facts": day.facts,
+        "last": iso(day.last) if day.last else None,
+        "archived": day.archived,
+    }
 
 
 def _aligned(cells: list[str]) -> list[str]:
@@ -73,8 +142,24 @@ def _aligned(cells: list[str]) -> list[str]:
     return [cell.ljust(width) for cell in cells]
 
 
-def as_value(header: Listed) -> dict[str, object]:
-    """One memory for `--json`; `taught` is null where unknown."""
+def _rules(run: Context) -> dict[str, str]:
+    """What to say of memories that became rules: address to text."""
+    return {
+        address: f"(promoted to {one.file}{f' in {one.commit[:12]}' if one.commit else ''}) "
+        for address, one in noted_rules(run.workspace).items()
+    }
+
+
+def _address(header: Listed) -> str:
+    return f"{header.scope}/{header.agent}/{header.file.rpartition('/')[2].removesuffix('.md')}"
+
+
+def as_value(header: Listed, rule: Standing | None = None) -> dict[str, object]:
+    """One memory for `--json`; `taught` is null where unknown.
+
+    Args:
+        rule: the rule that it became, as the worker saw it last; None where it is none.
+    """
     return {
         "name": sound(header.name),
         "type": header.type,
@@ -85,4 +170,5 @@ def as_value(header: Listed) -> dict[str, object]:
         "taught": iso(header.time) if header.time else None,
         "archived": is_archived(header.file),
         "secret": header.secret,
+        "promoted": {"file": sound(rule.file), "commit": rule.commit or None} if rule else None,
     }

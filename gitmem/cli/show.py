@@ -1,4 +1,4 @@
-"""`git mem show`: one memory, as it is or as it was."""
+"""`git mem show`: one memory or daily log, as it is or as it was."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
+from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age as in_words
 from gitmem.guard.text import one_line
@@ -26,8 +26,8 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Its name, file, or the beginning of one; or scope/agent/name.",
-            autocompletion=memory_names,
+            help="Its name, file, or the beginning of one; or scope/agent/name. A date is a daily log.",
+            autocompletion=names,
         ),
     ],
     at: At = None,
@@ -37,7 +37,8 @@ def show(
 ) -> None:
     """Prints a memory: its file, byte for byte; on a terminal, control characters are written out.
 
-    It is read from the ref: what was edited but not saved yet is in `git mem diff`.
+    A date (2026-11-20), or the path of a log, prints the daily log of that day. All is read from the ref:
+    what was edited but not saved yet is in `git mem diff`.
     """
     run = context(ctx, as_json=as_json)
     shown = look_up(run.workspace, run.edges, name, scope, agent, at)
@@ -45,14 +46,19 @@ def show(
     if run.out.as_json:
         run.out.json(as_value(shown))
         return
+    what = "daily log, last fact" if found.is_log else f"{found.memory.type}, taught"
     run.out.say(
         run.out.safe(
-            one_line(
-                f"{found.address}, {found.memory.type}, taught {_ago(shown.taught, run.edges.now)}", 300
-            )
+            one_line(f"{found.address}, {what} {_ago(shown.taught, run.edges.now)}", 300)
             + (f", as of {found.commit[:12]}" if at else "")
         )
     )
+    if shown.became is not None:
+        run.out.say(run.out.safe(shown.became.said))
+        if shown.became.edited:
+            run.out.say("the rule was worded anew there:")
+            for line in (shown.became.rule or "").split("\n"):
+                run.out.say(run.out.safe(f"    {line}".rstrip()))
     if shown.hidden:
         run.out.warn("something of it holds a secret that came with shared memory, and is not shown")
         run.out.say(

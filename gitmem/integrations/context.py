@@ -37,6 +37,12 @@ from gitmem.store.workspace import MAIN, Scope, Workspace
 FORGETFUL = frozenset({"startup", "clear", "compact"})
 """Starts (`source`) after which the model no longer has what it was shown."""
 
+GOES_ON = frozenset({"compact", "resume"})
+"""Starts of a session that has a past."""
+
+NOTES_CHARS = 5_000
+"""Characters that a session's notes have at least; more where the indexes leave more."""
+
 LONGEST_PROMPT = 4_000
 """Characters of a prompt that a model is asked about: what is pasted into a longer one stays here."""
 
@@ -55,8 +61,8 @@ def session_start(payload: Mapping[str, Any]) -> str:
         payload: the client's JSON for SessionStart.
 
     Returns:
-        The indexes of `main` that the client does not load itself, and how much waits for review; empty
-        where there is nothing to say, or trouble.
+        The indexes of `main` that the client does not load itself, how much waits for review, and after a
+        compaction or at a resumption the session's notes; empty where there is nothing to say, or trouble.
     """
     try:
         workspace, _ = _here(payload)
@@ -64,7 +70,7 @@ def session_start(payload: Mapping[str, Any]) -> str:
             session = per_session.session_of(payload)
             per_session.forget(workspace.state, session)
             picked.drop(workspace.private_state, session)
-        return _start(workspace)
+        return _start(workspace, payload)
     except _ORDINARY as error:
         return _nothing(payload, "session start", error)
 
@@ -163,10 +169,13 @@ def _nothing(payload: Mapping[str, Any], what: str, error: Exception) -> str:
     return ""
 
 
-def _start(workspace: Workspace) -> str:
+def _start(workspace: Workspace, payload: Mapping[str, Any]) -> str:
     parts = []
     indexes = [(scope, text) for scope in _unseen_scopes(workspace) for text in _index(workspace, scope)]
-    room = PROMPT_CONTEXT_CHARS // max(1, len(indexes)) - 400
+    notes = _notes(workspace, payload, sum(len(text) + 400 for _, text in indexes))
+    mode = _mode(workspace)
+    left = PROMPT_CONTEXT_CHARS - (len(notes) + 300 if notes else 0) - len(mode)
+    room = left // max(1, len(indexes)) - 400
     for scope, text in indexes:
         block = fence_for_model(_cut(text, room), source=f"{scope.name}/{MAIN}/{index.INDEX}")
         if len(block) < room + 300:  # a fence is as long as the longest run of backticks in what it holds
@@ -177,6 +186,7 @@ def _start(workspace: Workspace) -> str:
             "gitmem keeps what was learned earlier. These are indexes of recorded memories, one line each; "
             "`git mem show NAME` prints one.\n",
         )
+    parts += [mode] if mode else []
     parts += _team_knowledge(workspace)
     # What is held back in live directories is left out: to find it, each would be read and screened.
     from gitmem.integrations.waiting import waiting_in_refs
@@ -186,7 +196,34 @@ def _start(workspace: Workspace) -> str:
     if count:
         what = "item waits" if count == 1 else "items wait"
         parts.append(f"{count} {what} for the person in `git mem review`.\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, *([notes] if notes else [])])
+
+
+def _notes(workspace: Workspace, payload: Mapping[str, Any], others: int) -> str:
+    """A session's own notes, where it goes on after a compaction or is resumed.
+
+    Args:
+        others: characters that the rest would take.
+    """
+    if payload.get("source") not in GOES_ON:
+        return ""
+    from gitmem.integrations.notes.shown import notes_at_start  # most starts have none
+
+    return notes_at_start(workspace, payload, max(NOTES_CHARS, PROMPT_CONTEXT_CHARS - others - 900))
+
+
+def _mode(workspace: Workspace) -> str:
+    """A line on daily logs where sessions are logged; a pattern, for a date would end a cached prompt."""
+    with suppress(GitmemError):  # a setting that means nothing is told elsewhere
+        if workspace.settings.get("mode") == "log":
+            from gitmem.memory.daily import PATTERN
+
+            return (
+                "gitmem.mode is log: what is learned in a session is appended, a line a fact, to "
+                f"`{PATTERN}` (UTC) in the memory folder, and dreams make memories of it. "
+                "The lines of the last days are recalled like memories.\n"
+            )
+    return ""
 
 
 def _team_knowledge(workspace: Workspace) -> Iterator[str]:
@@ -224,7 +261,13 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
             data = without_secrets(workspace, path, data)
         except MissingObject:
             return
-    yield index_as_loaded(scope, tip, MAIN, decode(data))
+    text = decode(data)
+    if scope.name == "user":
+        from gitmem.integrations.promoting.noted import standing_files  # a prompt shows no index
+
+        # What is a rule here stays in the index of all projects, and only there.
+        text = index.without_entries(text, standing_files(workspace.state, scope.name, MAIN))
+    yield index_as_loaded(scope, tip, MAIN, text)
 
 
 def _cut(whole: str, room: int) -> str:

@@ -9,9 +9,12 @@ from gitmem.dream import review as dreams
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted
 from gitmem.integrations.disputes import Dispute, settle
+from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
+from gitmem.integrations.promoting import proposing as promotions
+from gitmem.integrations.promoting.proposing import Offered
 from gitmem.integrations.refresh import settle_snapshot
 from gitmem.integrations.review import find_item
 from gitmem.integrations.review_items import Item
@@ -72,6 +75,13 @@ def accept(
             _no_numbers(item, numbers)
             agree_to(workspace, one)
             return Decided(f"{counted(len(one.leaves), 'memory')} may leave with the next git mem sync")
+        case Waiting() as one:
+            from gitmem.integrations.docs.review import refuse_accept
+
+            raise refuse_accept(one)
+        case Offered() as one:
+            _no_numbers(item, numbers)
+            return Decided(promotions.accept(workspace, edges, one))
     save_all(workspace, edges)
     allow, who = allowed_fingerprints(workspace), author(workspace, edges)
     asked = asked_before(item.subject.scope, allow) if item.subject else ()
@@ -115,6 +125,14 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
             raise UsageError(
                 "What is to stay here belongs in another scope", f"Move it: git mem move {name} --to local"
             )
+        case Waiting() as one:
+            _no_numbers(item, numbers)
+            from gitmem.integrations.docs.review import reject as reject_document
+
+            return Decided(reject_document(workspace, edges, one))
+        case Offered() as one:
+            _no_numbers(item, numbers)
+            return Decided(promotions.reject(workspace, edges, one, why))
     who = author(workspace, edges)
     landed = dreams.reject(workspace, item.id, numbers or None, why, who, edges.now)
     if landed.closed:

@@ -1,4 +1,4 @@
-"""What the worker does for a job: follow the code, save live directories, extract, dream, keep house."""
+"""What the worker does for a job: follow the code, save, extract, take notes, dream, keep house."""
 
 from __future__ import annotations
 
@@ -92,12 +92,14 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         except GitmemError as error:
             # A sync says the same to a person; trying again would not help.
             log(common, f"what was fetched of shared memory is left alone: {error}")
+    _follow_rules(common, job, edges)
     failed: EngineError | None = None
     if events - FOLLOWS_CODE:
         try:
             learn(workspace, edges, environ, job=job, watch=watch)
         except EngineError as error:
             failed = error
+    _keep_documents(common, job, edges, watch.tally)
     from gitmem.integrations.dreams.dreaming import maybe_dream
 
     try:
@@ -111,6 +113,29 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         log(common, f"upkeep: {trouble}")
     if failed is not None:
         raise failed
+
+
+def _follow_rules(common: Path, job: Job, edges: Edges) -> None:
+    """Moves memories that became rules of the code, or are rules no more."""
+    from gitmem.integrations.promoting.following import EVENTS, follow_rules
+
+    parts = [part for part in job.all if part.event in EVENTS]
+    if not parts:
+        return
+    places = [(edges_of(common, part, edges.environ) or edges).cwd for part in parts]
+    pairs = [pair for part in parts for pair in part.rewritten]
+    for line in follow_rules(edges, places, pairs):
+        log(common, line)
+
+
+def _keep_documents(common: Path, job: Job, edges: Edges, tally: Tally) -> None:
+    """Proposes what makes living documents true again, of each work tree that got new commits."""
+    from gitmem.integrations.docs.after_commits import EVENTS, keep_documents
+
+    parts = [part for part in job.all if part.event in EVENTS]
+    for cwd in dict.fromkeys((edges_of(common, part, edges.environ) or edges).cwd for part in parts):
+        place = replace(edges, cwd=cwd)
+        keep_documents(workspace_at(place), place, tally)
 
 
 def _present(job: Job, environ: Mapping[str, str]) -> frozenset[str]:
@@ -140,7 +165,7 @@ def learn(
     job: Job | None = None,
     watch: Watch | None = None,
 ) -> tuple[Outcome, ...]:
-    """Saves what agents and people wrote, then extracts from the repository's sessions.
+    """Saves what agents and people wrote, extracts from the repository's sessions, and takes notes of them.
 
     Raises:
         EngineError: the engine failed; what it was to look at waits for the next job.
@@ -179,7 +204,11 @@ def learn(
     files = sessions_here(workspace, edges)
     sources = [*_sources(files, job), *_subagents(workspace, edges, job, files, on.tally)]
     engine = engine_for(workspace, edges)
-    return extract_sessions(workspace, edges, engine, sources, before=save, watch=replace(on, told=told))
+    done = extract_sessions(workspace, edges, engine, sources, before=save, watch=replace(on, told=told))
+    from gitmem.integrations.notes.taking import take_notes
+
+    take_notes(workspace, edges, engine, files, job, on.tally)
+    return done
 
 
 def _off(workspace: Workspace, edges: Edges, environ: Mapping[str, str]) -> str:

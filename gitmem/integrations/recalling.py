@@ -19,7 +19,7 @@ from gitmem.recall.alike import said_by
 from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.in_use import REFERENCE, explains, warns
-from gitmem.recall.recall import PROMPT_SECONDS, NotShown, Recall, recall
+from gitmem.recall.recall import PROMPT_SECONDS, NotShown, Opened, Recall, recall
 from gitmem.store.candidates import Candidate
 from gitmem.store.catalog import Catalog
 from gitmem.store.commits import memory_commit
@@ -28,7 +28,12 @@ from gitmem.store.repository import Repository
 from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
+    from gitmem.integrations.promoting.standing import InHead
+    from gitmem.memory.memory import Memory
     from gitmem.memory.truth import Finding, Named
+
+RULE = b"**Rule in:** ["
+"""What every memory that points to a rule holds (`memory.pointer`)."""
 
 OF_ONE_TYPE = 400
 """Candidates that are looked through where only one type is wanted."""
@@ -81,7 +86,7 @@ def ask(
         most = OF_ONE_TYPE if type else CANDIDATES
         pairs = gather(query, sources, agents, most, now=int(edges.now))
         candidates = [one for _, one in pairs if type in (None, one.type)]
-        repos = {ref: source.repo for source in sources for ref in source.scopes}
+        held = {ref: source for source in sources for ref in source.scopes}
         selection: Selection | None = None
         if name in MODELS:
             told = [one for one in _told(candidates, sources, agents, shown) if type in (None, one.type)]
@@ -94,12 +99,12 @@ def ask(
             notes.append(f"{name} leaves the choice to the offline rules")
             name = OFFLINE
         if selection is None:
-            selection = _before(first, repos, shown, _leading(select(candidates, shown), prefer))
+            selection = _before(first, held, shown, _leading(select(candidates, shown), prefer))
         known = _Known(workspace, sources, patience)
         answer = recall(
             query,
             candidates,
-            _Reader(workspace, repos, tools),
+            _Reader(workspace, held, tools),
             int(edges.now),
             scopes,
             shown,
@@ -173,11 +178,13 @@ def _leading(selection: Selection, agent: str) -> Selection:
 
 
 def _before(
-    first: Sequence[Candidate], repos: Mapping[str, Repository], shown: Set[str], then: Selection
+    first: Sequence[Candidate], held: Mapping[str, Source], shown: Set[str], then: Selection
 ) -> Selection:
     """A choice with what was chosen earlier before it: what this session has not seen and still stands."""
     standing = tuple(
-        one for one in first if one.blob not in shown and one.ref in repos and _stands(repos[one.ref], one)
+        one
+        for one in first
+        if one.blob not in shown and one.ref in held and _stands(held[one.ref].repo, one)
     )
     blobs = {one.blob for one in standing}
     return Selection(
@@ -189,6 +196,8 @@ def _before(
 def _stands(repo: Repository, one: Candidate) -> bool:
     with suppress(RepositoryError):
         tip = memory_commit(repo, one.ref)
+        if one.kind == "log":  # it is opened where it stands, and found gone there
+            return tip is not None
         entry = repo.entry(repo.commit(tip).tree, one.path) if tip else None
         return entry is not None and entry.oid == one.blob
     return False
@@ -217,23 +226,43 @@ class _Reader:
     """Opens what was chosen; what then proves not to be worth showing is refused."""
 
     def __init__(
-        self, workspace: Workspace, repos: Mapping[str, Repository], tools: Callable[[], Set[str]]
+        self, workspace: Workspace, held: Mapping[str, Source], tools: Callable[[], Set[str]]
     ) -> None:
-        self._workspace, self._repos, self._tools = workspace, repos, cache(tools)
+        self._workspace, self._held, self._tools = workspace, held, cache(tools)
         self._opened: list[tuple[Candidate, str]] = []
+        self._in_head: InHead | None = None
 
-    def __call__(self, candidate: Candidate) -> bytes:
-        data = _read(self._workspace, self._repos[candidate.ref], candidate)
-        memory = parse(candidate.path, data)
-        said = replace(candidate, name=memory.name, description=memory.description, type=memory.type)
-        in_use = said.type == REFERENCE and explains(said, self._tools())
-        if in_use and not warns(f"{memory.description}\n{memory.body}"):
+    def __call__(self, candidate: Candidate) -> bytes | Opened:
+        source = self._held[candidate.ref]
+        data: bytes | Opened
+        if candidate.kind == "log":
+            from gitmem.integrations.log_lines import opened  # most scopes keep no log
+
+            data = said = opened(self._workspace, source, candidate)
+        else:
+            data = _read(self._workspace, source.repo, candidate)
+            memory = parse(candidate.path, data)
+            if RULE in data and not candidate.commit:
+                self._leave_rules(candidate, memory)
+            said = Opened(memory.name, memory.description, memory.type, memory.body)
+        shown = replace(candidate, name=said.name, description=said.description, type=said.type)
+        in_use = shown.type == REFERENCE and explains(shown, self._tools())
+        if in_use and not warns(f"{said.description}\n{said.body}"):
             raise NotShown("in-use")
-        at = said_by(memory.body, [body for _, body in self._opened])
+        at = said_by(said.body, [body for _, body in self._opened])
         if at is not None:
             raise NotShown("duplicate", self._opened[at][0].path)
-        self._opened.append((candidate, memory.body))
+        self._opened.append((candidate, said.body))
         return data
+
+    def _leave_rules(self, candidate: Candidate, memory: Memory) -> None:
+        """Passes over what the agent reads in an instruction file anyway, as long as HEAD's has it."""
+        from gitmem.integrations.promoting.standing import InHead  # few memories were promoted
+
+        self._in_head = self._in_head or InHead(self._workspace)
+        file = self._in_head.stands(candidate.path, memory, self._held[candidate.ref].scopes[candidate.ref])
+        if file:
+            raise NotShown("promoted", file)
 
 
 def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 from gitmem.dream.branch import Dream, open_dreams
 from gitmem.errors import UsageError
 from gitmem.integrations.disputes import disputes
+from gitmem.integrations.docs.waiting import Waiting, waiting_documents
 from gitmem.integrations.edges import Edges
+from gitmem.integrations.promoting.proposing import offered
 from gitmem.integrations.refresh import pending_snapshots
 from gitmem.integrations.review_items import (
     Item,
     dispute_item,
+    document_item,
     dream_item,
     held_items,
     inbox_item,
     leaving_item,
+    promotion_item,
     snapshot_item,
     suggestion_item,
 )
@@ -63,7 +67,9 @@ def _decidable(workspace: Workspace, places: Mapping[str, Mapping[str, str]] | N
     found = [dream_item(one) for one in open_dreams(workspace)]
     found += [inbox_item(one) for one in inboxes(workspace)]
     found += [dispute_item(one) for one in disputes(workspace, places)]
-    return found + [suggestion_item(one) for one in parked(workspace)]
+    found += [suggestion_item(one) for one in parked(workspace)]
+    found += [document_item(one) for one in waiting_documents(workspace)]
+    return found + [promotion_item(one) for one in offered(workspace)]
 
 
 def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
@@ -116,6 +122,11 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
             told = tell_rejected(rejected, whole=whole)
             return Told(told.lines, _named(item) | told.value)
     item = find_item(workspace, edges, id)
+    if isinstance(item.subject, Waiting):
+        from gitmem.integrations.docs.review import tell as tell_document
+
+        lines, value = tell_document(workspace, item.subject)
+        return Told(lines, _named(item) | value)
     if not isinstance(item.subject, Dream):
         return Told(item.lines, _named(item))
     told = tell(workspace, edges, item.subject, whole=whole)

@@ -8,6 +8,8 @@ from gitmem.dream.branch import Dream
 from gitmem.dream.telling import show
 from gitmem.guard.text import counted, one_line
 from gitmem.integrations.disputes import Dispute
+from gitmem.integrations.docs.waiting import Waiting
+from gitmem.integrations.promoting.proposing import Offered
 from gitmem.memory.proposal import Proposal
 from gitmem.share.held import Held
 from gitmem.share.inbox import Inbox
@@ -17,7 +19,7 @@ from gitmem.store.parked import Suggestion
 from gitmem.store.repository import short_name
 from gitmem.values import dataclass
 
-Subject = Dream | Inbox | Held | Suggestion | Dispute | Standing
+Subject = Dream | Inbox | Held | Suggestion | Dispute | Standing | Waiting | Offered
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,10 @@ class Item:
 
     Attributes:
         id: what to call it: `d-…` dream, `i-…` inbox branch, `l-…` memories that are about to leave,
-            `s-…` suggestion, `x-…` dispute, `n-…` snapshot; empty for what was held back in a live
-            directory or refused, which is settled where it stands.
-        kind: `dream`, `inbox`, `leaving`, `suggestion`, `dispute`, `snapshot`, `held`, `refused`.
+            `s-…` suggestion, `x-…` dispute, `n-…` snapshot, `m-…` document, `p-…` promotion; empty for what
+            was held back in a live directory or refused, which is settled where it stands.
+        kind: `dream`, `inbox`, `leaving`, `suggestion`, `dispute`, `snapshot`, `document`,
+            `promotion`, `held`, `refused`.
         title: one line.
         lines: the whole of it, for `review show`.
         value: what `review` says of it in JSON.
@@ -190,6 +193,39 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
                 text += f", or if it is none: {allow}"
             found.append(_plain("refused", text, saved.live.path))
     return found
+
+
+def document_item(one: Waiting) -> Item:
+    """A change to a living document, without its text: that is read where it is asked for."""
+    from gitmem.integrations.docs.review import title, value  # a list of what waits shows no difference
+
+    told = one_line(title(one), 160)
+    return Item(one.id, "document", told, (told,), value(one), one)
+
+
+def promotion_item(one: Offered) -> Item:
+    """A memory that a dream would have as a rule."""
+    from gitmem.promote.rule import rule_text  # a count of what waits shows no text
+
+    at, rule = one.at, rule_text(one.at.memory)
+    often = counted(one.proposal.recalls, "question")
+    title = f"{at.address} as a rule: shown for {often}, never disputed"
+    lines = (
+        title,
+        "",
+        *rule.split("\n"),
+        "",
+        f"accept writes it into CLAUDE.md or AGENTS.md here, for you to commit: {one.proposal.id}",
+        f"another file: git mem promote {at.address} --to FILE",
+    )
+    value = {
+        "scope": at.scope,
+        "agent": at.agent,
+        "name": at.memory.name,
+        "recalls": one.proposal.recalls,
+        "rule": rule,
+    }
+    return Item(one.proposal.id, "promotion", one_line(title, 160), lines, value, one)
 
 
 def _plain(kind: str, title: str, path: Any) -> Item:

@@ -1,28 +1,37 @@
-"""One memory as it may be shown, and as a value for programs."""
+"""One memory or daily log as it may be shown, and as a value for programs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import iso, sound
+from gitmem.memory.archive import hot_path
+from gitmem.memory.pointer import BEGINNING
 from gitmem.store.lookup import Found, age, find
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Workspace
 
+if TYPE_CHECKING:
+    from gitmem.integrations.promoting.standing import Became
+
 
 @dataclass(frozen=True)
 class Shown:
-    """A memory without what of it came with a secret.
+    """A memory or daily log without what of it came with a secret.
 
     Attributes:
-        taught: when it was last taught, seconds since the epoch; 0 where that is unknown.
+        taught: when it was last taught, seconds since the epoch; 0 where that is unknown. Of a log, when
+            its last fact was said.
         hidden: whether something of it is left out.
+        became: the rule that it became; None where it is none.
     """
 
     found: Found
     taught: int
     hidden: bool
+    became: Became | None = None
 
 
 def show(
@@ -33,11 +42,14 @@ def show(
     agent: str | None = None,
     at: str | None = None,
 ) -> Shown:
-    """Finds one memory, now or as of then; arguments and errors as those of `lookup.find`."""
-    found = find(workspace, name, scope, agent, at, edges.now)
-    taught = age(workspace, found.spot)
+    """Finds one memory or log, now or as of then; arguments and errors as those of `lookup.find`."""
+    found = find(workspace, name, scope, agent, at, edges.now, logs=True)
+    taught = _last_said(found) if found.is_log else age(workspace, found.spot)
+    became = None
+    if not found.is_log and not at and BEGINNING in found.memory.render():
+        became = became_rule(workspace, found)
     if found.scope != "project":
-        return Shown(found, taught, False)
+        return Shown(found, taught, False, became)
     from gitmem.integrations.withholding import without_secrets
     from gitmem.memory.memory import parse
 
@@ -47,16 +59,35 @@ def show(
     except MissingObject:
         kept = b""
     if kept == whole:
-        return Shown(found, taught, False)
-    return Shown(replace(found, memory=parse(found.file, kept)), taught, True)
+        return Shown(found, taught, False, became)
+    return Shown(replace(found, memory=parse(found.file, kept)), taught, True, became)
+
+
+def became_rule(workspace: Workspace, found: Found) -> Became | None:
+    """What became of a memory that points to a rule; None for one that does not."""
+    from gitmem.integrations.promoting.standing import became  # few memories were promoted
+
+    home = hot_path(found.path) or found.path
+    return became(workspace, f"{found.scope}/{home.removesuffix('.md')}", found.memory)
+
+
+def rule_value(one: Became) -> dict[str, object]:
+    """The same as a value for programs; `rule` is null where HEAD does not have it."""
+    return {
+        "file": sound(one.file),
+        "commit": one.commit or None,
+        "rule": sound(one.rule) if one.rule is not None else None,
+        "edited": one.edited,
+    }
 
 
 def as_value(shown: Shown) -> dict[str, object]:
-    """Its parts, and `content`, the whole file as text."""
+    """Its parts, and `content`, the whole file as text; a log has no type."""
     found, memory = shown.found, shown.found.memory
     return {
+        "kind": "log" if found.is_log else "memory",
         "name": sound(memory.name),
-        "type": memory.type,
+        "type": "" if found.is_log else memory.type,
         "scope": found.scope,
         "agent": sound(found.agent),
         "file": sound(found.file),
@@ -66,5 +97,13 @@ def as_value(shown: Shown) -> dict[str, object]:
         "commit": found.commit,
         "blob": found.blob,
         "secret": shown.hidden,
+        "promoted": rule_value(shown.became) if shown.became else None,
         "content": memory.render().decode("utf-8", "replace"),
     }
+
+
+def _last_said(found: Found) -> int:
+    from gitmem.memory.daily import facts
+
+    told = facts(found.path, found.memory.render())
+    return max((int(line.when.timestamp()) for _, line in told), default=0)

@@ -22,12 +22,15 @@ from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_me
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.setup import FENCE, excludes
-from gitmem.memory.names import ARCHIVE, archive_path, is_memory_file
+from gitmem.memory.archive import hot_path
+from gitmem.memory.names import ARCHIVE
+from gitmem.notes.names import ref_of
 from gitmem.store.record import read_record, write_record
 from gitmem.store.repository import TREE
 from gitmem.store.scan import blob_name
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import (
+    DOCS_REF,
     LiveDirectory,
     Workspace,
 )
@@ -91,10 +94,14 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
             if live is None or live.tracked or linked(live.anchor, live.path):
                 continue
             for path, data in read_files(scope.repo, tree, f"{agent}/{ARCHIVE}").items():
-                name = Path(path).name
-                known = archive_path(name) == path.removeprefix(f"{agent}/")
-                if known and is_memory_file(name) and not os.path.lexists(live.path / name):
+                name = (hot_path(path) or "").removeprefix(f"{agent}/")
+                at = live.path / name
+                if name and not os.path.lexists(at) and not linked(live.path, at.parent):
                     archived.append((live, name, data))
+    if workspace.initialised and workspace.private.ref(notes := ref_of(workspace.project_id)):
+        refs.append((workspace.private.git_dir, notes))
+    if workspace.code.ref(DOCS_REF):
+        refs.append((common, DOCS_REF))
     return UninstallPlan(
         plan_removal(common, setup),
         tuple(plan for plan in settings if plan.changes),
@@ -116,7 +123,7 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
     if plan.merging:
         apply_merge_setup(plan.merging, workspace.git)
     for live, name, data in plan.archived:
-        live.path.mkdir(parents=True, exist_ok=True)
+        (live.path / name).parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError), (live.path / name).open("xb") as file:
             file.write(data)
         if record := read_record(live.scope.state, live.key):

@@ -1,5 +1,7 @@
 """Upkeep after a worker's job, never in a hook: packs and commit graphs where due, and a warm catalog.
 
+Once a day daily logs of which nothing waits any more go to the archive, too.
+
 The private repository is gitmem's to keep. In the code repository only what git itself would do there is
 done, and a commit graph is added for memory alone, as a layer of its own on top of what is there.
 """
@@ -17,9 +19,12 @@ from gitmem.dream.kept_aside import let_go
 from gitmem.errors import GitmemError
 from gitmem.guard.text import one_line
 from gitmem.integrations.edges import Edges
+from gitmem.notes.kept import prune
+from gitmem.notes.names import FAMILY
 from gitmem.store.catalog import Catalog, read_memory
 from gitmem.store.git import GitCommand
 from gitmem.store.record import write_atomically
+from gitmem.store.repository import Repository
 from gitmem.store.workspace import Scope, Workspace
 
 FILE = "upkeep.json"
@@ -69,7 +74,8 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     private = [scope for scope in scopes if scope.name != "project"]
     for git_dir, mine in ((workspace.layout.common_dir, project), (workspace.private_path, private)):
         try:
-            troubles += _attend(workspace.git, git_dir, mine, edges.now)
+            days = workspace.settings.number("sessionDays")
+            troubles += _attend(workspace.git, git_dir, mine, edges.now, days)
         except (GitmemError, OSError) as error:
             troubles.append(f"{git_dir}: {error}")
     return tuple(troubles)
@@ -98,7 +104,31 @@ def _let_go(scopes: Sequence[Scope], now: float) -> list[str]:
     return troubles
 
 
-def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float) -> list[str]:
+def _prune_notes(repo: Repository, before: float) -> list[str]:
+    """Removes notes of sessions, of every project, that were last written before a moment."""
+    troubles = []
+    for ref in repo.refs(FAMILY):
+        try:
+            prune(repo, ref, before)
+        except GitmemError as error:
+            troubles.append(f"notes of sessions in {ref}: {error}")
+    return troubles
+
+
+def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
+    """Archives old logs."""
+    from gitmem.integrations.ageing import age_out_logs  # a day has passed: seldom
+
+    troubles = []
+    for scope in scopes:
+        try:
+            age_out_logs(scope, now)
+        except GitmemError as error:
+            troubles.append(f"the logs of {scope.ref}: {error}")
+    return troubles
+
+
+def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float, days: int) -> list[str]:
     path = scopes[0].state / FILE
     stamp = _read(path)
     if not _is_due(git_dir, scopes, stamp, now) or _is_busy(git_dir, now):
@@ -106,7 +136,9 @@ def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float)
     logs = {scope.ref: _log_size(git_dir, scope.ref) for scope in scopes}
     # Written first: what fails is not tried again with every job.
     _write(path, Stamp(now, logs, stamp.graphed))
-    troubles = _let_go(scopes, now)
+    troubles = _let_go(scopes, now) + _age_out(scopes, now)
+    if scopes[0].name != "project":
+        troubles += _prune_notes(scopes[0].repo, now - days * DAY)
     settings = _settings(git, git_dir)
     # The graph before the packing: git's own keeps changed paths where it finds them.
     if scopes[0].name == "project":

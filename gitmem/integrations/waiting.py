@@ -8,7 +8,7 @@ from gitmem.dream.refs import branches
 from gitmem.errors import RepositoryError
 from gitmem.integrations.disputes import disputes
 from gitmem.integrations.place import read_json
-from gitmem.store.workspace import Workspace
+from gitmem.store.workspace import DOCS_REF, Workspace
 
 SNAPSHOTS = "snapshots.json"
 SNAPSHOTS_BYTES = 65_536
@@ -29,9 +29,14 @@ def waiting_in_refs(workspace: Workspace) -> int:
 
         count += len(inboxes(workspace))
     if workspace.private.ref(f"refs/heads/review/{workspace.project_id}"):
+        from gitmem.integrations.promoting.proposing import offered
         from gitmem.store.parked import parked
 
-        count += len(parked(workspace))
+        count += len(parked(workspace)) + sum(1 for _ in offered(workspace))
+    if workspace.code.ref(DOCS_REF):
+        from gitmem.integrations.docs.waiting import waiting_documents
+
+        count += len(waiting_documents(workspace))
     return count
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.gates import Asked, Gate, first_gate
+from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate
 from gitmem.dream.lock import consolidation_lock, prior_of
+from gitmem.dream.logged import logged_since
 from gitmem.dream.resting import forget_failures, note_failure
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
@@ -116,7 +117,8 @@ def dream(
         sources = dream_sources(workspace, edges, place, (agent,) if agent else ())
         if dry_run:
             with signals.work():
-                return DreamOutcome(place.name, gate, plan_dream(place, thinker, sources, tell))
+                plan = plan_dream(place, thinker, sources, tell)
+            return DreamOutcome(place.name, gate, _with_promotions(workspace, edges, plan, sources, True))
         return _dream(workspace, edges, place, thinker, sources, signals, tell)
 
 
@@ -197,6 +199,7 @@ def _dream(
                 try:
                     with stop.work():
                         plan = plan_dream(place, engine, sources, told)
+                    plan = _with_promotions(workspace, edges, plan, sources, False)
                     # From here on it is too late for a signal: in a moment the dream is there.
                     id = carry_out(plan, held, who) if plan.changes else ""
                 finally:
@@ -205,6 +208,20 @@ def _dream(
             return DreamOutcome(place.name, Gate("lock", error.message))
     forget_failures(place)
     return DreamOutcome(place.name, None, plan, id)
+
+
+def _with_promotions(
+    workspace: Workspace, edges: Edges, plan: DreamPlan, sources: Sources, dry_run: bool
+) -> DreamPlan:
+    """Proposes as rules what is recalled often; the notes of the dream say which."""
+    from gitmem.integrations.promoting.proposing import propose
+
+    try:
+        notes = propose(workspace, edges, plan.scope, sources.asked, dry_run=dry_run)
+    except GitmemError as error:
+        # The dream itself is done; the next one proposes them.
+        notes = (f"promotions: {error}",)
+    return replace(plan, notes=(*plan.notes, *notes)) if notes else plan
 
 
 @contextmanager
@@ -264,6 +281,7 @@ def _asked(
         lambda: _folders(workspace, place),
         force,
         wanted,
+        lambda since: logged_since(place, since, SESSIONS),
     )
 
 

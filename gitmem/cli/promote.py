@@ -1,0 +1,102 @@
+"""`git mem promote`: make a rule of CLAUDE.md or another file out of a memory."""
+
+from __future__ import annotations
+
+import shlex
+from difflib import unified_diff
+from typing import Annotated
+
+import typer
+
+from gitmem.cli.completing import memory_names
+from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.words import sound
+from gitmem.integrations.promoting.promote import Done, Promotion, plan
+from gitmem.integrations.promoting.promote import promote as carry_out
+from gitmem.store.lookup import find
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(promote)
+
+
+def promote(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name or file of the memory.", autocompletion=memory_names)],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FILE",
+            help="The file; CLAUDE.md where it is there, else AGENTS.md.",
+            show_default=False,
+        ),
+    ] = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Writes a memory as a rule into the work tree's file, in a section of its own, for you to commit.
+
+    Once the commit is there, the memory points to the rule, stands in the archive, is no longer recalled
+    and is not learned again, here and in every clone that pulls the rule. A commit that takes the rule out
+    brings the memory back.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+    workspace = run.workspace
+    planned = plan(workspace, run.edges, find(workspace, name, scope=scope, agent=agent), to)
+    if planned.doubts and not dry_run:
+        why = ", ".join(planned.doubts)
+        run.out.ask(
+            run.out.safe(
+                f"{planned.at.address}: {why}; {planned.file} is committed with the code. Write it there?"
+            )
+        )
+    done = None if dry_run else carry_out(workspace, run.edges, planned)
+    if run.out.as_json:
+        run.out.json(_value(planned, done))
+        return
+    out = run.out
+    verb = "would write" if done is None else "wrote"
+    if done is not None and not done.edited:
+        verb = "has"
+        out.data(out.safe(f"{planned.file} has the rule {planned.at.address} already"))
+    else:
+        out.data(out.safe(f"{verb} the rule {planned.at.address} into {planned.file}"))
+    if done is None:
+        _diff(run, planned)
+        for doubt in planned.doubts:
+            out.say(out.safe(f"would ask: {doubt}"))
+        return
+    for line in planned.rule.split("\n") if done.edited else ():
+        out.say(out.safe(f"    {line}".rstrip()))
+    if done.command:
+        out.say(out.safe(f"commit it: {done.command}"))
+    out.say(out.safe(f"undo: git mem demote {shlex.quote(planned.at.address)}"))
+
+
+def _diff(run: Context, planned: Promotion) -> None:
+    sides = (planned.before.splitlines(), planned.after.splitlines())
+    for line in unified_diff(*sides, planned.file, planned.file, lineterm=""):
+        run.out.data(run.out.safe(line))
+
+
+def _value(planned: Promotion, done: Done | None) -> dict[str, object]:
+    at = planned.at
+    return {
+        "name": sound(at.memory.name),
+        "scope": at.scope,
+        "agent": sound(at.agent),
+        "memory": sound(at.file),
+        "file": sound(planned.file),
+        "rule": sound(planned.rule),
+        "doubts": list(planned.doubts),
+        "edited": done.edited if done else False,
+        "message": sound(done.message) or None if done else None,
+        "command": sound(done.command) or None if done else None,
+        "dry_run": done is None,
+    }

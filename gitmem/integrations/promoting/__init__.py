@@ -1,0 +1,1 @@
+"""Memories that become rules of the repository's instruction files, and back."""

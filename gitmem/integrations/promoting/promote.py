@@ -1,0 +1,221 @@
+"""Promote and demote as a person asks for them: an edit of the work tree, and what is noted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+
+from gitmem.errors import CheckFailed, UsageError
+from gitmem.guard.check import refused_claims
+from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.promoting import files, message
+from gitmem.integrations.promoting.pending import Standing, changing, read_state
+from gitmem.integrations.saving import code_head, sync_live
+from gitmem.memory.pointer import rule_file
+from gitmem.promote.moving import Place, place_at, to_memory
+from gitmem.promote.rule import rule_text, says_the_same
+from gitmem.promote.section import OddMarks, Rule, insert, parse, remove
+from gitmem.store.commits import Written, commit
+from gitmem.store.lookup import Found
+from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """A rule that a memory would become.
+
+    Attributes:
+        file: from the top of the work tree.
+        rule: its lines.
+        before, after: the file's text.
+        doubts: what the person has to agree to, a phrase each.
+        secret: whether one of them is that it holds a secret.
+    """
+
+    at: Place
+    file: str
+    rule: str
+    before: str
+    after: str
+    doubts: tuple[str, ...] = ()
+    secret: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What promote or demote did.
+
+    Attributes:
+        command: what commits it; empty where nothing is to be committed.
+        message: file of the proposed message; empty likewise.
+        written: the commit of memory, where one was made at once.
+        edited: whether the work tree's file changed.
+    """
+
+    at: Place
+    file: str
+    command: str = ""
+    message: str = ""
+    written: Written | None = None
+    edited: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+
+def plan(workspace: Workspace, edges: Edges, found: Found, to: str | None) -> Promotion:
+    """Works out what promoting a memory would write; nothing is written.
+
+    Raises:
+        UsageError: the file cannot hold it, it is disputed, or a rule already.
+    """
+    at = Place(found.scope, found.agent, found.file, found.memory)
+    memory = found.memory
+    if any(claim.dispute for claim in memory.claims):
+        raise UsageError(f"{memory.name} is disputed", "Settle it first: git mem review")
+    waiting = read_state(workspace).pending.get(at.address)
+    known = rule_file(memory)
+    file = files.chosen_file(workspace, edges, to) if to or not (known or waiting) else ""
+    if not file:
+        file = known or (waiting.file if waiting else "")
+        files.check_file(workspace, file)
+    other = known or (waiting.file if waiting else "")
+    if other and other != file and _rule_of(files.read_here(workspace, other), at, other) is not None:
+        raise UsageError(
+            f"{memory.name} is a rule of {other}", f"Take it out first: git mem demote {at.address}"
+        )
+    rule = rule_text(memory)
+    try:
+        rule.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(f"{memory.name} is not UTF-8", "Mend the memory's file first.") from None
+    before = files.read_here(workspace, file)
+    stands = _rule_of(before, at, file) if known == file else None
+    try:
+        # What a person worded anew in the file is theirs.
+        after = before if stands is not None else insert(before, at.address, rule)
+    except OddMarks as error:
+        raise OddMarks(f"{file}: {error.message}", error.hint) from error
+    files.as_text(after.encode("utf-8"), file)
+    refused = refused_claims([rule], allowed_fingerprints(workspace)).values()
+    doubts = (*(f"it {one.reason}" for one in refused), *_doubts(at))
+    return Promotion(at, file, rule, before, after, doubts, bool(refused))
+
+
+def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Done:
+    """Writes the rule into the work tree's file and proposes a commit; nothing is staged or committed.
+
+    Where HEAD has the very rule already, the memory is moved at once.
+    """
+    at, file = planned.at, planned.file
+    edited = planned.after != planned.before
+    if edited:
+        files.write_here(workspace, file, planned.before, planned.after)
+    with changing(workspace) as state:
+        state.pending[at.address] = message.waiting_for(workspace, at, file, "Add")
+        state.leaving.pop(at.address, None)
+        state.standing.pop(at.address, None)
+    if not edited and _in_head(workspace, at, file):
+        from gitmem.integrations.promoting.settling import settle
+
+        settle(workspace, edges)
+    with changing(workspace) as state:
+        path, command = message.propose(workspace, edges, state)
+    return Done(at, file, command, str(path or ""), None, edited)
+
+
+def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = False) -> Done:
+    """Takes a rule out of the work tree's file, and brings the memory back at once.
+
+    Raises:
+        UsageError: the memory is no rule, or the file's marks are odd.
+    """
+    at = Place(found.scope, found.agent, found.file, found.memory)
+    state = read_state(workspace)
+    waiting = state.pending.get(at.address)
+    pointed = rule_file(found.memory)
+    file = pointed or (waiting.file if waiting else "")
+    if not file:
+        raise UsageError(f"{found.memory.name} is no rule", "See which are: git mem list -a")
+    text = files.read_here(workspace, file)
+    rule = _rule_of(text, at, file)
+    if rule is not None:
+        files.check_file(workspace, file)
+    after = remove(text, rule.address) if rule is not None else text
+    if dry_run:
+        return Done(at, file, edited=after != text)
+    if after != text:
+        files.write_here(workspace, file, text, after)
+    address = rule.address if rule is not None else at.address
+    in_head = _in_head(workspace, at, file)
+    with changing(workspace) as state:
+        state.pending.pop(at.address, None)
+        state.pending.pop(address, None)
+        if in_head:
+            # Until the person commits, the worker finds it in HEAD and must leave the memory where it is.
+            old = state.standing.get(address)
+            memory = f"{at.scope}/{at.agent}/{at.home}"
+            state.standing[address] = Standing(file, old.commit if old else "", memory, here=False)
+            state.leaving[address] = message.waiting_for(workspace, at, file, "Take out")
+    written = take_back(workspace, edges, at, code_head(workspace), f"the rule was taken out of {file}")
+    with changing(workspace) as state:
+        path, command = message.propose(workspace, edges, state)
+    return Done(at, file, command, str(path or ""), written, after != text, tuple(_notes(at, file, rule)))
+
+
+def _notes(at: Place, file: str, rule: Rule | None) -> Iterator[str]:
+    if rule is None:
+        yield f"{file} does not have the rule here"
+    elif not says_the_same(at.memory, rule.text):
+        yield f"{file} said it in words of its own, which the memory does not have:"
+        yield from (f"    {line}".rstrip() for line in rule.text.split("\n"))
+
+
+def take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, why: str) -> Written | None:
+    """Brings a memory back from the archive, and into live directories; None where it points nowhere."""
+    scope = workspace.scope(at.scope)
+    if place_at(scope.repo, _tree(workspace, at.scope), at.scope, at.agent, at.home) is None:
+        return None
+    sync_live(workspace, edges, scope.name, at.agent)
+    written = commit(
+        scope.repo,
+        scope.ref,
+        lambda tip: to_memory(scope.repo, tip, at, code_commit, why),
+        author(workspace, edges),
+    )
+    sync_live(workspace, edges, scope.name, at.agent, lay_out=True)
+    return written
+
+
+def _tree(workspace: Workspace, name: str) -> str:
+    scope = workspace.scope(name)
+    tip = scope.repo.ref(scope.ref)
+    if tip is None:
+        raise CheckFailed(f"{scope.ref} is gone", "Run: git mem doctor")
+    return scope.repo.commit(tip).tree
+
+
+def _rule_of(text: str, at: Place, file: str) -> Rule | None:
+    """The rule of a memory: by its name, else the one that says what the memory says."""
+    try:
+        rules = parse(text).rules
+    except OddMarks as error:
+        raise OddMarks(f"{file}: {error.message}", error.hint) from error
+    named = [rule for rule in rules if rule.address == at.address]
+    alike = [rule for rule in rules if says_the_same(at.memory, rule.text)]
+    return next(iter(named or (alike if len(alike) == 1 else [])), None)
+
+
+def _in_head(workspace: Workspace, at: Place, file: str) -> bool:
+    top, head = files.top_of(workspace), code_head(workspace)
+    text = files.files_at(workspace, head, [file], top).get(file, "") if head else ""
+    try:
+        return _rule_of(text, at, file) is not None
+    except OddMarks:
+        return False
+
+
+def _doubts(at: Place) -> Iterator[str]:
+    if at.memory.type == "user":
+        yield "it is about a person (type user)"
+    if at.scope != "project":
+        yield f"it is private (scope {at.scope})"

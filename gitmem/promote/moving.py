@@ -1,0 +1,112 @@
+"""What a memory ref gets when a memory became a rule, and when it is one no more: commits as values."""
+
+from __future__ import annotations
+
+from gitmem.memory import archive, index
+from gitmem.memory.account import reference
+from gitmem.memory.encoding import decode, encode
+from gitmem.memory.memory import Memory, parse
+from gitmem.memory.pointer import pointers, rule_file, with_pointer, without_pointer
+from gitmem.memory.trailers import Fate, Provenance
+from gitmem.store.commits import Tip, Write
+from gitmem.store.paging import standing
+from gitmem.store.repository import Repository
+from gitmem.store.trees import read_file
+from gitmem.values import dataclass
+
+EVERYWHERE = "user"
+"""The scope that other projects read, too: what is a rule in one of them stays hot for the others."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a memory stands.
+
+    Attributes:
+        file: inside the agent's folder, the archive's path where it was paged out.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    memory: Memory
+
+    @property
+    def home(self) -> str:
+        """Its file where it is hot."""
+        hot = archive.hot_path(f"{self.agent}/{self.file}")
+        return hot.partition("/")[2] if hot else self.file
+
+    @property
+    def address(self) -> str:
+        """`scope/agent/file stem`."""
+        return f"{self.scope}/{self.agent}/{self.home.removesuffix('.md')}"
+
+    @property
+    def is_hot(self) -> bool:
+        """Whether the agent sees it."""
+        return self.home == self.file
+
+    def is_settled(self, file: str) -> bool:
+        """Whether it points to a file's rule, and stands where a memory that does so belongs."""
+        return rule_file(self.memory) == file and (not self.is_hot or self.scope == EVERYWHERE)
+
+
+def place_at(repo: Repository, tree: str, scope: str, agent: str, file: str) -> Place | None:
+    """The memory that a tree has under a file's name, hot or archived; None where it has none."""
+    found = standing(repo, tree, agent, file)
+    return Place(scope, agent, found[0], parse(found[0], found[1])) if found else None
+
+
+def to_rule(repo: Repository, tip: Tip, at: Place, rules_in: str, code_commit: str) -> Write | None:
+    """Moves a memory to the archive with a pointer to its rule; one of all projects stays where it is.
+
+    Args:
+        at: the memory as it was found; it is looked at anew.
+        rules_in: the file that has the rule.
+
+    Returns:
+        None where nothing is to be done.
+    """
+    now = place_at(repo, tip.tree, at.scope, at.agent, at.home)
+    if now is None or now.is_settled(rules_in):
+        return None
+    data = with_pointer(now.memory, rules_in).render()
+    hot = f"{now.agent}/{now.home}"
+    edits: dict[str, bytes | None] = {f"{now.agent}/{now.file}": data}
+    if now.is_hot and now.scope != EVERYWHERE:
+        edits = {hot: None, archive.archived_path(hot) or hot: data}
+        listed = f"{now.agent}/{index.INDEX}"
+        text = decode(read_file(repo, tip.tree, listed) or b"")
+        if (shown := index.without_entry(text, now.home)) != text:
+            edits[listed] = encode(shown)
+    # Not a person's words but where they stand now: the memory is as old as it was.
+    told = Provenance("update", "sync", code_commit=code_commit)
+    return Write(edits, f"Point {now.memory.name} to its rule in {rules_in}", told)
+
+
+def to_memory(repo: Repository, tip: Tip, at: Place, code_commit: str, why: str) -> Write | None:
+    """Brings a memory back to where the agent sees it, without its pointer.
+
+    Args:
+        why: what became of the rule, for the account.
+
+    Returns:
+        None where it points nowhere, or is gone.
+    """
+    now = place_at(repo, tip.tree, at.scope, at.agent, at.home)
+    if now is None or not rule_file(now.memory):
+        return None
+    memory = without_pointer(now.memory)
+    path, hot = f"{now.agent}/{now.file}", f"{now.agent}/{now.home}"
+    edits: dict[str, bytes | None] = {hot: memory.render()}
+    if path != hot:
+        edits[path] = None
+    listed = f"{now.agent}/{index.INDEX}"
+    text = decode(read_file(repo, tip.tree, listed) or b"")
+    line = index.entry(memory.name, now.home, memory.description)
+    if (shown := index.reconcile(text, {now.home: line}, ())) != text:
+        edits[listed] = encode(shown)
+    fates = tuple(Fate("dropped", reference(path, claim), reason=why) for claim in pointers(now.memory))
+    told = Provenance("update", "sync", code_commit=code_commit, claims=fates)
+    return Write(edits, f"Take {memory.name} back from the rules of {rule_file(now.memory)}", told)

@@ -1,0 +1,67 @@
+"""Ann's machine with one memory, and what the worker does about rules."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from machines import Machine
+
+from gitmem.integrations.edges import real_edges
+from gitmem.integrations.promoting.following import follow_rules
+
+FACT = "Use the real database in tests, never mocks.\n\n**Why:** Mocks hid a broken migration."
+HOT, POINTER = "main/no-mocks.md", "**Rule in:** [CLAUDE.md](CLAUDE.md)"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
+    made = Machine(tmp_path / "ann", monkeypatch, capsys)
+    made.code.mkdir()
+    made.git("init", "-q", "-b", "main")
+    (made.code / "README.md").write_text("# Code\n")
+    made.git("add", ".")
+    made.git("commit", "-qm", "first")
+    made.run("init", "-y")
+    without_hooks(made)
+    made.run(
+        "remember", FACT.split("\n")[0], "--name", "no-mocks", "--why", "Mocks hid a broken migration."
+    )
+    return made
+
+
+def without_hooks(machine: Machine) -> None:
+    """No worker runs beside the test, which does its work itself."""
+    machine.git("config", "core.hooksPath", "/dev/null")
+
+
+def work(
+    machine: Machine, at: Path | None = None, rewritten: tuple[tuple[str, str], ...] = ()
+) -> tuple[str, ...]:
+    """What of the worker's job is about rules."""
+    machine.enter()
+    edges = real_edges(at or machine.code)
+    return follow_rules(edges, [edges.cwd], rewritten)
+
+
+def commit_proposed(machine: Machine, said: str, cwd: Path | None = None) -> None:
+    """Runs the printed command, the editor leaving the message as it is."""
+    line = next(line for line in said.splitlines() if line.startswith("commit it: "))
+    environ = {**os.environ, "GIT_EDITOR": "true"}
+    for command in line.removeprefix("commit it: ").split(" && "):
+        done = subprocess.run(
+            shlex.split(command),
+            cwd=cwd or machine.code,
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def archived(machine: Machine, scope: str = "local") -> dict[str, str]:
+    return {path: text for path, text in machine.memories(scope).items() if "/archive/" in path}

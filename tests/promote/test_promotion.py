@@ -1,0 +1,265 @@
+"""A memory that becomes a rule and a memory again: the person's commits, and the worker after each."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from machines import Machine
+from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, work
+
+from gitmem.integrations import jobs
+from gitmem.integrations.context import session_start
+from gitmem.integrations.promoting.message import FILE as MESSAGE
+from gitmem.integrations.spool import Job
+
+__all__ = ["machine"]
+
+
+def test_a_promoted_memory_follows_its_commit_and_an_undo_brings_it_back(machine: Machine) -> None:
+    done = machine.run("promote", "no-mocks", "-y")
+    text = (machine.code / "CLAUDE.md").read_text()
+    assert (
+        "- Use the real database in tests, never mocks.\n  - Why: Mocks hid a broken migration.\n" in text
+    )
+    assert machine.git("status", "--porcelain") == "?? CLAUDE.md"
+    work(machine)
+    assert HOT in machine.memories()
+    commit_proposed(machine, done.err)
+    said = machine.git("log", "-1", "--format=%B")
+    assert said.startswith("Add the rule no-mocks:")
+    assert "taught by Ann" in said
+    assert "Gitmem-Memory: local/main/no-mocks" in said
+    work(machine)
+    assert HOT not in machine.memories()
+    assert "no-mocks" not in machine.memories()["main/MEMORY.md"]
+    assert not (machine.auto / "no-mocks.md").exists()
+    (kept,) = archived(machine).values()
+    assert kept.endswith(f"{POINTER}\n")
+    tip = machine.git("log", "-1", "--format=%B", machine.workspace.scope("local").ref, private=True)
+    assert f"Gitmem-Code-Commit: {machine.git('rev-parse', 'HEAD')}" in tip
+    assert not (machine.code / ".git/gitmem" / MESSAGE).exists()
+    before = machine.git("rev-parse", machine.workspace.scope("local").ref, private=True)
+    work(machine)
+    assert machine.git("rev-parse", machine.workspace.scope("local").ref, private=True) == before
+    machine.run("undo")
+    assert POINTER not in machine.memories()[HOT]
+    work(machine)
+    assert HOT in machine.memories(), "an undo is not undone by the next commit"
+
+
+def test_a_promoted_memory_is_not_recalled_where_its_rule_stands_and_is_elsewhere(machine: Machine) -> None:
+    machine.git("branch", "old")
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    asked = ("recall", "use the real database in tests, or mocks?", "--json")
+    assert json.loads(machine.run(*asked).out)["items"] == []
+    machine.git("checkout", "-q", "old")
+    work(machine)
+    assert not (machine.code / "CLAUDE.md").exists()
+    assert [one["name"] for one in json.loads(machine.run(*asked).out)["items"]] == ["no-mocks"]
+    assert HOT not in machine.memories(), "a branch that never had the rule changes nothing"
+
+
+def test_a_commit_that_takes_the_rule_out_by_hand_brings_the_memory_back(machine: Machine) -> None:
+    (machine.code / "CLAUDE.md").write_text("# Team\n")
+    machine.git("add", ".")
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    (machine.code / "CLAUDE.md").write_text("# Team\n")
+    machine.git("commit", "-qam", "no rules")
+    work(machine)
+    assert machine.memories()[HOT].endswith("migration.\n")
+    assert "no-mocks" in machine.memories()["main/MEMORY.md"]
+    assert (machine.auto / "no-mocks.md").exists()
+    said = machine.git("log", "-1", "--format=%B", machine.workspace.scope("local").ref, private=True)
+    assert "Gitmem-Claim: dropped main/archive/" in said
+    assert archived(machine) == {}
+
+
+def test_a_demoted_rule_leaves_the_file_as_it_was_and_comes_back_at_once(machine: Machine) -> None:
+    before = b"# Team\r\nNo line end"
+    (machine.code / "CLAUDE.md").write_bytes(before)
+    machine.git("add", ".")
+    machine.git("commit", "-qm", "rules")
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    done = machine.run("demote", "no-mocks")
+    assert (machine.code / "CLAUDE.md").read_bytes() == before
+    assert POINTER not in machine.memories()[HOT]
+    (machine.code / "other").write_text("x")
+    machine.git("add", "other")
+    machine.git("commit", "-qm", "something else", "other")
+    work(machine)
+    assert HOT in machine.memories(), "HEAD has the rule until the person commits"
+    commit_proposed(machine, done.err)
+    assert machine.git("log", "-1", "--format=%s").startswith("Take out the rule no-mocks")
+    work(machine)
+    assert HOT in machine.memories()
+    assert "is no rule" in machine.run("demote", "no-mocks", code=2).err
+
+
+def test_a_rule_that_a_person_words_anew_stays_promoted_and_show_says_so(machine: Machine) -> None:
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    file = machine.code / "CLAUDE.md"
+    file.write_text(file.read_text().replace("never mocks", "no mocks at all"))
+    machine.git("commit", "-qam", "reword")
+    work(machine)
+    assert HOT not in machine.memories()
+    commit = machine.git("rev-parse", "HEAD~1")
+    shown = machine.run("show", "no-mocks").err
+    assert f"promoted to CLAUDE.md in {commit[:12]}" in shown
+    assert "no mocks at all" in shown
+    assert json.loads(machine.run("show", "no-mocks", "--json").out)["promoted"]["file"] == "CLAUDE.md"
+    assert f"promoted to CLAUDE.md in {commit[:12]}" in machine.run("list", "-a").out
+    assert f"promoted to CLAUDE.md in {commit[:12]}" in machine.run("blame", "no-mocks").err
+    machine.run("promote", "no-mocks", "-y")
+    assert "no mocks at all" in file.read_text(), "what a person worded is not written over"
+    assert "no mocks at all" in machine.run("demote", "no-mocks").out
+
+
+def test_several_promotions_wait_for_one_commit_from_a_subfolder(machine: Machine) -> None:
+    machine.run("remember", "We deploy on Fridays only.", "--name", "deploys", "--scope", "project")
+    sub = machine.code / "src"
+    sub.mkdir()
+    machine.run("promote", "no-mocks", "-y", cwd=sub)
+    done = machine.run("promote", "deploys", "--to", "../AGENTS.md", "-y", cwd=sub)
+    assert "../AGENTS.md" in done.err
+    commit_proposed(machine, done.err, cwd=sub)
+    assert machine.git("log", "-1", "--format=%s") == "Add 2 rules learned while working"
+    assert machine.git("show", "--format=", "--name-only", "HEAD") == "AGENTS.md\nCLAUDE.md"
+    work(machine)
+    assert HOT not in machine.memories()
+    (kept,) = archived(machine, "project").values()
+    assert "[AGENTS.md](AGENTS.md)" in kept
+
+
+def test_a_linked_work_tree_promotes_and_settles_by_itself(machine: Machine) -> None:
+    other = machine.home / "linked"
+    machine.git("worktree", "add", "-q", other, "-b", "side")
+    done = machine.run("-C", other, "promote", "no-mocks", "-y")
+    assert f"git -C {other} commit" in done.err
+    assert not (machine.code / "CLAUDE.md").exists()
+    commit_proposed(machine, done.err)
+    work(machine)
+    assert HOT in machine.memories()
+    work(machine, at=other)
+    assert HOT not in machine.memories()
+
+
+def test_a_memory_renamed_before_the_commit_is_found_by_what_it_says(machine: Machine) -> None:
+    done = machine.run("promote", "no-mocks", "-y")
+    (machine.auto / "no-mocks.md").rename(machine.auto / "real-database.md")
+    machine.run("save")
+    commit_proposed(machine, done.err)
+    work(machine)
+    (path,) = archived(machine)
+    assert path.endswith("/real-database.md")
+
+
+def test_a_teammates_private_memory_of_the_same_name_is_left_alone(machine: Machine) -> None:
+    text = "<!-- gitmem local/main/no-mocks -->\n- Something of Ben's own.\n<!-- /gitmem -->\n"
+    (machine.code / "CLAUDE.md").write_text(text)
+    machine.git("add", ".")
+    machine.git("commit", "-qm", "Ben's rule")
+    work(machine)
+    assert HOT in machine.memories()
+
+
+def test_a_memory_of_all_projects_stays_hot_and_out_of_this_ones_sessions(machine: Machine) -> None:
+    machine.run("remember", "I like short answers.", "--name", "short", "--type", "user", "--scope", "user")
+    done = machine.run("promote", "short", code=1)
+    assert "about a person" in done.err
+    assert not (machine.code / "CLAUDE.md").exists()
+    commit_proposed(machine, machine.run("promote", "short", "-y").err)
+    assert "short.md" in session_start({"cwd": str(machine.code)})
+    work(machine)
+    assert "[CLAUDE.md](CLAUDE.md)" in machine.memories("user")["main/short.md"]
+    assert "short.md" not in session_start({"cwd": str(machine.code)})
+    assert json.loads(machine.run("recall", "short answers", "--json").out)["items"] == []
+    machine.run("demote", "short")
+    assert "short.md" in session_start({"cwd": str(machine.code)})
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        ("../x.md", "not inside"),
+        (".git/x.md", "git's own"),
+        ("rules.txt", "no Markdown"),
+        ("link.md", "symbolic link"),
+        ("folder.md", "no regular file"),
+        ("latin.md", "not UTF-8"),
+        ("ignored.md", "ignored"),
+        (".claude/agent-memory/x/y.md", "a memory"),
+        ("sub/x.md", "repository of its own"),
+        ("odd.md", "does not fit"),
+    ],
+)
+def test_a_file_that_cannot_hold_rules_is_refused(machine: Machine, file: str, why: str) -> None:
+    code = machine.code
+    (code / "link.md").symlink_to("README.md")
+    (code / "folder.md").mkdir()
+    (code / "latin.md").write_bytes(b"\xff\n")
+    (code / ".gitignore").write_text("ignored.md\n")
+    (code / "odd.md").write_text("<!-- /gitmem -->\n")
+    (code / "sub/.git").mkdir(parents=True)
+    before = machine.git("status", "--porcelain")
+    done = machine.run("promote", "no-mocks", "-y", "--to", file, code=2)
+    assert why in done.err
+    assert "hint" in done.err
+    assert machine.git("status", "--porcelain") == before
+
+
+def test_a_link_to_the_other_file_means_that_one(machine: Machine) -> None:
+    (machine.code / "AGENTS.md").write_text("# Agents\n")
+    (machine.code / "CLAUDE.md").symlink_to("AGENTS.md")
+    done = machine.run("promote", "no-mocks", "-y", "--dry-run")
+    assert "into AGENTS.md" in done.out
+    assert (machine.code / "AGENTS.md").read_text() == "# Agents\n"
+
+
+def test_a_memory_text_alone_is_enough_for_no_teammates_promotion(machine: Machine) -> None:
+    """A clone that lost its record reads HEAD anew, and undoes nothing."""
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    (machine.code / ".git/gitmem/promotions.json").unlink()
+    work(machine)
+    assert HOT not in machine.memories()
+    (machine.code / ".git/gitmem/promotions.json").unlink()
+    (machine.code / "CLAUDE.md").unlink()
+    machine.git("commit", "-qam", "no rules")
+    work(machine)
+    assert HOT in machine.memories()
+
+
+def test_an_amended_commit_without_the_rule_brings_the_memory_back(machine: Machine) -> None:
+    (machine.code / "CLAUDE.md").write_text("# Team\n")
+    machine.git("add", ".")
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    old = machine.git("rev-parse", "HEAD")
+    (machine.code / "CLAUDE.md").write_text("# Team\n")
+    machine.git("commit", "-qa", "--amend", "-m", "no rules")
+    work(machine, rewritten=((old, machine.git("rev-parse", "HEAD")),))
+    assert HOT in machine.memories()
+
+
+def test_odd_marks_in_head_move_nothing(machine: Machine) -> None:
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    file = machine.code / "CLAUDE.md"
+    file.write_text(file.read_text().replace("<!-- /gitmem -->\n", ""))
+    machine.git("commit", "-qam", "break a mark")
+    assert any("left alone" in line for line in work(machine))
+    assert HOT not in machine.memories()
+
+
+def test_the_workers_job_after_a_commit_moves_the_memory(machine: Machine) -> None:
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    machine.enter()
+    jobs.run(machine.code / ".git", Job("commit", str(machine.code)), dict(os.environ))
+    assert HOT not in machine.memories()
+    assert "is a rule of CLAUDE.md now" in (machine.code / ".git/gitmem/log").read_text()
