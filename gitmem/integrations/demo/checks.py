@@ -19,6 +19,9 @@ SHARED_CLAIM = "Keep pull requests small: one concern each."
 OWN_CLAIM = "Reviewers give up beyond 400 lines."
 DANGLING = "gone.md"
 
+DOCUMENT = "# MAGIC DOC: Layout\n\nOrders are read in `app.py`.\n"
+RULE_FILE = "CLAUDE.md"
+
 _ID = re.compile(r"^([a-z]-\S+) +(\w+) +(.*)$", re.MULTILINE)
 
 
@@ -132,11 +135,16 @@ def suggested(stage: Stage, text: str) -> Mapping[str, str]:
     return {"suggestion": id}
 
 
-def accepted(stage: Stage, text: str) -> None:
+def accepted(stage: Stage, text: str) -> Mapping[str, str]:
     """It is stored, in the ref and for the agent to read."""
-    claim("mock the database" in _bodies(local_files(stage.you)), "the suggestion is not stored")
+    stored = [path for path, text in local_files(stage.you).items() if "mock the database" in text]
+    names = [
+        path.rpartition("/")[2].removesuffix(".md") for path in stored if not path.endswith("MEMORY.md")
+    ]
+    claim(len(names) == 1, "the suggestion is not stored")
     laid_out = "".join(path.read_text() for path in stage.you.auto_memory.glob("*.md"))
     says(laid_out, "mock the database", "staging database")
+    return {"standing": names[0]}
 
 
 def remembered(stage: Stage, text: str) -> None:
@@ -216,6 +224,58 @@ def restored(stage: Stage, text: str) -> None:
     files = local_files(stage.you)
     says(" ".join(files.get(f"main/{stage.facts['twin']}.md", "").split()), SHARED_CLAIM)
     says(_bodies(files), "staging database", "mock the database")
+
+
+# What the code says, too.
+
+
+def promoted(stage: Stage, text: str) -> None:
+    """The rule is in the work tree for the person to commit; nothing is staged, and memory is as it was."""
+    says((stage.you.clone / RULE_FILE).read_text(encoding="utf-8"), "mock the database")
+    claim(not stage.you.must("git", "diff", "--cached", "--name-only"), "something was staged")
+    claim(f"main/{stage.facts['standing']}.md" in local_files(stage.you), "the memory is gone already")
+
+
+def rule_committed(stage: Stage, text: str) -> None:
+    """The commit says where the rule comes from; the memory points to it, where it is not recalled."""
+    says(stage.you.must("git", "log", "-1", "--format=%B"), stage.facts["standing"])
+    stage.settle(stage.you)
+    files = local_files(stage.you)
+    name = f"{stage.facts['standing']}.md"
+    found = [path for path in files if path.startswith("main/archive/") and path.endswith(f"/{name}")]
+    claim(len(found) == 1 and f"main/{name}" not in files, "the memory is not in the archive")
+    says(files[found[0]], "mock the database", f"]({RULE_FILE})")
+
+
+def write_document(stage: Stage) -> None:
+    """A document that names a file is committed, and then the file is renamed."""
+    you = stage.you
+    (you.clone / "LAYOUT.md").write_text(DOCUMENT, encoding="utf-8")
+    you.must("git", "add", "LAYOUT.md")
+    you.must("git", "commit", "-q", "-m", "Say where things are")
+    stage.settle(you)
+    you.must("git", "mv", "app.py", "orders.py")
+
+
+def document_proposed(stage: Stage, text: str) -> None:
+    """A branch above the commit has the new name; the work tree does not."""
+    stage.settle(stage.you)
+    proposed = stage.you.must("git", "show", "refs/heads/gitmem/docs:LAYOUT.md")
+    says(proposed, "`orders.py`")
+    here = (stage.you.clone / "LAYOUT.md").read_text(encoding="utf-8")
+    claim(here == DOCUMENT, "the work tree was changed")
+
+
+def document_waits(stage: Stage, text: str) -> None:
+    """It is listed with everything else that waits."""
+    [title] = _waiting(text, "document").values()
+    says(title, "LAYOUT.md")
+
+
+def document_taken(stage: Stage, text: str) -> None:
+    """The document says the new name, and nothing about it waits any more."""
+    says((stage.you.clone / "LAYOUT.md").read_text(encoding="utf-8"), "`orders.py`")
+    claim(not _waiting(stage.you.must("git", "mem", "review"), "document"), "it still waits")
 
 
 # With a teammate.

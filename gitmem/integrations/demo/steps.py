@@ -81,6 +81,21 @@ STEPS: tuple[Step, ...] = (
         "Any earlier state comes back as a new commit.",
     ),
     Step(
+        "git mem promote {standing} -y",
+        checks.promoted,
+        "What has to hold always becomes a rule in the code, which you commit.",
+    ),
+    Step(f"git add {checks.RULE_FILE}", checks.worked),
+    Step("git commit -q -F .git/gitmem/promotion.txt", checks.rule_committed),
+    Step(
+        'git commit -q -m "Name the module after what it holds"',
+        checks.document_proposed,
+        "A document of the code named a file that you renamed: it is put right on a branch.",
+        before=checks.write_document,
+    ),
+    Step("git mem review", checks.document_waits),
+    Step("git merge -q gitmem/docs", checks.document_taken),
+    Step(
         "git mem snapshot create",
         checks.snapshot_made,
         "Project memory travels with the code as a snapshot; a teammate's clone starts from it.",
