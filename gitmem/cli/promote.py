@@ -11,6 +11,7 @@ import typer
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.words import sound
+from gitmem.integrations.promoting.message import text_of, told_of
 from gitmem.integrations.promoting.promote import Done, Promotion, plan
 from gitmem.integrations.promoting.promote import promote as carry_out
 from gitmem.store.lookup import find
@@ -44,18 +45,13 @@ def promote(
 
     Once the commit is there, the memory points to the rule, stands in the archive, is no longer recalled
     and is not learned again, here and in every clone that pulls the rule. A commit that takes the rule out
-    brings the memory back.
+    brings the memory back. Promoting it again adds to the rule what the memory was taught since.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.workspace
     planned = plan(workspace, run.edges, find(workspace, name, scope=scope, agent=agent), to)
     if planned.doubts and not dry_run:
-        why = ", ".join(planned.doubts)
-        run.out.ask(
-            run.out.safe(
-                f"{planned.at.address}: {why}; {planned.file} is committed with the code. Write it there?"
-            )
-        )
+        run.out.ask(run.out.safe(planned.question))
     done = None if dry_run else carry_out(workspace, run.edges, planned)
     if run.out.as_json:
         run.out.json(_value(planned, done))
@@ -69,14 +65,19 @@ def promote(
         out.data(out.safe(f"{verb} the rule {planned.at.address} into {planned.file}"))
     if done is None:
         _diff(run, planned)
+        for line in text_of([("Add", told_of(workspace, planned.at, "Add"))]).splitlines():
+            out.say(out.safe(f"would propose: {line}".rstrip()))
         for doubt in planned.doubts:
             out.say(out.safe(f"would ask: {doubt}"))
         return
     for line in planned.rule.split("\n") if done.edited else ():
         out.say(out.safe(f"    {line}".rstrip()))
+    for note in done.notes:
+        out.data(out.safe(note))
     if done.command:
         out.say(out.safe(f"commit it: {done.command}"))
-    out.say(out.safe(f"undo: git mem demote {shlex.quote(planned.at.address)}"))
+    if done.edited or done.notes:
+        out.say(out.safe(f"undo: git mem demote {shlex.quote(planned.at.address)}"))
 
 
 def _diff(run: Context, planned: Promotion) -> None:

@@ -113,12 +113,17 @@ def accept(
     how: Annotated[
         Literal["merge", "replace"], typer.Option("--how", help="How a snapshot is taken in.")
     ] = "merge",
+    yes: Yes = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Accepts an item, or some of its changes; of a dispute, the claims that stand."""
-    run = context(ctx, as_json=as_json, quiet=quiet)
-    _show(run, carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), how))
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+
+    def ask(question: str) -> None:
+        run.out.ask(run.out.safe(question))
+
+    _show(run, carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), ask, how))
 
 
 def reject(

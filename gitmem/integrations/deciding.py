@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from gitmem.dream import review as dreams
@@ -41,11 +41,17 @@ class Decided:
 
 
 def accept(
-    workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...], how: How = "merge"
+    workspace: Workspace,
+    edges: Edges,
+    id: str,
+    numbers: tuple[int, ...],
+    ask: Callable[[str], None],
+    how: How = "merge",
 ) -> Decided:
     """Accepts an item, or some of its changes.
 
     Args:
+        ask: asks the person for consent to what would be public, and raises where there is none.
         numbers: which changes of a dream, or which claim of a dispute; empty for all.
         how: for a snapshot, `merge` or `replace`.
     """
@@ -81,7 +87,7 @@ def accept(
             raise refuse_accept(one)
         case Offered() as one:
             _no_numbers(item, numbers)
-            return Decided(promotions.accept(workspace, edges, one))
+            return Decided(promotions.accept(workspace, edges, one, ask))
     save_all(workspace, edges)
     allow, who = allowed_fingerprints(workspace), author(workspace, edges)
     asked = asked_before(item.subject.scope, allow) if item.subject else ()

@@ -15,6 +15,8 @@ from gitmem.integrations.backing_up import named_backup
 from gitmem.integrations.checked_out import keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.patience import Patience
+from gitmem.integrations.promoting.message import propose
+from gitmem.integrations.promoting.pending import changing
 from gitmem.integrations.saving import save_all
 from gitmem.memory.purged import Purge, unfit
 from gitmem.share import backup
@@ -118,6 +120,7 @@ def carry_out(
             keep_up(workspace, edges)
         purging.scrub()
         save_all(workspace, edges, everywhere=True, fresh=True)
+        _propose_anew(workspace, edges)
         if named and not failed:
             failed = _backed_up(workspace, named, allow, send=True)
         tell("erasing, and looking at every object")
@@ -143,6 +146,12 @@ def after_carrying(
         settle_carried(workspace, found, private=private)
         save_all(workspace, edges, everywhere=True, fresh=True)
     erase_left_over(workspace)
+
+
+def _propose_anew(workspace: Workspace, edges: Edges) -> None:
+    """Writes the message for rules that wait to be committed from what memory says now."""
+    with suppress(GitmemError, OSError), changing(workspace) as state:
+        propose(workspace, edges, state)
 
 
 def _is_name(workspace: Workspace, what: str) -> bool:

@@ -6,12 +6,14 @@ from gitmem.memory import archive, index
 from gitmem.memory.account import reference
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import Memory, parse
+from gitmem.memory.names import is_agent_folder
 from gitmem.memory.pointer import pointers, rule_file, with_pointer, without_pointer
 from gitmem.memory.trailers import Fate, Provenance
-from gitmem.store.commits import Tip, Write
+from gitmem.store.commits import Tip, Write, memory_commit
 from gitmem.store.paging import standing
 from gitmem.store.repository import Repository
 from gitmem.store.trees import read_file
+from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.values import dataclass
 
 EVERYWHERE = "user"
@@ -56,6 +58,17 @@ def place_at(repo: Repository, tree: str, scope: str, agent: str, file: str) -> 
     """The memory that a tree has under a file's name, hot or archived; None where it has none."""
     found = standing(repo, tree, agent, file)
     return Place(scope, agent, found[0], parse(found[0], found[1])) if found else None
+
+
+def place_of(workspace: Workspace, path: str) -> Place | None:
+    """The memory that stands at `scope/agent/file` now, hot or archived; None where none does."""
+    name, _, rest = path.partition("/")
+    agent, _, file = rest.partition("/")
+    if name not in SCOPES or not file or not is_agent_folder(agent):
+        return None
+    scope = workspace.scope(name)
+    tip = memory_commit(scope.repo, scope.ref)
+    return place_at(scope.repo, scope.repo.commit(tip).tree, name, agent, file) if tip else None
 
 
 def to_rule(repo: Repository, tip: Tip, at: Place, rules_in: str, code_commit: str) -> Write | None:

@@ -93,7 +93,7 @@ def parse(text: str) -> Parsed:
     Raises:
         OddMarks: marks are unbalanced, nested, doubled, or not of the form.
     """
-    rules: list[Rule] = []
+    rules: dict[str, Rule] = {}
     section: tuple[int, int] | None = None
     begun: _Mark | None = None
     opened: _Mark | None = None
@@ -101,14 +101,14 @@ def parse(text: str) -> Parsed:
         if one.kind == "open":
             if opened is not None:
                 raise _odd(one, f"a rule begins inside that of line {opened.line}")
-            if any(rule.address == one.address for rule in rules):
+            if one.address in rules:
                 raise _odd(one, f"{one.address} is there twice")
             opened = one
         elif one.kind == "close":
             if opened is None:
                 raise _odd(one, "no rule begins before it")
             inner = text[opened.end : one.start].replace("\r\n", "\n").removesuffix("\n")
-            rules.append(Rule(opened.address, inner, opened.start, one.end))
+            rules[opened.address] = Rule(opened.address, inner, opened.start, one.end)
             opened = None
         elif opened is not None:
             raise _odd(one, f"the rule of line {opened.line} is not closed")
@@ -123,7 +123,7 @@ def parse(text: str) -> Parsed:
     left = opened or begun
     if left is not None:
         raise _odd(left, "it is never closed")
-    return Parsed(tuple(rules), section)
+    return Parsed(tuple(rules.values()), section)
 
 
 def insert(text: str, address: str, rule: str) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from machines import Machine
+from machines import MEMORY, Machine
 from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, work
 
 from gitmem.integrations import jobs
@@ -218,6 +218,8 @@ def test_a_link_to_the_other_file_means_that_one(machine: Machine) -> None:
     (machine.code / "CLAUDE.md").symlink_to("AGENTS.md")
     done = machine.run("promote", "no-mocks", "-y", "--dry-run")
     assert "into AGENTS.md" in done.out
+    assert "would propose: Add the rule no-mocks" in done.err
+    assert "refs/heads/local" not in done.err, "where a private memory is kept is not for a public commit"
     assert (machine.code / "AGENTS.md").read_text() == "# Agents\n"
 
 
@@ -245,6 +247,73 @@ def test_an_amended_commit_without_the_rule_brings_the_memory_back(machine: Mach
     machine.git("commit", "-qa", "--amend", "-m", "no rules")
     work(machine, rewritten=((old, machine.git("rev-parse", "HEAD")),))
     assert HOT in machine.memories()
+
+
+@pytest.mark.parametrize("amends", [0, 2])
+def test_a_rule_whose_commit_was_given_up_is_a_memory_again(machine: Machine, amends: int) -> None:
+    """A reset runs no hook that names commits, and of several amends only the last is new."""
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    if amends:
+        machine.git("rm", "-q", "CLAUDE.md")
+        for number in range(amends):
+            machine.git("commit", "-q", "--amend", "--allow-empty", "-m", f"again {number}")
+    else:
+        machine.git("reset", "-q", "--hard", "HEAD~1")
+    work(machine)
+    assert HOT in machine.memories()
+
+
+def test_what_a_memory_was_taught_since_is_recalled_until_the_rule_says_it(machine: Machine) -> None:
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    again = MEMORY.format("no-mocks", "Start containers with make up.")
+    same = again.replace("About no-mocks", "Use the real database in tests, never mocks")
+    (machine.auto / "no-mocks.md").write_text(same)
+    machine.run("save")
+    work(machine)
+    asked = ("recall", "how to start containers", "--json")
+    assert [one["name"] for one in json.loads(machine.run(*asked).out)["items"]] == ["no-mocks"]
+    assert "1 claim came since" in machine.run("show", "no-mocks").err
+    done = machine.run("promote", "no-mocks", "-y")
+    text = (machine.code / "CLAUDE.md").read_text()
+    assert "migration.\n- Start containers with make up.\n<!-- /gitmem -->" in text
+    machine.git("commit", "-q", "--allow-empty", "-m", "something else")
+    work(machine)
+    assert json.loads(machine.run(*asked).out)["items"], "it is not committed yet"
+    commit_proposed(machine, done.err)
+    work(machine)
+    assert json.loads(machine.run(*asked).out)["items"] == []
+    assert "undo" not in machine.run("promote", "no-mocks", "-y").err
+
+
+def test_a_purge_leaves_nothing_of_a_memory_in_the_proposed_message(machine: Machine) -> None:
+    machine.run("promote", "no-mocks", "-y")
+    machine.run("purge", "--memory", "no-mocks", "-y")
+    for file in (machine.code / ".git/gitmem").rglob("*"):
+        assert not file.is_file() or b"real database" not in file.read_bytes(), file
+
+
+def test_many_marks_of_strangers_are_told_in_a_line(machine: Machine) -> None:
+    marks = [f"<!-- gitmem local/main/m{n} -->\n- x\n<!-- /gitmem -->\n" for n in range(500)]
+    (machine.code / "CLAUDE.md").write_text("".join(marks))
+    machine.git("add", ".")
+    machine.git("commit", "-qm", "marks")
+    (line,) = work(machine)
+    assert line.endswith("local/main/m0 of CLAUDE.md, and 499 more")
+    assert HOT in machine.memories()
+
+
+@pytest.mark.parametrize("more", [b"\xff", b"x" * 300_000])
+def test_a_file_that_cannot_be_read_moves_nothing(machine: Machine, more: bytes) -> None:
+    """That the rule is not seen does not mean that it was taken out."""
+    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
+    work(machine)
+    with (machine.code / "CLAUDE.md").open("ab") as file:
+        file.write(more)
+    machine.git("commit", "-qam", "more")
+    work(machine)
+    assert HOT not in machine.memories()
 
 
 def test_odd_marks_in_head_move_nothing(machine: Machine) -> None:

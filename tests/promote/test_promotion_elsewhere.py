@@ -99,6 +99,8 @@ def test_a_claim_that_a_teammate_added_meanwhile_goes_along(two: tuple[Machine, 
     assert "Tests take 5000." in kept
     assert "[CLAUDE.md](CLAUDE.md)" in kept
     assert "main/ports.md" not in ann.memories("project")
+    found = json.loads(ann.run("recall", "which port do tests take", "--json").out)["items"]
+    assert [one["name"] for one in found] == ["ports"], "the rule does not say it"
 
 
 def test_what_is_a_rule_is_not_learned_again(machine: Machine) -> None:
@@ -149,7 +151,9 @@ def test_a_dream_proposes_what_is_recalled_often_and_a_person_decides(machine: M
     recalled(machine, *QUESTIONS, place="main/deploys.md")
     machine.run("dream", "--force", "--scope", "local")
     (item,) = machine.run("review", "--json").json
-    done = machine.run("review", "accept", item["id"]).out
+    assert "it is private" in machine.run("review", "accept", item["id"], code=1).err
+    assert not (machine.code / "CLAUDE.md").exists()
+    done = machine.run("review", "accept", item["id"], "-y").out
     assert "git commit" in done
     assert "We deploy on Fridays only." in (machine.code / "CLAUDE.md").read_text()
     assert machine.run("review", "--json").json == []

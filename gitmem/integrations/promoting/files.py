@@ -10,7 +10,7 @@ from pathlib import Path
 from gitmem.errors import RepositoryError, UsageError
 from gitmem.guard.paths import linked
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import read_regular, replace_file
+from gitmem.integrations.place import read_regular, read_theirs, replace_file
 from gitmem.promote.section import CLOSE
 from gitmem.store.glimpse import peek
 from gitmem.store.workspace import LIVE_FOLDERS, Workspace
@@ -23,6 +23,9 @@ DEFAULTS = ("CLAUDE.md", "AGENTS.md")
 SNAPSHOTS = "agent-memory-snapshots"
 SECONDS = 5.0
 """What one look at the code may take in the worker."""
+
+MOST_FILES = 100
+"""Files of one commit that are searched for rules; a teammate may have pushed any number."""
 
 
 def chosen_file(workspace: Workspace, edges: Edges, to: str | None) -> str:
@@ -70,8 +73,7 @@ def check_file(workspace: Workspace, file: str) -> None:
     why = _unfit(workspace, top, path, parts)
     if why:
         raise UsageError(f"{file} cannot hold rules: {why}", "Name another with --to, such as AGENTS.md.")
-    tracked = workspace.git.run(["ls-files", "--error-unmatch", "-z", "--", file], cwd=top, check=False)
-    if tracked.returncode:
+    if not is_tracked(workspace, file):
         ignored = workspace.git.run(["check-ignore", "-q", "--", file], cwd=top, check=False)
         if ignored.returncode == 0:
             raise UsageError(
@@ -93,16 +95,7 @@ def read_here(workspace: Workspace, file: str) -> str:
         UsageError: it is not UTF-8, or too large.
         RepositoryError: it cannot be read.
     """
-    path = top_of(workspace) / file
-    try:
-        found = read_regular(path, LARGEST)
-    except OSError as error:
-        raise RepositoryError(
-            f"{path} cannot be read: {error.strerror}", "Check its permissions."
-        ) from error
-    if found is None:
-        return ""
-    return as_text(found[0], file)
+    return as_text(read_theirs(top_of(workspace) / file, LARGEST) or b"", file)
 
 
 def as_text(data: bytes, file: str) -> str:
@@ -139,23 +132,32 @@ def write_here(workspace: Workspace, file: str, before: str, after: str) -> None
         raise RepositoryError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def files_at(workspace: Workspace, commit: str, files: Iterable[str], top: Path) -> Mapping[str, str]:
-    """Texts of files as a commit of the code has them; what is no text of ours is left out.
+def files_at(
+    workspace: Workspace, commit: str, files: Iterable[str], top: Path
+) -> tuple[Mapping[str, str], frozenset[str]]:
+    """Texts of files as a commit of the code has them.
 
     Args:
         files: from the top of the tree.
         top: a folder of the repository.
+
+    Returns:
+        Also the files of which nobody can tell: too large, not UTF-8, or the look took too long.
     """
     found: dict[str, str] = {}
+    odd: set[str] = set()
     for file in sorted(set(files)):
         data = blob_at(workspace, commit, file, top, SECONDS)
-        if data is None:
+        if data is not None:
+            try:
+                found[file] = as_text(data, file)
+            except UsageError:
+                odd.add(file)
             continue
-        try:
-            found[file] = as_text(data, file)
-        except UsageError:
-            continue
-    return found
+        words = ["rev-parse", "--verify", "--quiet", f"{commit}:{file}"]
+        if peek(workspace.git, words, cwd=top, seconds=SECONDS, size=LARGEST).returncode != 1:
+            odd.add(file)
+    return found, frozenset(odd)
 
 
 def blob_at(workspace: Workspace, commit: str, file: str, top: Path, seconds: float) -> bytes | None:
@@ -169,7 +171,7 @@ def with_rules(workspace: Workspace, commit: str, top: Path) -> tuple[str, ...]:
     """Names the Markdown files of a commit that hold a rule's mark."""
     words = ["grep", "-l", "-z", "-I", "-F", "-e", CLOSE, commit, "--", *(f"*{end}" for end in ENDINGS)]
     seen = peek(workspace.git, words, cwd=top, seconds=SECONDS, size=LARGEST)
-    return tuple(name.partition(":")[2] for name in seen.text.split("\0") if ":" in name)
+    return tuple(name.partition(":")[2] for name in seen.text.split("\0") if ":" in name)[:MOST_FILES]
 
 
 def changed(workspace: Workspace, old: str, new: str, top: Path) -> bool:

@@ -4,33 +4,56 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import replace_file
 from gitmem.integrations.promoting.files import is_tracked, top_of
-from gitmem.integrations.promoting.pending import State, Waiting
+from gitmem.integrations.promoting.pending import State
+from gitmem.memory.memory import Memory
 from gitmem.memory.trailers import Provenance, one_line, subject_line
-from gitmem.promote.moving import Place
+from gitmem.promote.moving import Place, place_of
 from gitmem.store.blame import blame_memory
 from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
 
 FILE = "promotion.txt"
 
 
-def waiting_for(workspace: Workspace, at: Place, file: str, verb: str) -> Waiting:
-    """What the message says of one memory: who taught it, when, in which session, and where it is kept.
+@dataclass(frozen=True)
+class Told:
+    """What the message says of one rule.
+
+    Attributes:
+        title: a subject line for it, not cut.
+        said: lines below it.
+        trailers: lines at the end of the message.
+    """
+
+    title: str
+    said: tuple[str, ...] = ()
+    trailers: tuple[str, ...] = ()
+
+
+def title_of(verb: str, memory: Memory) -> str:
+    """A subject line for one memory, not cut.
 
     Args:
         verb: `Add` or `Take out`.
     """
+    return f"{verb} the rule {memory.name}: {one_line(memory.description) or memory.name}"
+
+
+def told_of(workspace: Workspace, at: Place, verb: str) -> Told:
+    """What the message says of a memory: who taught it, when, in which session, where it is kept."""
     scope = workspace.scope(at.scope)
     tip = scope.repo.ref(scope.ref) or ""
-    memory = at.memory
-    about = one_line(memory.description) or memory.name
-    said = [f"{at.address}, kept by gitmem in {scope.ref} at {tip[:12]}"]
+    said = [at.address]
+    if at.scope == "project":  # where a private one is kept is nobody else's business
+        said[0] += f", kept by gitmem in {scope.ref} at {tip[:12]}"
     trailers = [f"Gitmem-Memory: {one_line(at.address)}"]
     blamed = blame_memory(scope.repo, tip, f"{at.agent}/{at.file}") if tip else ()
     told = next((o.told[0] for one in blamed if not one.description for o in one.origins if o.told), None)
@@ -39,8 +62,7 @@ def waiting_for(workspace: Workspace, at: Place, file: str, verb: str) -> Waitin
         who = one_line(told.author.partition(" <")[0])
         said.append(f"taught by {who}{when}{_session(told.provenance)}")
         trailers += _trailers(told.provenance)
-    title = f"{verb} the rule {memory.name}: {about}"
-    return Waiting(file, str(top_of(workspace)), title, tuple(said), tuple(trailers))
+    return Told(title_of(verb, at.memory), tuple(said), tuple(trailers))
 
 
 def propose(workspace: Workspace, edges: Edges, state: State) -> tuple[Path | None, str]:
@@ -51,31 +73,33 @@ def propose(workspace: Workspace, edges: Edges, state: State) -> tuple[Path | No
     """
     top = str(top_of(workspace))
     waits = [
-        one
-        for rows in (state.pending, state.leaving)
-        for _, one in sorted(rows.items())
+        (verb, address, one.file)
+        for verb, rows in (("Add", state.pending), ("Take out", state.leaving))
+        for address, one in sorted(rows.items())
         if one.worktree == top
     ]
     path = workspace.state / FILE
     if not waits:
         path.unlink(missing_ok=True)
         return None, ""
-    replace_file(path, text_of(waits, _counts(state, top)).encode("utf-8", "replace"), 0o600)
-    return path, _command(workspace, edges, sorted({one.file for one in waits}), path)
+    told = [(verb, _told(workspace, verb, address)) for verb, address, _ in waits]
+    replace_file(path, text_of(told).encode("utf-8", "replace"), 0o600)
+    return path, _command(workspace, edges, sorted({file for _, _, file in waits}), path)
 
 
-def text_of(waits: Iterable[Waiting], counts: Mapping[str, int]) -> str:
+def text_of(told: Sequence[tuple[str, Told]]) -> str:
     """The message: a subject, what each rule was, and trailers.
 
     Args:
-        counts: `add` and `take out` to how many.
+        told: `Add` or `Take out`, and what is told of the rule.
     """
-    ones = list(waits)
+    ones = [one for _, one in told]
     if len(ones) == 1:
         subject = subject_line(ones[0].title)
     else:
-        named = [f"{verb} {counts[verb]}" for verb in ("add", "take out") if counts.get(verb)]
-        subject = f"{' and '.join(named).capitalize()} rules learned while working"
+        counts = Counter(verb for verb, _ in told)
+        named = " and ".join(f"{verb.lower()} {count}" for verb, count in counts.items())
+        subject = f"{named.capitalize()} rules learned while working"
     parts = [subject]
     for one in ones:
         title = _plain(one.title)
@@ -84,9 +108,9 @@ def text_of(waits: Iterable[Waiting], counts: Mapping[str, int]) -> str:
     return "\n\n".join([*parts, "\n".join(trailers)]).rstrip("\n") + "\n"
 
 
-def _counts(state: State, top: str) -> dict[str, int]:
-    both = {"add": state.pending, "take out": state.leaving}
-    return {verb: sum(one.worktree == top for one in rows.values()) for verb, rows in both.items()}
+def _told(workspace: Workspace, verb: str, address: str) -> Told:
+    at = place_of(workspace, f"{address}.md")
+    return told_of(workspace, at, verb) if at else Told(f"{verb} the rule {address.rpartition('/')[2]}")
 
 
 def _session(told: Provenance) -> str:

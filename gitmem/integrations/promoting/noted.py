@@ -1,4 +1,4 @@
-"""What the start of a session needs of `gitmem/promotions.json`: one small file is read, and no more."""
+"""What a session's start and a recall need of `gitmem/promotions.json`: one small file is read, no more."""
 
 from __future__ import annotations
 
@@ -24,8 +24,23 @@ def standing_files(state_folder: Path, scope: str, agent: str) -> frozenset[str]
     )
 
 
+def taken_over(state_folder: Path) -> dict[str, frozenset[str]]:
+    """Memories (`scope/agent/file stem`) to ids of the claims that their rules took over."""
+    value = read_json(state_folder / FILE, LARGEST)
+    standing = value.get("standing") if isinstance(value, dict) else None
+    return {
+        one["memory"].removesuffix(".md"): frozenset(texts(one.get("claims")))
+        for _, one in rows(standing, "memory")
+    }
+
+
 def rows(value: Any, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Entries of decoded JSON that are objects and have a text under each of some keys."""
     for address, one in value.items() if isinstance(value, dict) else ():
         if isinstance(one, dict) and all(isinstance(one.get(key), str) for key in keys):
             yield address, one
+
+
+def texts(value: Any) -> list[str]:
+    """The texts of a decoded JSON list."""
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

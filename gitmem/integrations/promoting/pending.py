@@ -14,7 +14,7 @@ from dataclasses import field
 from typing import Any
 
 from gitmem.integrations.place import read_json, replace_file
-from gitmem.integrations.promoting.noted import FILE, LARGEST, rows
+from gitmem.integrations.promoting.noted import FILE, LARGEST, rows, texts
 from gitmem.store.locks import writer_lock
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -30,15 +30,12 @@ class Waiting:
     Attributes:
         file: from the top of the work tree.
         worktree: its top.
-        said: the lines of the proposed message.
-        trailers: likewise.
+        claims: ids of the claims that the rule takes over; none of one that was taken out.
     """
 
     file: str
     worktree: str
-    title: str = ""
-    said: tuple[str, ...] = ()
-    trailers: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,12 +47,14 @@ class Standing:
         memory: `scope/agent/file` of the memory, as it is called now.
         here: whether the newest HEAD that was looked at had it, and the memory points to it; else it stands
             on another branch, or somebody brought the memory back on purpose.
+        claims: ids of the claims that the rule took over: what the memory was taught since is recalled.
     """
 
     file: str
     commit: str
     memory: str
     here: bool = True
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,17 @@ def read_state(workspace: Workspace) -> State:
         _waiting(value.get("pending")),
         _waiting(value.get("leaving")),
         {
-            address: Standing(one["file"], one["commit"], one["memory"], one.get("here") is True)
+            address: Standing(
+                one["file"],
+                one["commit"],
+                one["memory"],
+                one.get("here") is True,
+                tuple(texts(one.get("claims"))),
+            )
             for address, one in rows(value.get("standing"), "file", "commit", "memory")
         },
         _texts(value.get("seen")),
-        set(_list(value.get("unknown"))),
+        set(texts(value.get("unknown"))),
     )
 
 
@@ -123,13 +128,7 @@ def changing(workspace: Workspace) -> Iterator[State]:
 def _as_bytes(state: State) -> bytes:
     def waiting(some: Mapping[str, Waiting]) -> dict[str, Any]:
         return {
-            address: {
-                "file": one.file,
-                "worktree": one.worktree,
-                "title": one.title,
-                "said": list(one.said),
-                "trailers": list(one.trailers),
-            }
+            address: {"file": one.file, "worktree": one.worktree, "claims": list(one.claims)}
             for address, one in some.items()
         }
 
@@ -138,7 +137,13 @@ def _as_bytes(state: State) -> bytes:
         "pending": waiting(state.pending),
         "leaving": waiting(state.leaving),
         "standing": {
-            address: {"file": one.file, "commit": one.commit, "memory": one.memory, "here": one.here}
+            address: {
+                "file": one.file,
+                "commit": one.commit,
+                "memory": one.memory,
+                "here": one.here,
+                "claims": list(one.claims),
+            }
             for address, one in sorted(state.standing.items())[:MOST]
         },
         "seen": state.seen,
@@ -149,13 +154,7 @@ def _as_bytes(state: State) -> bytes:
 
 def _waiting(value: Any) -> dict[str, Waiting]:
     return {
-        address: Waiting(
-            one["file"],
-            one["worktree"],
-            str(one.get("title", "")),
-            tuple(_list(one.get("said"))),
-            tuple(_list(one.get("trailers"))),
-        )
+        address: Waiting(one["file"], one["worktree"], tuple(texts(one.get("claims"))))
         for address, one in rows(value, "file", "worktree")
     }
 
@@ -163,7 +162,3 @@ def _waiting(value: Any) -> dict[str, Waiting]:
 def _texts(value: Any) -> dict[str, str]:
     rows = value.items() if isinstance(value, dict) else ()
     return {key: text for key, text in rows if isinstance(text, str)}
-
-
-def _list(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from gitmem.errors import CheckFailed, UsageError
+from gitmem.errors import UsageError
 from gitmem.guard.check import refused_claims
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.promoting import files, message
-from gitmem.integrations.promoting.pending import Standing, changing, read_state
+from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
 from gitmem.integrations.saving import code_head, sync_live
+from gitmem.memory.claim import Claim
 from gitmem.memory.pointer import rule_file
-from gitmem.promote.moving import Place, place_at, to_memory
-from gitmem.promote.rule import rule_text, says_the_same
+from gitmem.promote.moving import Place, place_of, to_memory
+from gitmem.promote.rule import claim_ids, rule_text, says_the_same, taken_over, unsaid, with_more
 from gitmem.promote.section import OddMarks, Rule, insert, parse, remove
 from gitmem.store.commits import Written, commit
 from gitmem.store.lookup import Found
@@ -26,6 +27,7 @@ class Promotion:
     """A rule that a memory would become.
 
     Attributes:
+        address: of its mark: another than the memory's where that was renamed since.
         file: from the top of the work tree.
         rule: its lines.
         before, after: the file's text.
@@ -34,12 +36,21 @@ class Promotion:
     """
 
     at: Place
+    address: str
     file: str
     rule: str
     before: str
     after: str
     doubts: tuple[str, ...] = ()
     secret: bool = False
+
+    @property
+    def question(self) -> str:
+        """What the person is asked; empty where there is no doubt."""
+        if not self.doubts:
+            return ""
+        why = ", ".join(self.doubts)
+        return f"{self.at.address}: {why}; {self.file} is committed with the code. Write it there?"
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,7 @@ class Done:
         message: file of the proposed message; empty likewise.
         written: the commit of memory, where one was made at once.
         edited: whether the work tree's file changed.
+        notes: what a person has to know besides.
     """
 
     at: Place
@@ -72,33 +84,35 @@ def plan(workspace: Workspace, edges: Edges, found: Found, to: str | None) -> Pr
     memory = found.memory
     if any(claim.dispute for claim in memory.claims):
         raise UsageError(f"{memory.name} is disputed", "Settle it first: git mem review")
-    waiting = read_state(workspace).pending.get(at.address)
-    known = rule_file(memory)
-    file = files.chosen_file(workspace, edges, to) if to or not (known or waiting) else ""
-    if not file:
-        file = known or (waiting.file if waiting else "")
+    state = read_state(workspace)
+    other = _file_of(state, at)
+    if to or not other:
+        file = files.chosen_file(workspace, edges, to)
+    else:
+        file = other
         files.check_file(workspace, file)
-    other = known or (waiting.file if waiting else "")
     if other and other != file and _rule_of(files.read_here(workspace, other), at, other) is not None:
         raise UsageError(
             f"{memory.name} is a rule of {other}", f"Take it out first: git mem demote {at.address}"
         )
-    rule = rule_text(memory)
+    before, address, rule = files.read_here(workspace, file), at.address, rule_text(memory)
     try:
         rule.encode("utf-8")
     except UnicodeEncodeError:
         raise UsageError(f"{memory.name} is not UTF-8", "Mend the memory's file first.") from None
-    before = files.read_here(workspace, file)
-    stands = _rule_of(before, at, file) if known == file else None
+    stands = _rule_of(before, at, file) if other == file else None
+    if stands is not None:
+        # What a person worded anew in the file is theirs; what the memory was taught since comes to it.
+        address, rule = stands.address, with_more(stands.text, _fresh(state, at, stands))
     try:
-        # What a person worded anew in the file is theirs.
-        after = before if stands is not None else insert(before, at.address, rule)
+        after = before if stands is not None and rule == stands.text else insert(before, address, rule)
     except OddMarks as error:
         raise OddMarks(f"{file}: {error.message}", error.hint) from error
     files.as_text(after.encode("utf-8"), file)
-    refused = refused_claims([rule], allowed_fingerprints(workspace)).values()
+    told = [rule, message.title_of("Add", memory)]
+    refused = refused_claims(told, allowed_fingerprints(workspace)).values()
     doubts = (*(f"it {one.reason}" for one in refused), *_doubts(at))
-    return Promotion(at, file, rule, before, after, doubts, bool(refused))
+    return Promotion(at, address, file, rule, before, after, doubts, bool(refused))
 
 
 def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Done:
@@ -111,16 +125,19 @@ def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Done:
     if edited:
         files.write_here(workspace, file, planned.before, planned.after)
     with changing(workspace) as state:
-        state.pending[at.address] = message.waiting_for(workspace, at, file, "Add")
-        state.leaving.pop(at.address, None)
-        state.standing.pop(at.address, None)
-    if not edited and _in_head(workspace, at, file):
+        top = str(files.top_of(workspace))
+        state.pending[planned.address] = Waiting(file, top, claim_ids(at.memory))
+        state.leaving.pop(planned.address, None)
+        if not at.is_settled(file):
+            state.standing.pop(planned.address, None)
+    moved: tuple[str, ...] = ()
+    if _in_head(workspace, at, file):
         from gitmem.integrations.promoting.settling import settle
 
-        settle(workspace, edges)
+        moved = settle(workspace, edges)
     with changing(workspace) as state:
         path, command = message.propose(workspace, edges, state)
-    return Done(at, file, command, str(path or ""), None, edited)
+    return Done(at, file, command, str(path or ""), None, edited, moved)
 
 
 def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = False) -> Done:
@@ -131,9 +148,7 @@ def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = 
     """
     at = Place(found.scope, found.agent, found.file, found.memory)
     state = read_state(workspace)
-    waiting = state.pending.get(at.address)
-    pointed = rule_file(found.memory)
-    file = pointed or (waiting.file if waiting else "")
+    file = _file_of(state, at)
     if not file:
         raise UsageError(f"{found.memory.name} is no rule", "See which are: git mem list -a")
     text = files.read_here(workspace, file)
@@ -155,7 +170,7 @@ def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = 
             old = state.standing.get(address)
             memory = f"{at.scope}/{at.agent}/{at.home}"
             state.standing[address] = Standing(file, old.commit if old else "", memory, here=False)
-            state.leaving[address] = message.waiting_for(workspace, at, file, "Take out")
+            state.leaving[address] = Waiting(file, str(files.top_of(workspace)))
     written = take_back(workspace, edges, at, code_head(workspace), f"the rule was taken out of {file}")
     with changing(workspace) as state:
         path, command = message.propose(workspace, edges, state)
@@ -166,14 +181,14 @@ def _notes(at: Place, file: str, rule: Rule | None) -> Iterator[str]:
     if rule is None:
         yield f"{file} does not have the rule here"
     elif not says_the_same(at.memory, rule.text):
-        yield f"{file} said it in words of its own, which the memory does not have:"
+        yield f"{file} said it in other words than the memory does:"
         yield from (f"    {line}".rstrip() for line in rule.text.split("\n"))
 
 
 def take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, why: str) -> Written | None:
     """Brings a memory back from the archive, and into live directories; None where it points nowhere."""
     scope = workspace.scope(at.scope)
-    if place_at(scope.repo, _tree(workspace, at.scope), at.scope, at.agent, at.home) is None:
+    if place_of(workspace, f"{at.scope}/{at.agent}/{at.home}") is None:
         return None
     sync_live(workspace, edges, scope.name, at.agent)
     written = commit(
@@ -186,12 +201,16 @@ def take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, w
     return written
 
 
-def _tree(workspace: Workspace, name: str) -> str:
-    scope = workspace.scope(name)
-    tip = scope.repo.ref(scope.ref)
-    if tip is None:
-        raise CheckFailed(f"{scope.ref} is gone", "Run: git mem doctor")
-    return scope.repo.commit(tip).tree
+def _file_of(state: State, at: Place) -> str:
+    """The file that has a memory's rule, or is to have it; empty where there is none."""
+    waiting = state.pending.get(at.address)
+    return rule_file(at.memory) or (waiting.file if waiting else "")
+
+
+def _fresh(state: State, at: Place, rule: Rule) -> tuple[Claim, ...]:
+    """What a memory was taught after it became a rule."""
+    known = state.pending.get(rule.address) or state.standing.get(rule.address)
+    return unsaid(at.memory, (known.claims if known else ()) or taken_over(at.memory, rule.text))
 
 
 def _rule_of(text: str, at: Place, file: str) -> Rule | None:
@@ -207,7 +226,7 @@ def _rule_of(text: str, at: Place, file: str) -> Rule | None:
 
 def _in_head(workspace: Workspace, at: Place, file: str) -> bool:
     top, head = files.top_of(workspace), code_head(workspace)
-    text = files.files_at(workspace, head, [file], top).get(file, "") if head else ""
+    text = files.files_at(workspace, head, [file], top)[0].get(file, "") if head else ""
     try:
         return _rule_of(text, at, file) is not None
     except OddMarks:

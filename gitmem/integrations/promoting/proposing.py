@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.promoting.pending import read_state
 from gitmem.memory.archive import archived_path, hot_path
 from gitmem.memory.pointer import rule_file
-from gitmem.promote.moving import EVERYWHERE, Place, place_at
+from gitmem.promote.moving import EVERYWHERE, Place, place_at, place_of
 from gitmem.promote.proposals import (
     AT_ONCE,
     RECALLED_OFTEN,
@@ -86,16 +86,19 @@ def offered(workspace: Workspace) -> Iterator[Offered]:
         return
     pending = read_state(workspace).pending
     for one in waiting:
-        at = _place(workspace, one)
+        at = place_of(workspace, f"{one.scope}/{one.agent}/{one.file}")
         if at is not None and not rule_file(at.memory) and at.address not in pending:
             yield Offered(one, at)
 
 
-def accept(workspace: Workspace, edges: Edges, one: Offered) -> str:
+def accept(workspace: Workspace, edges: Edges, one: Offered, ask: Callable[[str], None]) -> str:
     """Promotes the memory, in the default file; returns what was done, for the person.
 
+    Args:
+        ask: asks the person for consent, and raises where there is none.
+
     Raises:
-        CheckFailed: it holds a secret, which is asked for by name alone.
+        CheckFailed: it holds a secret, which is asked for by name alone; or the person said no.
         UsageError: as `promote.plan`.
     """
     from gitmem.integrations.promoting.promote import plan, promote
@@ -106,6 +109,8 @@ def accept(workspace: Workspace, edges: Edges, one: Offered) -> str:
     if planned.secret:
         why = "; ".join(planned.doubts)
         raise CheckFailed(f"{at.address}: {why}", f"If it is none: git mem promote {at.address}")
+    if planned.question:
+        ask(planned.question)
     done = promote(workspace, edges, planned)
     settle(workspace, one.proposal.id, author(workspace, edges))
     how = f"; commit it: {done.command}" if done.command else ""
@@ -149,10 +154,3 @@ def _was_disputed(workspace: Workspace, scope: Scope, at: Place) -> bool:
     except GitmemError:
         return True
     return done.returncode != 0 or bool(done.text.strip())
-
-
-def _place(workspace: Workspace, one: Proposal) -> Place | None:
-    scope = workspace.scope(one.scope)
-    tip = memory_commit(scope.repo, scope.ref)
-    tree = scope.repo.commit(tip).tree if tip else None
-    return place_at(scope.repo, tree, one.scope, one.agent, one.file) if tree else None

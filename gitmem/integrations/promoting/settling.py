@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,15 +13,15 @@ from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.promoting import files
 from gitmem.integrations.promoting.message import propose
 from gitmem.integrations.promoting.noted import FILE
-from gitmem.integrations.promoting.pending import Standing, State, changing, read_state
+from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
 from gitmem.integrations.promoting.promote import take_back
 from gitmem.integrations.saving import code_head, sync_live
 from gitmem.memory.memory import parse
 from gitmem.memory.names import is_agent_folder
 from gitmem.memory.pointer import is_promoted, rule_file
 from gitmem.promote import section
-from gitmem.promote.moving import Place, place_at, to_rule
-from gitmem.promote.rule import meaning, rule_text, says_the_same
+from gitmem.promote.moving import Place, place_of, to_rule
+from gitmem.promote.rule import meaning, quotes, rule_text, says_the_same, taken_over
 from gitmem.promote.section import OddMarks, Rule
 from gitmem.store.commits import commit, memory_commit
 from gitmem.store.glimpse import peek
@@ -53,21 +54,32 @@ def settle(
     if not names and not searched and not new:
         return ()
     with changing(workspace) as state:
-        return tuple(_Settling(workspace, edges, state, top, head).run(names, rewritten, new=new))
+        return tuple(_Settling(workspace, edges, state, top, head, rewritten).run(names, new=new))
 
 
 class _Settling:
     """One look at one HEAD."""
 
-    def __init__(self, workspace: Workspace, edges: Edges, state: State, top: Path, head: str) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        edges: Edges,
+        state: State,
+        top: Path,
+        head: str,
+        rewritten: Sequence[tuple[str, str]],
+    ) -> None:
         self.workspace, self.edges, self.state = workspace, edges, state
         self.top, self.head = top, head
+        self.became = _final(rewritten)
+        self._reachable: dict[str, bool] = {}
+        self.strange: list[str] = []
         self.log: list[str] = []
 
-    def run(self, names: Sequence[str], rewritten: Sequence[tuple[str, str]], *, new: bool) -> list[str]:
+    def run(self, names: Sequence[str], *, new: bool) -> list[str]:
         if new:
             self._recall_pointers()
-        texts = files.files_at(
+        texts, unread = files.files_at(
             self.workspace,
             self.head,
             {*names, *(one.file for one in self.state.standing.values())},
@@ -77,11 +89,14 @@ class _Settling:
         for address, (file, rule) in rules.items():
             self._stands(address, file, rule)
         for address in [one for one in self.state.standing if one not in rules]:
-            if self.state.standing[address].file not in odd:
-                self._gone(address, rewritten)
+            if self.state.standing[address].file not in odd | unread:
+                self._gone(address)
         for address in [one for one in self.state.leaving if one not in rules]:
             del self.state.leaving[address]
         self._drop_given_up(rules)
+        if self.strange:
+            more = f", and {len(self.strange) - 1} more" if len(self.strange) > 1 else ""
+            self.log.append(f"rules that name no memory here: {self.strange[0]}{more}")
         self.state.unknown.intersection_update(rules)
         for gone in [top for top in self.state.seen if not Path(top).is_dir()]:
             del self.state.seen[gone]
@@ -112,9 +127,7 @@ class _Settling:
         if at is None:
             if address not in self.state.unknown:
                 self.state.unknown.add(address)
-                self.log.append(
-                    f"the rule {one_line(address, 80)} of {one_line(file, 80)} names no memory here"
-                )
+                self.strange.append(f"{one_line(address, 80)} of {one_line(file, 80)}")
             return
         self.state.unknown.discard(address)
         pointed = rule_file(at.memory)
@@ -125,12 +138,28 @@ class _Settling:
                 return
             brought = self._brought(address, file)
             self._point(at, file, brought or self.head)
+        elif known is not None and known.file == file:
+            brought = self.became.get(known.commit, known.commit)
         else:
-            brought = (
-                known.commit if known is not None and known.file == file else self._brought(address, file)
-            )
-        self.state.standing[address] = _with(known, file, at, brought or self.head)
-        self.state.pending.pop(address, None)
+            brought = self._brought(address, file)
+        standing = _with(known, file, at, brought or self.head)
+        if pending is not None and self._is_committed(pending, rule):
+            del self.state.pending[address]
+            standing = replace(standing, claims=pending.claims)
+        elif not standing.claims:
+            standing = replace(standing, claims=taken_over(at.memory, rule.text))
+        self.state.standing[address] = standing
+
+    def _is_committed(self, pending: Waiting, rule: Rule) -> bool:
+        """Whether HEAD says what the work tree's file says, so that nothing of it waits any more."""
+        if pending.worktree != str(self.top):
+            return True
+        try:
+            here = section.parse(files.read_here(self.workspace, pending.file)).rules
+        except GitmemError:
+            return True
+        said = [one.text for one in here if one.address == rule.address]
+        return not said or meaning(said[0]) == meaning(rule.text)
 
     def _point(self, at: Place, file: str, brought: str) -> None:
         scope = self.workspace.scope(at.scope)
@@ -147,15 +176,15 @@ class _Settling:
                 f"{one_line(at.address, 80)} is a rule of {one_line(file, 80)} now: {written.commit[:12]}"
             )
 
-    def _gone(self, address: str, rewritten: Sequence[tuple[str, str]]) -> None:
-        """A rule that HEAD has no more: taken out on this branch, or never there."""
+    def _gone(self, address: str) -> None:
+        """A rule that HEAD has no more: taken out, given up with its commit, or never on this branch."""
         known = self.state.standing[address]
-        at = self._at(known.memory)
+        at = place_of(self.workspace, known.memory)
         if at is None or not rule_file(at.memory):
             del self.state.standing[address]
             return
         brought = self._brought(address, known.file)
-        if not brought and not self._had(address, known.file, rewritten):
+        if not brought and not self._is_given_up(known.commit):
             self.state.standing[address] = _with(known, known.file, at, known.commit, here=False)
             return
         why = f"the rule was taken out of {known.file}"
@@ -164,15 +193,15 @@ class _Settling:
             self.log.append(f"{one_line(at.address, 80)} is a memory again: {written.commit[:12]}")
         del self.state.standing[address]
 
-    def _had(self, address: str, file: str, rewritten: Sequence[tuple[str, str]]) -> bool:
-        """Whether a commit that was rewritten into this one had the rule."""
-        opening = section.mark(address).encode("utf-8", "replace")
-        for old, new in rewritten[-20:]:
-            if new == self.head:
-                data = files.blob_at(self.workspace, old, file, self.top, files.SECONDS)
-                if data is not None and opening in data:
-                    return True
-        return False
+    def _is_given_up(self, commit: str) -> bool:
+        """Whether no branch has the commit that brought a rule: it was reset, amended or dropped."""
+        if not commit:
+            return False
+        if commit not in self._reachable:
+            words = ["for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}"]
+            seen = peek(self.workspace.git, words, cwd=self.top, seconds=files.SECONDS, size=1)
+            self._reachable[commit] = seen.returncode != 0 or bool(seen.stdout)
+        return not self._reachable[commit]
 
     def _brought(self, address: str, file: str) -> str:
         """The newest commit of this branch that brought the rule into a file, or took it out."""
@@ -181,7 +210,11 @@ class _Settling:
     def _drop_given_up(self, rules: Rules) -> None:
         """Forgets what waits for a commit and stands in no work tree any more."""
         for address, one in list(self.state.pending.items()):
-            if address in rules or one.worktree != str(self.top):
+            if address in rules:
+                continue
+            if not Path(one.worktree).is_dir():
+                del self.state.pending[address]
+            if one.worktree != str(self.top):
                 continue
             try:
                 here = files.read_here(self.workspace, one.file)
@@ -194,27 +227,26 @@ class _Settling:
     def _locate(self, address: str, rule: Rule) -> Place | None:
         """The memory that a rule was: by its name; after a rename the one that says the same.
 
-        A private memory is found by a name alone only where this clone knows of the promotion: a teammate's
-        may have the same name.
+        Whoever can push code can write any mark. Where this clone knows of no promotion, a name alone finds
+        nothing: a private memory must say the same (a teammate's may have its name), a shared one must be
+        quoted, or point to a rule already.
         """
         known = self.state.standing.get(address)
-        at = (self._at(known.memory) if known else None) or self._at(f"{address}.md")
+        at = (place_of(self.workspace, known.memory) if known else None) or place_of(
+            self.workspace, f"{address}.md"
+        )
         trusted = known is not None or address in self.state.pending
-        if at is not None and (at.scope == "project" or trusted or says_the_same(at.memory, rule.text)):
+        if at is not None and (trusted or self._fits(at, rule)):
             return at
         if address in self.state.unknown:
             return None
         alike = self._hot.get(meaning(rule.text), [])
         return alike[0] if len(alike) == 1 else None
 
-    def _at(self, path: str) -> Place | None:
-        name, _, rest = path.partition("/")
-        agent, _, file = rest.partition("/")
-        if not file or not is_agent_folder(agent):
-            return None
-        scope = self.workspace.scope(name)
-        tip = memory_commit(scope.repo, scope.ref)
-        return place_at(scope.repo, scope.repo.commit(tip).tree, name, agent, file) if tip else None
+    def _fits(self, at: Place, rule: Rule) -> bool:
+        if at.scope != "project":
+            return says_the_same(at.memory, rule.text)
+        return bool(rule_file(at.memory)) or quotes(at.memory, rule.text)
 
     @cached_property
     def _hot(self) -> dict[tuple[str, ...], list[Place]]:
@@ -266,9 +298,17 @@ def _a_line(output: bytes) -> bool:
 
 
 def _with(known: Standing | None, file: str, at: Place, brought: str, *, here: bool = True) -> Standing:
-    return Standing(
-        file, brought or (known.commit if known else ""), f"{at.scope}/{at.agent}/{at.home}", here
-    )
+    claims = known.claims if known is not None and known.file == file else ()
+    commit = brought or (known.commit if known else "")
+    return Standing(file, commit, f"{at.scope}/{at.agent}/{at.home}", here, claims)
+
+
+def _final(rewritten: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Rewritten commits to what they are now, however often."""
+    found: dict[str, str] = {}
+    for old, new in reversed(rewritten):
+        found[old] = found.get(new, new)
+    return found
 
 
 def _files(workspace: Workspace, state: State, head: str, top: Path) -> tuple[tuple[str, ...], bool]:

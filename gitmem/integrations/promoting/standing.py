@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gitmem.guard.text import counted
+from gitmem.integrations.promoting.noted import taken_over
 from gitmem.integrations.promoting.pending import noted_rules
 from gitmem.memory.archive import hot_path
+from gitmem.memory.claim import Claim
 from gitmem.memory.memory import Memory
 from gitmem.memory.pointer import rule_file
-from gitmem.promote.rule import says_the_same
+from gitmem.promote.rule import is_worded_anew, says_the_same, unsaid
 from gitmem.promote.section import OddMarks, Rule, parse
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -28,12 +31,14 @@ class Became:
         commit: the code commit that brought the rule; empty where that is not known.
         rule: its lines in HEAD's file; None where HEAD does not have it.
         edited: whether the file says it in other words than the memory would.
+        more: claims that the memory was taught since, and the rule does not say.
     """
 
     file: str
     commit: str
     rule: str | None
     edited: bool
+    more: int
 
     @property
     def said(self) -> str:
@@ -41,7 +46,8 @@ class Became:
         when = f" in {self.commit[:12]}" if self.commit else ""
         if self.rule is None:
             return f"promoted to {self.file}{when}; HEAD does not have the rule"
-        return f"promoted to {self.file}{when}"
+        since = f"; {counted(self.more, 'claim')} came since: promote it again" if self.more else ""
+        return f"promoted to {self.file}{when}{since}"
 
 
 class InHead:
@@ -50,15 +56,24 @@ class InHead:
     def __init__(self, workspace: Workspace, seconds: float = PROMPT_SECONDS) -> None:
         self._workspace, self._seconds = workspace, seconds
         self._rules: dict[str, tuple[Rule, ...]] = {}
+        self._taken: dict[str, frozenset[str]] | None = None
 
     def stands(self, path: str, memory: Memory, scope: str) -> str:
-        """The file of HEAD that has a memory's rule; empty where none has.
+        """The file of HEAD that says what a memory says; empty where none does.
 
         Args:
             path: where the memory stands in its tree.
         """
-        home = (hot_path(path) or path).removesuffix(".md")
-        return rule_file(memory) if self.rule(f"{scope}/{home}", memory) else ""
+        address = f"{scope}/{(hot_path(path) or path).removesuffix('.md')}"
+        if self.rule(address, memory) is None or self.unsaid(address, memory):
+            return ""
+        return rule_file(memory)
+
+    def unsaid(self, address: str, memory: Memory) -> tuple[Claim, ...]:
+        """What a memory was taught since it became a rule, which only it says."""
+        if self._taken is None:
+            self._taken = taken_over(self._workspace.state)
+        return unsaid(memory, self._taken.get(address, ()))
 
     def rule(self, address: str, memory: Memory) -> Rule | None:
         """The rule that a memory points to; None where it points nowhere, or HEAD's file has it not.
@@ -95,13 +110,15 @@ def became(workspace: Workspace, address: str, memory: Memory) -> Became | None:
     file = rule_file(memory)
     if not file:
         return None
-    rule = InHead(workspace, PATIENT_SECONDS).rule(address, memory)
+    head = InHead(workspace, PATIENT_SECONDS)
+    rule = head.rule(address, memory)
     known = noted_rules(workspace).get(address)
     commit = known.commit if known is not None and known.file == file else ""
     if not commit and rule is not None:
         commit = _brought(workspace, rule.address, file)
-    edited = rule is not None and not says_the_same(memory, rule.text)
-    return Became(file, commit, rule.text if rule else None, edited)
+    more = head.unsaid(address, memory) if rule is not None else ()
+    edited = rule is not None and is_worded_anew(memory, rule.text, more)
+    return Became(file, commit, rule.text if rule else None, edited, len(more))
 
 
 def _brought(workspace: Workspace, address: str, file: str) -> str:
