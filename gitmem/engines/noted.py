@@ -48,10 +48,12 @@ def as_extracted(given: NotesInput) -> ExtractInput:
 
 def refused(wrong: tuple[str, ...]) -> EngineError:
     """Says that notes are not taken."""
-    return EngineError(
+    error = EngineError(
         f"The model's notes cannot be taken: {wrong[0]}",
         "The notes stay as they were; it is tried again later.",
     )
+    error.of_input = True
+    return error
 
 
 def new_problems(before: str, after: str) -> tuple[str, ...]:

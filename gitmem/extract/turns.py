@@ -7,15 +7,10 @@ import re
 from collections.abc import Collection, Container, Sequence
 from pathlib import Path
 
+from gitmem.sessions.calls import EDITORS
 from gitmem.sessions.session import Message, ToolCall
 from gitmem.values import dataclass
 
-_EDITORS = {
-    "Edit": "file_path",
-    "MultiEdit": "file_path",
-    "Write": "file_path",
-    "NotebookEdit": "notebook_path",
-}
 # Where clients keep memory, whatever machine a transcript comes from.
 _FOLDER = r"/(?:agent-memory(?:-local)?/[^/\s'\"]+|projects/[^/\s'\"]+/memory)(?:/[^/\s'\"]+)*"
 _MEMORY_FOLDER = re.compile(rf"{_FOLDER}(?=[/\s'\";&|)]|$)")
@@ -102,8 +97,8 @@ def writes_memory(call: ToolCall, folders: Collection[Path], cwd: str = "") -> b
     """
     if call.is_error:
         return False
-    if call.name in _EDITORS:
-        path = call.input.get(_EDITORS[call.name])
+    if call.name in EDITORS:
+        path = call.input.get(EDITORS[call.name])
         return isinstance(path, str) and bool(path) and _is_memory(path, folders, cwd)
     if _TOOLS.fullmatch(call.name):
         return True
@@ -122,8 +117,8 @@ def wrote(call: ToolCall, path: Path, cwd: str = "") -> bool:
     """
     if call.is_error:
         return False
-    if call.name in _EDITORS:
-        target = call.input.get(_EDITORS[call.name])
+    if call.name in EDITORS:
+        target = call.input.get(EDITORS[call.name])
         return isinstance(target, str) and os.path.normpath(os.path.join(cwd, target)) == str(path)  # noqa: PTH118
     command = call.input.get("command")
     if call.name == "memory":

@@ -204,10 +204,23 @@ def learn(
     files = sessions_here(workspace, edges)
     sources = [*_sources(files, job), *_subagents(workspace, edges, job, files, on.tally)]
     engine = engine_for(workspace, edges)
-    done = extract_sessions(workspace, edges, engine, sources, before=save, watch=replace(on, told=told))
+    failed: EngineError | None = None
+    done: tuple[Outcome, ...] = ()
+    try:
+        done = extract_sessions(
+            workspace, edges, engine, sources, before=save, watch=replace(on, told=told)
+        )
+    except EngineError as error:
+        # Before a compaction notes are taken without the engine, too.
+        failed = error
     from gitmem.integrations.notes.taking import take_notes
 
-    take_notes(workspace, edges, engine, files, job, on.tally)
+    try:
+        take_notes(workspace, edges, engine, files, job, on.tally)
+    except EngineError as error:
+        failed = failed or error
+    if failed is not None:
+        raise failed
     return done
 
 

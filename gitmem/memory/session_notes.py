@@ -79,7 +79,7 @@ or the recording at a glance; a worklog is the recording told once more. A headi
 way behind Files and Functions, the last of them first.
 """
 
-_HEADING = re.compile(r"# +(\S.*?)(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r"# +(\S.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _GUIDE = re.compile(r"_[^_\s](?:.*[^\s])?_|\*[^*\s](?:.*[^*\s])?\*")
 _CUT = re.compile(r"\[(\d+) (?:older|more) lines? cut\]")
@@ -114,7 +114,7 @@ def parse(text: str) -> tuple[Section, ...]:
     for line in _lines(text):
         heading = None if fence else _HEADING.fullmatch(line)
         if heading:
-            found.append((heading[1], []))
+            found.append((_title(heading[1]), []))
             continue
         fence = _after(fence, line)
         found[-1][1].append(line)
@@ -245,6 +245,13 @@ def _shorter(section: Section, most: int) -> str:
         kept.reverse()
     shorter = _contained("\n".join([said, *kept] if oldest else [*_closed(kept), said]))
     return shorter if tokens(shorter) <= most else said if tokens(said) <= most else ""
+
+
+def _title(text: str) -> str:
+    """A heading's words, without the number signs that may close it."""
+    text = text.rstrip(" \t")
+    words = text.rstrip("#")
+    return words.rstrip(" \t") if words.endswith((" ", "\t")) else text
 
 
 def _section(title: str, lines: list[str]) -> Section:

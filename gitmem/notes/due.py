@@ -7,10 +7,9 @@ Tokens are counted here as a quarter of the characters that were said, given to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from gitmem.memory.session_notes import CHARS_A_TOKEN
-from gitmem.sessions.session import Message
+from gitmem.sessions.session import Message, strings_in
 from gitmem.values import dataclass
 
 FIRST_TOKENS = 10_000
@@ -80,16 +79,5 @@ def _at_rest(messages: Sequence[Message]) -> bool:
 def _texts(message: Message) -> Iterator[str]:
     yield message.text
     for call in message.tools:
-        yield from _strings(call.input)
+        yield from strings_in(call.input)
         yield call.result or ""
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _strings(item)

@@ -13,9 +13,9 @@ from dataclasses import field
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.trailers import Provenance, parse
 from gitmem.notes.names import FOLDER, path_of
-from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, root_commit
+from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, Tip, Write, Written, commit, root_commit
 from gitmem.store.memory_refs import clear_logs
-from gitmem.store.repository import TREE, Commit, Entry, RefMoved, Repository, Signature
+from gitmem.store.repository import BLOB, TREE, Commit, Entry, RefMoved, Repository, Signature
 from gitmem.store.trees import read_file
 from gitmem.values import dataclass
 
@@ -126,7 +126,8 @@ def prune(repo: Repository, ref: str, before: float) -> int:
 def _rebuilt(repo: Repository, tip: str, paths: set[str]) -> str:
     """The ref's history with these paths alone; returns the commit at its end."""
     here = {path: repo.entry(repo.commit(tip).tree, path) for path in paths}
-    form = repo.tree(repo.commit(tip).tree)[FORMAT_FILE]
+    # A tree that something else wrote may lack it.
+    form = repo.tree(repo.commit(tip).tree).get(FORMAT_FILE) or Entry(BLOB, repo.add_blob(FORMAT_TEXT))
     end, held = root_commit(repo), dict[str, Entry]()
 
     def add(like: Commit, more: Mapping[str, Entry]) -> None:

@@ -83,7 +83,7 @@ def resume_of(
 def resume_text(found: Resume) -> str:
     """Writes it for a model: facts, and what others wrote fenced as data."""
     who = f", recorded by {found.client}" if found.client else ""
-    parts = [f"# Where session {found.session} stood{who}\n"]
+    parts = [f"# Where session {one_line(found.session, _WIDTH)} stood{who}\n"]
     code = [
         *([f"branch {one_line(found.branch, _WIDTH)}"] if found.branch else []),
         *([f"commit {one_line(found.commit, 64)}"] if found.commit else []),

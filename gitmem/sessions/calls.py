@@ -15,9 +15,15 @@ INPUT_LENGTH = 102_400
 OPEN_CALLS = 1_000
 """Calls without a result whose names are remembered; the oldest are forgotten first."""
 
-_WRITERS = frozenset(
-    {"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash", "memory", "shell", "apply_patch"}
-)
+EDITORS: Mapping[str, str] = {
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "Write": "file_path",
+    "NotebookEdit": "notebook_path",
+}
+"""Tools that write one file, and which of their arguments names it; other clients' are read as these."""
+
+_WRITERS = frozenset({*EDITORS, "Bash", "memory", "shell", "apply_patch"})
 _DEPTH = 20
 # A span that is cut goes to its end, so nothing private is left of a text that is cut first.
 _LOOKED_AT = 16

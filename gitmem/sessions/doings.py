@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gitmem.sessions.calls import EDITORS
 from gitmem.sessions.session import Message, ToolCall
-
-EDITORS: Mapping[str, str] = {
-    "Edit": "file_path",
-    "MultiEdit": "file_path",
-    "Write": "file_path",
-    "NotebookEdit": "notebook_path",
-    "write_file": "file_path",
-    "replace": "file_path",
-}
-"""Tools that write one file, and which of their arguments names it; Codex's patches are read as these."""
+from gitmem.values import dataclass
 
 _LISTS: Mapping[str, tuple[str, str]] = {
     "TodoWrite": ("todos", "content"),
@@ -35,30 +27,57 @@ def last_request(messages: Sequence[Message]) -> Message | None:
     return next((one for one in said if one.text.strip()), None)
 
 
-def open_todos(messages: Sequence[Message]) -> tuple[str, ...]:
-    """What of the agent's own list of things to do is not done, in its order.
+@dataclass(frozen=True)
+class Todo:
+    """An item of the agent's own list of things to do.
+
+    Attributes:
+        status: in the client's word.
+    """
+
+    text: str
+    status: str
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do of it."""
+        return self.status in _DONE
+
+    @property
+    def in_hand(self) -> bool:
+        """Whether the agent is at it."""
+        return self.status == "in_progress"
+
+
+def todos_of(calls: Iterable[ToolCall]) -> tuple[Todo, ...]:
+    """The agent's own list of things to do, in its order, with what is done.
 
     Clients either write the list anew each time, of which the last counts, or add to it and settle its
     items one by one.
     """
-    items: dict[str, tuple[str, str]] = {}
-    added = 0
-    for call in _calls(messages):
+    listed: tuple[Todo, ...] = ()
+    tasks: dict[str, Todo] = {}
+    for call in calls:
         if call.is_error:
             continue
+        given = call.input
         if call.name in _LISTS:
             key, words = _LISTS[call.name]
-            found = [_todo(item, words) for item in _list(call.input.get(key))]
-            items = {f"listed {number}": one for number, one in enumerate(found, 1)}
+            listed = tuple(_todo(item, words) for item in _list(given.get(key)))
         elif call.name == "TaskCreate":
-            added += 1
             named = _NUMBER.search(call.result or "")
-            items[named[1] if named else str(added)] = (_text(call.input.get("subject")), "pending")
-        elif call.name == "TaskUpdate":
-            number, status = _text(call.input.get("taskId")), _text(call.input.get("status"))
-            if number in items and status:
-                items[number] = (items[number][0], status)
-    return tuple(text for text, status in items.values() if text and status not in _DONE)
+            text = _text(given.get("subject")) or _text(given.get("description"))
+            tasks[named[1] if named else str(len(tasks) + 1)] = Todo(text, "pending")
+        elif call.name == "TaskUpdate" and (known := tasks.get(_text(given.get("taskId")))):
+            tasks[_text(given.get("taskId"))] = Todo(
+                _text(given.get("subject")) or known.text, _text(given.get("status")) or known.status
+            )
+    return tuple(todo for todo in (*listed, *tasks.values()) if todo.text)
+
+
+def open_todos(messages: Sequence[Message]) -> tuple[str, ...]:
+    """What of the agent's own list of things to do is not done, in its order."""
+    return tuple(todo.text for todo in todos_of(_calls(messages)) if not todo.done)
 
 
 def files_changed(messages: Sequence[Message]) -> tuple[str, ...]:
@@ -75,9 +94,9 @@ def _calls(messages: Sequence[Message]) -> Iterator[ToolCall]:
     return (call for message in messages for call in message.tools)
 
 
-def _todo(item: Any, words: str) -> tuple[str, str]:
+def _todo(item: Any, words: str) -> Todo:
     given = item if isinstance(item, Mapping) else {}
-    return _text(given.get(words)), _text(given.get("status"))
+    return Todo(_text(given.get(words)), _text(given.get("status")))
 
 
 def _list(value: Any) -> Sequence[Any]:

@@ -12,7 +12,7 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from gitmem.errors import UsageError
-from gitmem.sessions.session import Message
+from gitmem.sessions.session import Message, strings_in
 
 PATTERN_LENGTH = 200
 """Characters of one `gitmem.ignore` pattern."""
@@ -168,19 +168,8 @@ def _texts(message: Message) -> Iterator[str]:
     yield message.text
     yield message.context
     for call in message.tools:
-        yield from _strings(call.input)
+        yield from strings_in(call.input)
         yield call.result or ""
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
 
 
 def _refused(pattern: str, reason: str) -> UsageError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +31,18 @@ class ToolCall:
     input: Mapping[str, Any]
     result: str | None = None
     is_error: bool = False
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yields the strings that a tool was given, however deep, in their order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings_in(item)
 
 
 @dataclass(frozen=True)

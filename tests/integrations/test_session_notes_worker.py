@@ -423,6 +423,9 @@ def test_notes_stay_on_the_machine_and_can_be_deleted_and_purged(
     assert "4 messages" not in notes(ground)["Session Title"]
     told = git("--git-dir", repo.git_dir, "log", "-p", ref)
     assert "Bluebird" not in told and "messages" in told
+    rows = git("--git-dir", repo.git_dir, "cat-file", "--batch-all-objects", "--batch-check").split("\n")
+    texts = [row.split()[0] for row in rows if row.split()[1] in ("blob", "commit")]
+    assert not any("Bluebird" in git("--git-dir", repo.git_dir, "cat-file", "-p", oid) for oid in texts)
     assert any(
         line.endswith(f"update-ref -d {ref}") for line in plan_uninstall(ground.workspace).remaining()
     )

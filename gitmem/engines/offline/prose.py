@@ -83,7 +83,7 @@ def _titles(lines: list[str]) -> list[int]:
     """Finds the lines that stand as titles: short, without an end, alone above what they name."""
     found = []
     for i, line in enumerate(lines):
-        below = lines[i + 1 :]
+        below = lines[i + 1 : i + 2]
         if not _TITLE.match(line.strip()) or len(line.split()) > 6 or (i and lines[i - 1].strip()):
             continue
         if below and (not below[0].strip() or _LIST_ITEM.match(below[0]) or below[0].startswith("  ")):
@@ -162,7 +162,6 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
     pasted = 0
     lines = [*text.split("\n"), ""]
     for number, line in enumerate(lines):
-        rest = lines[number + 1 :]
         if not line.strip():
             if own:
                 found.append(tuple(own))
@@ -172,7 +171,9 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
             pasted += 1
             continue
         own.append(line.strip())
-        if _INTRODUCES_PASTE.search(line) and not (_FOLLOWING.search(line) and _own_list(rest)):
+        if _INTRODUCES_PASTE.search(line) and not (
+            _FOLLOWING.search(line) and _own_list(lines[number + 1 :])
+        ):
             found.append(tuple(own))
             own = []
             break

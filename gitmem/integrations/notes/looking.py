@@ -11,7 +11,7 @@ from gitmem.integrations.recordings import sessions_here
 from gitmem.memory.session_notes import Section, parse
 from gitmem.notes.due import FIRST_TOKENS, amount
 from gitmem.notes.kept import Kept, all_notes, notes_of
-from gitmem.notes.names import ref_of
+from gitmem.notes.names import is_plain, ref_of
 from gitmem.notes.resume import Resume, resume_of
 from gitmem.sessions.discover import SessionFile
 from gitmem.store.history import resolve_at
@@ -31,7 +31,7 @@ def noted_ids(workspace: Workspace) -> list[str]:
     if not workspace.has_private:
         return []
     found = all_notes(workspace.private, workspace.private.ref(ref_of(workspace.project_id)))
-    return sorted(one.session for one in found if one.session.replace("-", "").replace("_", "").isalnum())
+    return sorted(one.session for one in found if is_plain(one.session))
 
 
 def shown_notes(workspace: Workspace, edges: Edges, id: str | None, at: str | None = None) -> Kept:

@@ -16,7 +16,7 @@ from gitmem.memory.session_notes import TEMPLATE, Section, parse
 from gitmem.notes.writing import TEMPLATE_CHARS, template_of
 from gitmem.sessions import clients
 from gitmem.sessions.private import ignoring, withheld
-from gitmem.sessions.session import Message, Session, ToolCall
+from gitmem.sessions.session import Message, Session, ToolCall, strings_in
 from gitmem.store.workspace import Workspace
 
 FILE = "session-notes.md"
@@ -43,7 +43,7 @@ def clean_messages(workspace: Workspace, messages: Sequence[Message]) -> tuple[M
     Raises:
         DetectorUnavailable: they cannot be looked for.
     """
-    texts = [text for one in messages for call in one.tools for text in _strings(call.input)]
+    texts = [text for one in messages for call in one.tools for text in strings_in(call.input)]
     found = scan(texts, allowed_fingerprints(workspace))
     clean = iter([redact(text, findings) for text, findings in zip(texts, found, strict=True)])
     return tuple(
@@ -85,11 +85,3 @@ def _with_input(call: ToolCall, clean: Callable[[], str]) -> ToolCall:
         return [made(item) for item in value] if isinstance(value, list) else value
 
     return replace(call, input=made(dict(call.input)))
-
-
-def _strings(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [text for item in value.values() for text in _strings(item)]
-    return [text for item in value for text in _strings(item)] if isinstance(value, list) else []

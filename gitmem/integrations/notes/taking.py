@@ -1,4 +1,8 @@
-"""The worker takes notes of the sessions that a job names, and of others that were written to lately."""
+"""The worker takes notes of the sessions that a job names, and of others that were written to lately.
+
+Before a compaction nothing waits for a model that cannot be asked, as in the middle of a turn: what can be
+read off the session is noted at once. The engine's own notes go on from where they stood, when it answers.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 
 from gitmem.engines.engine import Engine
-from gitmem.errors import EngineError, GitmemError
+from gitmem.engines.offline import OfflineEngine
+from gitmem.errors import EngineError, GitmemError, RepositoryError
 from gitmem.integrations import stuck
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.extraction_rules import rule_texts
@@ -77,7 +82,8 @@ def take_notes(
         How many sessions were noted.
 
     Raises:
-        EngineError: the engine failed; the session is looked at again with the next job.
+        EngineError: the engine failed; the session is looked at again with the next job, whatever stands
+            in for its notes until then.
     """
     if not workspace.settings.flag("notes"):
         tally.skip("session notes", "gitmem.notes is off")
@@ -109,24 +115,21 @@ class _Taker:
 
     def look(self, file: SessionFile, *, tell: bool = False, pressing: bool = False) -> bool:
         """Takes a session's notes if they are due; says whether it did, or tried."""
-        why = self._too_small(file, pressing) or self._held(file.id)
-        taken = False
+        why = self._too_small(file, pressing) or ("" if pressing else self._held(file.id))
+        tried = False
         if not why:
+            asked = len(self.failures)
             try:
                 why = self._look(file, pressing=pressing)
-                taken = not why
-            except EngineError as error:
-                self.failures.append(error)
-                if error.of_input:
-                    stuck.failed(self.workspace.state, _stuck(file.id), self.engine.name, self.edges.now)
-                why, taken, tell = f"{self.engine.name} failed; it is asked again", True, True
             except GitmemError as error:
                 # What was said is still in the recording: all else that the job does goes on.
                 log(self.workspace.layout.common_dir, f"session notes: {error}")
                 why, tell = error.message, True
+            failed = len(self.failures) > asked
+            tried, tell = failed or not why, failed or tell
         if why and tell:
             self.tally.skip(f"notes of session {file.id}", why)
-        return taken
+        return tried
 
     def close(self) -> None:
         """Leaves word for the next job."""
@@ -149,10 +152,10 @@ class _Taker:
         return "too little was said since the last look" if short else ""
 
     def _held(self, session: str) -> str:
-        if self.failures:
+        if not all(error.of_input for error in self.failures):
             return f"{self.engine.name} failed at others"
         held = stuck.held(self.workspace.state, _stuck(session), self.engine.name, self.edges.now)
-        return f"{self.engine.name} failed at it {held.tries} times; it waits" if held else ""
+        return f"{held.tries} tries with {self.engine.name} failed; it waits" if held else ""
 
     def _look(self, file: SessionFile, *, pressing: bool) -> str:
         """Takes the notes; returns why not, empty where it did."""
@@ -162,9 +165,11 @@ class _Taker:
         noted = self._noted(session.messages, file.id, kept)
         why = not_due(session.messages, noted, pressing=pressing)
         if not why:
-            last = self._take(file, session, kept, noted or 0)
-            self._remember(file, AGAIN_TOKENS, last)
-            return ""
+            why = self._held(file.id) or self._ask(file, session, kept, noted or 0)
+            if why and pressing:
+                self._take(OfflineEngine(), file, session, kept, noted or 0)
+                why += "; noted offline for now"
+            return why
         new = amount(session.messages[noted or 0 :]).tokens
         lacks = max(0, (FIRST_TOKENS if noted is None else AGAIN_TOKENS) - new)
         known = self._looks.get(file.id, Look())
@@ -178,13 +183,34 @@ class _Taker:
         places = {message.uuid: number for number, message in enumerate(messages, 1)}
         known = self._looks.get(session, Look()).last
         # What was noted last may have been rewound since: then all of it is looked at again.
+        places.pop("", None)
         return max(places.get(kept.last, 0), places.get(known, 0))
 
-    def _take(self, file: SessionFile, session: Session, kept: Kept | None, noted: int) -> str:
+    def _ask(self, file: SessionFile, session: Session, kept: Kept | None, noted: int) -> str:
+        """Has the engine take the notes; returns why it did not, empty where it did."""
+        name = self.engine.name
+        try:
+            self._take(self.engine, file, session, kept, noted)
+        except EngineError as error:
+            self.failures.append(error)
+            if error.of_input:
+                stuck.failed(self.workspace.state, _stuck(file.id), name, self.edges.now)
+            return f"{name} failed; it is asked again"
+        except RepositoryError:
+            # What was paid for cannot be kept: it is not to be paid for at every prompt.
+            stuck.failed(self.workspace.state, _stuck(file.id), name, self.edges.now)
+            raise
+        stuck.worked(self.workspace.state, _stuck(file.id))
+        self._remember(file, AGAIN_TOKENS, session.messages[-1].uuid)
+        return ""
+
+    def _take(
+        self, engine: Engine, file: SessionFile, session: Session, kept: Kept | None, noted: int
+    ) -> None:
         workspace, edges = self.workspace, self.edges
-        who, reads = author(workspace, edges), self.engine.reads_history
+        who, reads = author(workspace, edges), engine.reads_history
         done = refresh(
-            self.engine,
+            engine,
             session=file.id,
             said=clean_messages(workspace, session.messages),
             noted=noted,
@@ -196,25 +222,25 @@ class _Taker:
             worktree=workspace.layout.worktree,
             now=edges.now,
         )
-        stuck.worked(workspace.state, _stuck(file.id))
+        own = engine is self.engine
         fresh = session.messages[noted:]
         told = Provenance(
             op="update",
             writer="extract",
             session=file.id,
-            messages=(fresh[0].uuid, fresh[-1].uuid),
+            # The engine is still to be told of what something else noted in its place.
+            messages=(fresh[0].uuid, fresh[-1].uuid) if own else kept.told.messages if kept else None,
             code_commit=self._head(),
-            engine=self.engine.name,
+            engine=engine.name,
             usage=done.told.usage,
         )
         title = title_of(done.text)
         subject = f"Note session {file.id[:8]}" + (f": {title}" if title else "")
-        keep(workspace.private, self._ref, file.id, done.text, subject, told, who)
-        self.tally.noted += 1
-        self.tally.engine = self.engine.name
+        made = keep(workspace.private, self._ref, file.id, done.text, subject, told, who)
+        self.tally.noted += made is not None
+        self.tally.engine = engine.name
         self.tally.spent(done.told.usage)
         self.tally.log += done.told.log
-        return fresh[-1].uuid
 
     def _head(self) -> str:
         top = self.workspace.layout.worktree

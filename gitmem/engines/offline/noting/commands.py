@@ -9,11 +9,14 @@ from datetime import datetime
 
 from gitmem.engines.offline.noting.turns import Say, Turn, when
 from gitmem.engines.orders import orders_in
+from gitmem.sessions.calls import RESULT_LENGTH
 from gitmem.sessions.session import ToolCall
 
 MOST_COMMANDS, MOST_ERRORS, MOST_RESULTS = 20, 25, 15
 _COMMAND, _LINE = 140, 200
 _LONGEST = 400
+_LOOKED_AT = 500
+"""Characters of a line in which signs are looked for: some patterns are slow on a long one."""
 
 # They look and change nothing: what was looked at is no way of working.
 _LOOKS = """
@@ -31,17 +34,17 @@ _GIT_LOOKS = frozenset(_GIT_SHOWS.split())
 _SEARCHES = frozenset(("[", "diff", "find", "grep", "pgrep", "rg", "test", "which"))
 
 _LEAD = re.compile(r"^(?:cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*|export\s+\S+\s*(?:&&|;)\s*)+")
-_REDIRECTED = re.compile(r"\s*(?:\d?>&\d|&?\d?>\s*/dev/null)")
-_FILTERED = re.compile(r"\s*\|\s*(?:head|tail|grep|sort|uniq|wc|tee|less|cat|sed|awk|cut)\b[^|]*$")
+_REDIRECTED = re.compile(r" ?(?:\d?>&\d|&?\d?> ?/dev/null)")
+_FILTERED = re.compile(r"\|\s*(?:head|tail|grep|sort|uniq|wc|tee|less|cat|sed|awk|cut)\b[^|]*$")
 _PARTS = re.compile(r"&&|\|\||[|;]")
 _ASSIGNED = re.compile(r"^(?:\w+=\S*\s+)+")
-_EXIT = re.compile(r"\s*(?:Exit code|Process exited with code|exit status):? \d+\s*", re.IGNORECASE)
+_EXIT = re.compile(r"(?:Exit code|Process exited with code|exit status):? \d+", re.IGNORECASE)
 _NOT_RUN = re.compile(
     r"\s*(?:The user doesn't want|Permission to use|\[?Request interrupted|<tool_use_error>"
     r"|Operation stopped by hook|gitmem )"
 )
 _SURE_ERROR = re.compile(
-    r"^\s*(?:[\w.]*(?:Error|Exception)\b|[^\s:]*[./][^\s:]*:\d+(?::\d+)?:?\s|E {2,}"
+    r"(?:[\w.]*(?:Error|Exception)\b|[^\s:]*[./][^\s:]*:\d+(?::\d+)?:?\s|E {2,}"
     r"|(?:error|fatal|panic|(?:-+ )?fail(?:ed|ure)?)\b|ERR!"
     r"|\S*: .*(?:command not found|no such file or directory|permission denied)\s*$)",
     re.IGNORECASE,
@@ -51,9 +54,7 @@ _LIKE_ERROR = re.compile(
     r"|invalid)\b",
     re.IGNORECASE,
 )
-_EMPTY = re.compile(
-    r"^\s*(?:Traceback \(most recent call last\):|\[[\w:-]+\] ERROR task failed|[-=~^*\s]*)\s*$"
-)
+_EMPTY = re.compile(r"Traceback \(most recent call last\):|\[[\w:-]+\] ERROR task failed|[-=~^*\s]*")
 
 _REPORT = re.compile(
     r"^[\s=\-✓✔·•]*("
@@ -66,7 +67,7 @@ _REPORT = re.compile(
     r")",
 )
 _COMMITTED = re.compile(
-    r"^\[(?P<branch>[\w./-]+)(?: \([^)]*\))? (?P<id>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.M
+    r"^\[(?P<branch>[\w./-]+)(?: \([^)\n]*\))? (?P<id>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.M
 )
 _MADE = re.compile(r"^(https?://\S+/(?:pull|merge_requests|issues)/\d+)\s*$", re.MULTILINE)
 _MAKES = re.compile(r"\b(?:gh|glab|hub|tea) (?:pr|mr|issue) create\b")
@@ -218,6 +219,8 @@ def _steps(name: str) -> frozenset[str]:
 
 def _name(command: str) -> str:
     """What a command is called; empty for a script that was written for once."""
+    if len(command.strip().partition("\n")[0]) > 4 * _LONGEST:
+        return ""
     plain = _LEAD.sub("", command.strip(), count=1)
     if plain.startswith("git "):
         return _git_name(plain)
@@ -226,10 +229,9 @@ def _name(command: str) -> str:
         return ""
     if first.endswith("\\"):
         first = " ".join(line.rstrip("\\").strip() for line in (first, *more))
-    plain = _REDIRECTED.sub("", first)
-    while (shorter := _FILTERED.sub("", plain)) != plain:
+    plain = _REDIRECTED.sub("", " ".join(first.split())[: 4 * _LONGEST])
+    while (shorter := _FILTERED.sub("", plain).rstrip()) != plain:
         plain = shorter
-    plain = " ".join(plain.split())
     once = re.search(r"\s-[ce]\s+[\"'$]", plain) and len(plain) > 80
     return "" if once or len(plain) > _LONGEST else plain
 
@@ -257,25 +259,33 @@ def _is_answer(one: Command) -> bool:
 
 def _is_masked(command: str, text: str) -> bool:
     """Whether it may have failed though the shell says nothing: its last part hides how it ended."""
-    found = _FILTERED.search(command)
+    found = _FILTERED.search(command[-_LOOKED_AT:])
     if found is None:
         return "||" in command
-    return "grep" in found[0] or any(map(_SURE_ERROR.match, text.split("\n")))
+    return "grep" in found[0] or any(_SURE_ERROR.match(line[:_LOOKED_AT]) for line in _lines(text))
 
 
 def _error_in(text: str) -> str:
-    lines = [line for line in text.split("\n") if not _EMPTY.match(line) and not _EXIT.fullmatch(line)]
+    lines = [line for line in _lines(text) if not _EMPTY.fullmatch(line) and not _EXIT.fullmatch(line)]
     lines = [line for line in lines if not orders_in(line)]
-    for sign in (_SURE_ERROR, _LIKE_ERROR):
+    for looks in (_SURE_ERROR.match, _LIKE_ERROR.search):
         for line in lines:
-            if sign.search(line):
-                return line.strip()
-    return lines[0].strip() if lines else ""
+            if looks(line[:_LOOKED_AT]):
+                return line
+    return lines[0] if lines else ""
 
 
 def _report_in(text: str) -> str:
     found = ""
-    for line in text.split("\n"):
+    for line in _lines(text):
         if match := _REPORT.match(line):
             found = match[1].strip(" =:")
     return found
+
+
+def _lines(text: str) -> list[str]:
+    """Lines of a result, without what stands around them."""
+    if len(text) >= RESULT_LENGTH:
+        # The last word of what was cut may be half a secret, which nobody would know for one.
+        text = "".join(text.rsplit(None, 1)[:-1])
+    return [line.strip() for line in text.split("\n")]

@@ -12,12 +12,13 @@ from typing import Any
 from gitmem.engines.offline.noting.commands import code
 from gitmem.engines.offline.noting.turns import Say, Turn
 from gitmem.guard.text import counted
+from gitmem.sessions.calls import EDITORS
 
 MOST_CHANGED, MOST_READ, MOST_NAMES = 40, 20, 8
 _PATH, _NAME = 200, 80
 
 _WRITES = frozenset({"Write"})
-_EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit"})
+_EDITS = frozenset(EDITORS) - _WRITES
 _READS = frozenset({"Read", "NotebookRead", "read_file", "read_many_files", "view_image"})
 _KEYS = ("file_path", "notebook_path", "absolute_path", "path")
 _SUFFIXES = """
@@ -26,7 +27,8 @@ _SUFFIXES = """
 _SOURCES = frozenset(_SUFFIXES.split())
 _DEFINES = re.compile(
     r"^[ \t]*(?:(?:export|default|pub(?:\([a-z]+\))?|public|private|protected|static|abstract|async"
-    r"|final)\s+)*(?:def|defp|defmodule|class|func|fn|function\*?|interface|struct|enum|trait)\s+(?:\([^()\n]*\)\s*)?"
+    r"|final)[ \t]+)*(?:def|defp|defmodule|class|func|fn|function\*?|interface|struct|enum|trait)[ \t]+"
+    r"(?:\([^()\n]*\)[ \t]*)?"
     r"([^\W\d][\w.]*)",
     re.MULTILINE,
 )
