@@ -179,16 +179,21 @@ def _session(one: Telling) -> list[str]:
 
 def _notes(blamed: Blamed) -> list[str]:
     """What else there is to say of a claim's way."""
-    notes = [_logged(origin) for origin in blamed.origins[:1] if origin.line]
+    notes = [_logged(origin) for origin in blamed.origins[:1] if _is_made_of_line(blamed, origin)]
     notes += [f"through dream {oid[:SHORT]}" for origin in blamed.origins[:1] for oid in origin.via]
     for origin in blamed.origins[1:]:
         who = " or ".join(dict.fromkeys(_who(one) for one in origin.told))
         notes.append(f"and {origin.commit[:SHORT]} {day(origin.time)}  {one_line(who, WHO_WIDTH)}")
-        if origin.line:
+        if _is_made_of_line(blamed, origin):
             notes.append(_logged(origin))
     if blamed.against:
         notes.append(f"disputed with {', '.join(blamed.against)}")
     return notes
+
+
+def _is_made_of_line(blamed: Blamed, origin: Origin) -> bool:
+    """Whether a claim comes from a line of a log, and is not that line itself."""
+    return origin.line is not None and origin.claim != blamed.claim.short
 
 
 def _logged(origin: Origin) -> str:

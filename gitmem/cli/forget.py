@@ -104,7 +104,7 @@ def _forget_claim(
         )
         if out.as_json:
             continue
-        what = f"{one.address}" if one.whole else f"a claim of {one.address}"
+        what = f"{one.address}" if one.whole else f"a {'line' if one.in_log else 'claim'} of {one.address}"
         if dry_run:
             out.data(out.safe(f"would forget {what}: {one.claim.key}"))
         elif written is None:

@@ -37,7 +37,7 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
     out = run.out
     out.data(
         f"{out.paint(found.project, 'bold')}  engine {found.engine}, extract {found.extract}, "
-        f"sharing {found.sharing}"
+        f"sharing {found.sharing}" + (", daily logs (gitmem.mode)" if found.mode == "log" else "")
     )
     for lack in found.engine_lacks:
         out.data(out.safe(out.paint(f"  {found.engine} cannot run: {lack} (git mem engine)", "yellow")))
@@ -45,8 +45,9 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         ends = f"until {day(found.paused.end)}" if found.paused.end else "until git mem unpause"
         out.data(out.paint(f"  paused: nothing is learned from sessions {ends}", "yellow"))
     for scope in found.scopes:
-        counts = ", ".join(f"{agent} {number}" for agent, number in scope.memories.items())
-        out.data(out.safe(f"  {scope.name:8} {counts or 'nothing yet'}"))
+        counts = [f"{agent} {number}" for agent, number in scope.memories.items()]
+        counts += [counted(scope.logs, "daily log")] if scope.logs else []
+        out.data(out.safe(f"  {scope.name:8} {', '.join(counts) or 'nothing yet'}"))
         if verbose:
             for line in _details(scope):
                 out.data(out.safe(f"           {line}"))

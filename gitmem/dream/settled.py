@@ -6,16 +6,17 @@ it says; or where a memory of its agent says all of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from gitmem.engines.offline.consolidating.distil import paragraphs
 from gitmem.engines.offline.consolidating.place import Lookup
 from gitmem.engines.offline.consolidating.same import holds
 from gitmem.memory import tombstone
 from gitmem.memory.account import claims_at, is_memory, line_key, path_of
 from gitmem.memory.claim import Claim, normal_form, repeated
 from gitmem.memory.daily import LogLine, day_of, is_log, statements
-from gitmem.memory.distilled import lines_at, passing
+from gitmem.memory.distilled import line_mark, lines_at, passing
 from gitmem.memory.encoding import decode
 from gitmem.memory.merge import Files, agent_folder
 from gitmem.memory.trailers import parse
@@ -31,7 +32,6 @@ clocks differ."""
 
 _BEFORE = timedelta(days=2)
 _TRAILER = "Gitmem-Claim:"
-_SHORT = 12
 
 
 @dataclass(frozen=True)
@@ -93,62 +93,102 @@ def unsettled(
 _HOT = "agent/logs/YYYY/MM/day.md".count("/")
 
 
-def says(said: Mapping[str, Lookup], claims: Mapping[str, Sequence[Claim]], agent: str, text: str) -> bool:
-    """Whether the memories of an agent say a fact, each of its parts."""
-    place = said.get(agent)
-    if place is None:
-        return False
-    for part in statements(text):
-        one = Claim(part, "", normal_form(part, item=False))
-        there = (claims[agent][number] for number in place.near(one))
-        if not any(repeated(claim.key) == repeated(one.key) or holds(claim, one) for claim in there):
-            return False
-    return True
+class Sayings:
+    """What the memories of agents say, or what was decided on: asked whether it holds a fact."""
+
+    def __init__(self, said: Mapping[str, Sequence[Claim]]) -> None:
+        """Starts from claims by the folder of their agent."""
+        self._claims = said
+        self._places = {agent: Lookup(claims) for agent, claims in said.items()}
+
+    @classmethod
+    def of(cls, files: Files, agents: Collection[str]) -> Sayings:
+        """What the memories of a tree say, archived ones too."""
+        said: dict[str, list[Claim]] = {}
+        for path, data in files.items():
+            if is_memory(path) and (agent := agent_folder(path)) in agents:
+                said.setdefault(agent, []).extend(claims_at(path, data))
+        return cls(said)
+
+    def hold(self, agent: str, text: str) -> bool:
+        """Whether a fact is said, each of its parts."""
+        return agent in self._places and all(self._holds(agent, one) for one in _parts(text))
+
+    def _holds(self, agent: str, one: Claim) -> bool:
+        there = (self._claims[agent][number] for number in self._places[agent].near(one))
+        return any(repeated(claim.key) == repeated(one.key) or holds(claim, one) for claim in there)
+
+
+def _parts(text: str) -> list[Claim]:
+    return [Claim(part, "", normal_form(part, item=False)) for part in statements(text)]
 
 
 def _unsaid(lines: Mapping[str, LogLine], files: Files) -> dict[str, LogLine]:
     """Those that no memory says, and that no tombstone names."""
-    claims: dict[str, list[Claim]] = {}
-    stones: dict[str, Iterable[tombstone.Tombstone]] = {}
     agents = {agent_folder(path_of(ref)) for ref in lines}
-    for path, data in files.items():
-        agent = agent_folder(path)
-        if agent in agents and is_memory(path):
-            claims.setdefault(agent, []).extend(claims_at(path, data))
-        elif agent in agents and path == f"{agent}/{tombstone.FILE}":
-            stones[agent] = tombstone.parse(decode(data))
-    said = {agent: Lookup(some) for agent, some in claims.items()}
-    rejected = {agent: tombstone.finder(some, "rejected") for agent, some in stones.items()}
-    forgotten = {agent: tombstone.finder(some, "forgot") for agent, some in stones.items()}
+    said = Sayings.of(files, agents)
+    stones = {agent: _Stones(decode(files.get(f"{agent}/{tombstone.FILE}", b""))) for agent in agents}
+    turned_down: dict[str, list[Claim]] = {}
     found: dict[str, LogLine] = {}
     for ref, line in lines.items():
         agent = agent_folder(path_of(ref))
-        if agent in stones:
-            key = normal_form(statements(line.text)[0], item=False)
-            if rejected[agent](line_key(ref)) or rejected[agent](key) or forgotten[agent](key):
-                continue
-        if not says(said, claims, agent, line.text):
+        if stones[agent].rejected(line_key(ref)):
+            turned_down.setdefault(agent, []).extend(_parts(line.text))
+        elif not stones[agent].bury(line) and not said.hold(agent, line.text):
             found[ref] = line
-    return found
+    # Nobody is asked twice because two said the same.
+    rejected = Sayings(turned_down)
+    return {
+        ref: line for ref, line in found.items() if not rejected.hold(agent_folder(path_of(ref)), line.text)
+    }
+
+
+class _Stones:
+    """What a person forgot or rejected of what an agent knows."""
+
+    def __init__(self, text: str) -> None:
+        stones = tombstone.parse(text)
+        self.rejected = tombstone.finder(stones, "rejected")
+        self._forgotten = tombstone.finder(stones, "forgot")
+
+    def bury(self, line: LogLine) -> bool:
+        """Whether what a line says is among it, in its own words or in those of a memory."""
+        told = (statements(line.text)[0], next(paragraphs(line)))
+        keys = dict.fromkeys(normal_form(one, item=False) for one in told)
+        return any(self.rejected(key) or self._forgotten(key) for key in keys)
 
 
 def _undecided(lines: Mapping[str, LogLine], repo: Repository, tip: str) -> dict[str, LogLine]:
-    """Those of which no accepted account speaks."""
-    marks = {_mark(ref): ref for ref in lines}
+    """Those of which no accepted account speaks, nor, since they were told, of one that says the same."""
+    marks = {line_mark(ref): ref for ref in lines}
     since = (min(line.when for line in lines.values()) - _BEFORE).timestamp()
     left = dict(lines)
+    decided: list[tuple[float, Sayings]] = []
     try:
         for commit in _accounts(repo, tip, since):
+            taken: dict[str, list[Claim]] = {}
             for fate in parse(commit.message).claims:
                 # Where lines of two logs are made one, nothing was decided on what they say.
-                if is_log(path_of(fate.source)) and not is_log(path_of(fate.target)):
-                    left.pop(marks.get(_mark(fate.source), ""), None)
+                if not is_log(path_of(fate.source)) or is_log(path_of(fate.target)):
+                    continue
+                ref = marks.get(line_mark(fate.source), "")
+                if left.pop(ref, None) and fate.kind == "merged":
+                    taken.setdefault(agent_folder(path_of(ref)), []).extend(_parts(lines[ref].text))
+            decided += [(commit.committer.time, Sayings(taken))] if taken else []
             if not left:
                 break
     except MissingObject:
         # What is newer than the damage was told; a fact that comes back is decided on once more.
         pass
-    return left
+    # A person may have reworded or forgotten since what they took.
+    return {
+        ref: line
+        for ref, line in left.items()
+        if not any(
+            line.when.timestamp() <= time and said.hold(agent_folder(path_of(ref)), line.text)
+            for time, said in decided
+        )
+    }
 
 
 def _accounts(repo: Repository, tip: str, since: float) -> Iterator[Commit]:
@@ -174,9 +214,3 @@ def _accounts(repo: Repository, tip: str, since: float) -> Iterator[Commit]:
                 undone.add(told.undoes)
             if _TRAILER in commit.message:
                 yield commit
-
-
-def _mark(reference: str) -> tuple[str, str, str]:
-    """A line wherever its log stands: its agent, the day, and its digits."""
-    path = path_of(reference)
-    return agent_folder(path), path.rpartition("/")[2], reference[-_SHORT:]

@@ -14,7 +14,7 @@ from gitmem.memory.change import Change
 from gitmem.memory.claim import Claim, parse_body
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.lines import with_lines
+from gitmem.memory.log_lines import with_lines
 from gitmem.memory.memory import Memory, create, parse
 from gitmem.memory.names import ARCHIVE, archive_path, file_name
 from gitmem.memory.trailers import Fate

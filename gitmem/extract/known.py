@@ -12,7 +12,7 @@ from gitmem.memory.change import Header
 from gitmem.memory.claim import parse_body
 from gitmem.memory.daily import is_log, line_keys
 from gitmem.memory.encoding import decode
-from gitmem.memory.lines import split
+from gitmem.memory.log_lines import split
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind
 from gitmem.memory.names import is_agent_folder

@@ -11,7 +11,7 @@ from gitmem.extract.edits import is_reason, said_anew, sides
 from gitmem.memory.change import Change
 from gitmem.memory.claim import Claim, normal_form, parse_body
 from gitmem.memory.daily import SESSION_CHARS, LogLine, line_keys
-from gitmem.memory.lines import split
+from gitmem.memory.log_lines import split
 from gitmem.memory.names import log_path
 
 _FIRST_YEAR, _LAST_YEAR = 1970, 9998

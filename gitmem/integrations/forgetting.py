@@ -16,7 +16,7 @@ from gitmem.memory.claim import Claim, normal_form, repeated
 from gitmem.memory.daily import SOME_DAY, fact_keys, is_log, line_keys, read_line
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.limits import DESCRIPTION_CHARS
-from gitmem.memory.lines import split, without_lines
+from gitmem.memory.log_lines import split, without_lines
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import kind
 from gitmem.memory.names import ARCHIVE

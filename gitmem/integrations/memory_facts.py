@@ -92,7 +92,7 @@ def _others(
     commits = {path: _bringer(repo, some, path, blobs[path], tip) for path, some in found.items()}
     for one in shown:
         if one.kind == "log":
-            from gitmem.integrations.log_lines import bringer  # most scopes keep no log
+            from gitmem.integrations.recalled_lines import bringer  # most scopes keep no log
 
             commits[one.path] = bringer(workspace, repo, one.commit or repo.ref(ref) or "", one)
     facts = []

@@ -236,7 +236,7 @@ class _Reader:
         source = self._held[candidate.ref]
         data: bytes | Opened
         if candidate.kind == "log":
-            from gitmem.integrations.log_lines import opened  # most scopes keep no log
+            from gitmem.integrations.recalled_lines import opened  # most scopes keep no log
 
             data = said = opened(self._workspace, source, candidate)
         else:

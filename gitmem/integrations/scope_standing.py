@@ -10,7 +10,7 @@ from gitmem.memory.index import INDEX
 from gitmem.memory.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.memory.names import is_archived
 from gitmem.store.commits import memory_commit
-from gitmem.store.holdings import memories
+from gitmem.store.holdings import keeps_logs, memories
 from gitmem.store.remote import MEMORY_BRANCH, find_remote
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import Scope, Workspace
@@ -65,6 +65,7 @@ class ScopeStanding:
         over: limits that are exceeded.
         disputed: path to blob of memories that may hold a disputed claim.
         upstream: None where there is none, or nothing of it was ever seen.
+        logs: number of daily logs that are not archived.
     """
 
     name: str
@@ -76,6 +77,7 @@ class ScopeStanding:
     over: tuple[Over, ...]
     disputed: dict[str, str]
     upstream: Upstream | None
+    logs: int = 0
 
     @property
     def memories(self) -> dict[str, int]:
@@ -92,6 +94,7 @@ class ScopeStanding:
             "memories": self.memories,
             "hot": self.hot,
             "archived": self.archived,
+            "logs": self.logs,
             "upstream": vars(self.upstream) if self.upstream else None,
             "over": [vars(over) for over in self.over],
             "unreadable": self.unreadable,
@@ -131,9 +134,18 @@ def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
     if head:
         over += _large_indexes(scope, head, hot)
     upstream = _upstream(workspace, scope, head)
+    logs = _logs(workspace, scope, head) if head else 0
     return ScopeStanding(
-        scope.name, scope.ref, head, hot, archived, unreadable, tuple(over), disputed, upstream
+        scope.name, scope.ref, head, hot, archived, unreadable, tuple(over), disputed, upstream, logs
     )
+
+
+def _logs(workspace: Workspace, scope: Scope, head: str) -> int:
+    if not keeps_logs(scope.repo, head):
+        return 0
+    from gitmem.store.days import logs  # most scopes keep no log
+
+    return sum(1 for _ in logs(workspace, scope.name, archived=False))
 
 
 def _large_indexes(scope: Scope, head: str, agents: Iterable[str]) -> Iterator[Over]:

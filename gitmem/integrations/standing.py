@@ -28,6 +28,7 @@ class Standing:
     sharing: str
     engine: str
     extract: str
+    mode: str
     scopes: tuple[ScopeStanding, ...]
     live: tuple[Saved, ...]
     pinned: dict[str, str]
@@ -49,6 +50,7 @@ class Standing:
             "engine": self.engine,
             "engine_lacks": list(self.engine_lacks),
             "extract": self.extract,
+            "mode": self.mode,
             "scopes": [scope.as_value() for scope in self.scopes],
             "directories": [
                 {
@@ -94,6 +96,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         sharing=workspace.sharing,
         engine=workspace.settings.get("engine"),
         extract=workspace.settings.get("extract"),
+        mode=workspace.settings.get("mode"),
         scopes=scopes,
         live=live,
         pinned=pinned,

@@ -101,7 +101,9 @@ def log_references(files: Files) -> dict[str, Claim]:
 
 @lru_cache(maxsize=16_384)
 def claims_at(path: str, data: bytes) -> tuple[Claim, ...]:
-    """The claims of one memory file; a description that the body says as well counts once."""
+    """The claims of one memory or daily log; a description that the body says as well counts once."""
+    if kind(path) == "log":
+        return log_claims(path, data)
     return tuple({claim.id: claim for claim in parse(path, data).claims}.values())
 
 

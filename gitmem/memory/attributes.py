@@ -15,7 +15,7 @@ MACRO = "gitmem-merge"
 
 BRANCH = (
     "*.md merge=gitmem diff=gitmem",
-    f"*/logs/**/*.md merge=union diff=gitmem {MACRO}",
+    f"*/**/logs/*/*/*.md merge=union diff=gitmem {MACRO}",
     f"MEMORY.md merge=union diff=gitmem {MACRO}",
     f".tombstones merge=union {MACRO}",
 )
@@ -44,8 +44,8 @@ Attributes are read from what is checked out, so `git show gitmem/project` run b
 know how to show memory; these lines tell it for the agent that everybody has.
 """
 
-FORMER = ("MEMORY.md merge=union",)
-"""Lines of earlier versions, which those of today replace."""
+FORMER = ("MEMORY.md merge=union", f"*/logs/**/*.md merge=union diff=gitmem {MACRO}")
+"""Lines of earlier versions, which those of today replace: the second one matched no archived log."""
 
 BRANCH_TEXT = "".join(f"{line}\n" for line in BRANCH)
 SNAPSHOTS_TEXT = "".join(f"{line}\n" for line in SNAPSHOTS)

@@ -10,12 +10,16 @@ A line is a claim like every list item, so that accounts and blame name it like 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
+from itertools import groupby
 from typing import get_args
 
 from gitmem.memory.claim import Claim, normal_form, parse_body
 from gitmem.memory.encoding import decode
+from gitmem.memory.log_lines import split
 from gitmem.memory.names import kind, log_path
 from gitmem.memory.types import MemoryType
 from gitmem.values import dataclass
@@ -85,12 +89,32 @@ def read_line(line: str, day: date) -> LogLine | None:
 
 @lru_cache(maxsize=1024)
 def log_claims(path: str, data: bytes) -> tuple[Claim, ...]:
-    """The claims of a log: its list items, and whatever else stands there.
+    """The claims of a log: each line that is a fact, whatever is written around it, and the blocks between.
+
+    A fence or a comment that somebody left open ends no day.
 
     Args:
         path: of the log, from the root of the tree or in the agent's folder; no claims for another one.
     """
-    return parse_body(decode(data)).claims if kind(path) == "log" else ()
+    if kind(path) != "log":
+        return ()
+    claims: list[Claim] = []
+    seen: Counter[str] = Counter()
+    for is_fact, run in groupby(split(decode(data)), _is_fact):
+        lines = list(run)
+        for claim in map(_claim, lines) if is_fact else parse_body("\n".join(lines)).claims:
+            again = seen[claim.key]
+            claims.append(claim if claim.ordinal == again else replace(claim, ordinal=again))
+            seen[claim.key] += 1
+    return tuple(claims)
+
+
+def _is_fact(line: str) -> bool:
+    return _LINE.fullmatch(line.rstrip()) is not None
+
+
+def _claim(line: str) -> Claim:
+    return Claim(line, "", normal_form(line, item=True), item=True)
 
 
 def facts(path: str, data: bytes) -> tuple[tuple[Claim, LogLine], ...]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from gitmem.memory.account import path_of, reference
 from gitmem.memory.daily import LogLine, facts, is_log, statements
+from gitmem.memory.merge import agent_folder
 from gitmem.memory.trailers import Fate
 
 _OF_THE_DAY = re.compile(
@@ -35,6 +36,12 @@ def passing(line: LogLine) -> bool:
 def lines_at(path: str, data: bytes) -> Mapping[str, LogLine]:
     """The facts of a log of a memory tree by reference, in the order of the file; not to be changed."""
     return {reference(path, claim): line for claim, line in facts(path, data)}
+
+
+def line_mark(reference: str) -> tuple[str, str, str]:
+    """A line wherever its log stands, among the hot days or in the archive: agent, day, and 12 digits."""
+    path = path_of(reference)
+    return agent_folder(path), path.rpartition("/")[2], reference.rpartition("#")[2]
 
 
 def lines_named(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> dict[str, LogLine]:

@@ -20,6 +20,9 @@ _IDENTIFIER = re.compile(
     r"|[^\W\d_]+\d\w*)"
 )
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*(?:%|[A-Za-z]{1,3}\b)?")
+_PART = re.compile(r"[\w/.@-]")
+_ONTO = re.compile(r"[\w/@-]")
+_WRITTEN = 200
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SENTENCE = re.compile(r"(?<=[.!?;:])[\s*_)\"”]+|\n+|\s+[—–]\s+|\s+--?\s+")
 
@@ -123,11 +126,24 @@ def _exact(text: str) -> list[tuple[str, str]]:
     found = [("URL", match.group()) for match in _URL.finditer(text)]
     found += [("link", f"[[{match.group(1).strip()}") for match in _LINK.finditer(text)]
     found += [("name", " ".join(match.group(2).split())) for match in _CODE.finditer(text)]
-    rest = _blanked(text)
-    found += [("path", match.group()) for match in _PATH.finditer(rest)]
-    rest = _PATH.sub(lambda match: " " * len(match.group()), rest)
-    found += [("name", match.group()) for match in _IDENTIFIER.finditer(rest)]
+    plain = _blanked(text)
+    found += [("path", _whole(plain, *match.span())) for match in _PATH.finditer(plain)]
+    rest = _PATH.sub(lambda match: " " * len(match.group()), plain)
+    found += [("name", _whole(plain, *match.span())) for match in _IDENTIFIER.finditer(rest)]
     return found
+
+
+def _whole(text: str, start: int, end: int) -> str:
+    """A path or name with what is written onto it, so that it is found where it stands: `e2e/`, `P0-4b`."""
+    least, most = start - _WRITTEN, end + _WRITTEN
+    while text[start].isalnum() and max(least, 0) < start and _PART.match(text[start - 1]):
+        start -= 1
+    if text[end - 1].isalnum() and _ONTO.match(text, end):
+        while end < min(most, len(text)) and _PART.match(text[end]):
+            end += 1
+        while text[end - 1] == ".":
+            end -= 1
+    return text[start:end]
 
 
 def _holds(plain: str, text: str) -> bool:

@@ -16,8 +16,7 @@ from pathlib import PurePosixPath
 from gitmem.memory import archive, index, tombstone
 from gitmem.memory.daily import line_keys
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.lines import is_timed, split, without_lines
-from gitmem.memory.lines import merge_lines as merge_lines
+from gitmem.memory.log_lines import is_timed, merge_lines, split, without_lines
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge_memory import Buried, forgotten, merge_memory, nothing_buried, without
 from gitmem.memory.names import kind as kind

@@ -14,7 +14,7 @@ from functools import partial, reduce
 from gitmem.memory import index, tombstone
 from gitmem.memory.claim import DISPUTE_LENGTH, claim_id, with_dispute
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.lines import in_order, merge_lines
+from gitmem.memory.log_lines import in_order, merge_lines
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge_memory import merge_memory, without
 from gitmem.memory.names import kind

@@ -11,18 +11,18 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from gitmem.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.memory import index, tombstone
+from gitmem.memory import index
 from gitmem.memory.account import account
+from gitmem.memory.append_only import stones_of, with_every_line
 from gitmem.memory.daily import SOME_DAY, is_log, line_keys, read_line
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.lines import split
+from gitmem.memory.log_lines import split
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder, kind, merge_trees
 from gitmem.memory.names import TURNED_DOWN, inbox_id, is_agent_folder
 from gitmem.memory.proposal import Proposal, speaks
 from gitmem.memory.trailers import Fate, Provenance
 from gitmem.share.arrival import check_arrival
-from gitmem.share.every_line import with_every_line
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.sync import writer_branch
 from gitmem.store.burying import spade
@@ -130,7 +130,7 @@ def accept_inbox(
             sources = {one.source for one in inbox.proposals if one.path in chosen and one.source}
             paths &= chosen | sources
         before, after = read_paths(repo, tip.tree, paths), read_paths(repo, merged, paths)
-        stones = {f"{agent_folder(path)}/{tombstone.FILE}" for path in paths if is_log(path)}
+        stones = set(map(stones_of, filter(is_log, paths)))
         after = with_every_line(before, after, read_paths(repo, merged, stones))
         _judge(inbox, before, after, allow)
         edits = {path: after.get(path) for path in sorted(paths) if before.get(path) != after.get(path)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.memory.daily import SOME_DAY, day_of, is_log, read_line
 from gitmem.memory.encoding import decode
-from gitmem.memory.lines import split
+from gitmem.memory.log_lines import split
 from gitmem.memory.merge import agent_folder
 from gitmem.store.repository import Repository
 from gitmem.store.trees import changed_files, list_files, read_paths

@@ -101,8 +101,10 @@ def blame_memory(
         MissingObject: the memory itself cannot be read.
     """
     entry = repo.entry(repo.commit(tip).tree, path)
-    memory = parse(path, repo.blob(entry.oid) if entry else b"")
-    asked = [claim for claim in _claims(memory) if only is None or claim.id in only]
+    data = repo.blob(entry.oid) if entry else b""
+    memory = Memory(path, None, "") if is_log(path) else parse(path, data)
+    claims = log_claims(path, data) if is_log(path) else _claims(memory)
+    asked = [claim for claim in claims if only is None or claim.id in only]
     search = _Search(repo)
     search.run(tip, {path: [claim.id for claim in asked]})
     origins = search.origins()
@@ -301,8 +303,7 @@ class _Search:
         """The claims of a file by id; none where it is not there, or history ends."""
         try:
             entry = self._repo.entry(self._commit(oid).tree, path)
-            read = log_claims if is_log(path) else claims_at
-            claims = read(path, self._repo.blob(entry.oid)) if entry else ()
+            claims = claims_at(path, self._repo.blob(entry.oid)) if entry else ()
         except MissingObject:
             return {}
         return {claim.id: claim for claim in claims}

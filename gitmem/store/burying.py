@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from gitmem.memory import tombstone
 from gitmem.memory.daily import fact_keys, is_log
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.lines import split, without_lines
+from gitmem.memory.log_lines import split, without_lines
 from gitmem.memory.names import is_agent_folder
 from gitmem.store.repository import Repository
 from gitmem.store.salt import salt

@@ -43,8 +43,15 @@ FIXED_VARIABLES = {
 }
 
 
-NO_FETCHING = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-"""Keeps git from fetching what a partial clone lacks; git before 2.45 knows only the second."""
+NO_FETCHING = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+}
+"""Keeps git from fetching what a partial clone lacks; git before 2.45 knows only the second. And from
+starting a program that watches the work tree, as it does for some questions about commits, too."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from gitmem.memory.trailers import Op, Provenance
 from gitmem.store.begun_anew import is_lost
 from gitmem.store.caps import no_room
 from gitmem.store.commits import Tip
-from gitmem.store.kept_lines import FORGOTTEN, keep_lines, without_forgotten
 from gitmem.store.late_writes import keys, made_afresh, on_base, read_before, with_displaced
+from gitmem.store.live_logs import FORGOTTEN, keep_lines, without_forgotten
 from gitmem.store.paging import archived
 from gitmem.store.quiet import VANISHED
 from gitmem.store.record import Record

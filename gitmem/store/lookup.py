@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gitmem.store.days import Asked
 
 MOST_LISTED = 10
+
+LOG_HINT = "A daily log is no memory. To forget a line of one: git mem forget --claim TEXT"
 """Matches of an ambiguous name that are listed."""
 
 
@@ -208,9 +210,8 @@ def find(
     if day is not None:
         where = _where(scope, agent, at)
         raise UsageError(f"There is no daily log of {day.day}{where}", "See the logs: git mem list --logs")
-    raise UsageError(
-        f"There is no memory named {name!r}{_where(scope, agent, at)}", _close(known, bare, at)
-    )
+    hint = LOG_HINT if _day(name) is not None else _close(known, bare, at)
+    raise UsageError(f"There is no memory named {name!r}{_where(scope, agent, at)}", hint)
 
 
 def headers(

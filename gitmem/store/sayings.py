@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gitmem.errors import UsageError
+from gitmem.memory.account import claims_at
 from gitmem.memory.claim import normal_form
 from gitmem.memory.daily import fact_of
 from gitmem.memory.encoding import decode
-from gitmem.memory.memory import parse
 from gitmem.memory.names import kind
 from gitmem.store.commits import memory_commit
 from gitmem.store.history import resolve_all
@@ -98,7 +98,7 @@ def _said(scope: Scope, file: str, oid: str, sought: tuple[str, ...]) -> tuple[i
     if not all(word in plain for word in sought):
         return 3, frozenset()
     ranked: dict[int, set[str]] = {}
-    for claim in parse(file, data).claims:
+    for claim in claims_at(file, data):
         said = claim.key
         if kind(file) == "log" and (told := fact_of(said)):
             said = told

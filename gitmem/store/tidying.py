@@ -17,9 +17,11 @@ from pathlib import Path
 
 from gitmem.errors import RepositoryError
 from gitmem.memory import attributes, index, tidy
+from gitmem.memory.append_only import other_place, stones_of, with_every_line
 from gitmem.memory.claim import parse_body
+from gitmem.memory.daily import is_log
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.lines import without_lines
+from gitmem.memory.log_lines import split, without_lines
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import agent_folder, merge_trees
 from gitmem.memory.merge_memory import without
@@ -152,6 +154,7 @@ class _Work:
         self.now: dict[str, bytes | None] = {}
         self.paths: set[str] = set()
         self.sides: dict[str, list[bytes]] = {}
+        self.logs: dict[str, list[bytes]] = {}
         self.fates: list[Fate] = []
         self.told: list[str] = []
         self.left: list[str] = []
@@ -163,6 +166,7 @@ class _Work:
             return
         changed: set[str] = set().union(*(changed_files(self.repo, tree, made.tree) for tree in trees))
         self.paths |= changed
+        self._look_at_logs(trees, changed)
         if len(trees) < 2:
             # One parent's state and its own: a person may well say a thing twice.
             trees.append(made.tree)
@@ -175,7 +179,22 @@ class _Work:
             for one, other in combinations(made.parents, 2):
                 self._bury(one, other)
 
+    def _look_at_logs(self, trees: Sequence[str], changed: Iterable[str]) -> None:
+        """Takes in what logs said before a commit; one side of a merge may lack a line with reason."""
+        paths = set(filter(is_log, changed))
+        if not paths:
+            return
+        first, *others = (read_paths(self.repo, tree, paths) for tree in trees)
+        for path in paths & first.keys():
+            lines = [set(split(decode(other.get(path, b"")))) for other in others]
+            marked = tidy.has_marks(path, first[path])
+            said = tidy.without_marks(path, first[path]) if marked else first[path]
+            kept = [one for one in split(decode(said or b"")) if all(one in there for there in lines)]
+            self.logs.setdefault(path, []).append(encode("".join(f"{line}\n" for line in kept)))
+
     def plan(self) -> Tidying:
+        for path, said in sorted(self.logs.items()):
+            self._put_back(path, said)
         for path in sorted(self.paths):
             if (data := self._read(path)) is not None:
                 self._file(path, data)
@@ -212,6 +231,17 @@ class _Work:
             self._put(path, single)
         elif kind(path) == "log":
             self._put(path, tidy.log_in_order(data))
+
+    def _put_back(self, path: str, said: Iterable[bytes]) -> None:
+        """Puts lines back that a commit took out of a log: it is only added to."""
+        places = [one for one in (path, other_place(path), stones_of(path)) if one]
+        for before in said:
+            now = {place: data for place in places if (data := self._read(place)) is not None}
+            whole = with_every_line({path: before}, now, now).get(path)
+            if whole is not None and whole != now.get(path):
+                self.paths.add(path)
+                self._put(path, whole)
+                self.told.append(f"{path}: lines that were taken out of a log stand there again")
 
     def _merged_again(self, path: str, data: bytes) -> bytes | None:
         """A memory as gitmem would have merged it, where marks of merges in a row run into one another."""

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from gitmem.errors import RepositoryError
+from gitmem.memory.limits import OTHER_BYTES
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
 
 DEEPEST = 320
@@ -92,6 +93,14 @@ def read_file(repo: Repository, tree: str, path: str) -> bytes | None:
     """Content of one regular file of a tree, or None where it has none there."""
     entry = repo.entry(tree, path)
     return repo.blob(entry.oid) if entry is not None and entry.mode in (BLOB, EXECUTABLE) else None
+
+
+def read_log(repo: Repository, tree: str, path: str) -> bytes | None:
+    """Content of a daily log; None where a tree has none there, or it is too large to be one."""
+    entry = repo.entry(tree, path)
+    if entry is None or entry.mode != BLOB or repo.sizes((entry.oid,))[entry.oid] > OTHER_BYTES:
+        return None
+    return repo.blob(entry.oid)
 
 
 def tree_or_none(repo: Repository, commit: str | None) -> str | None:

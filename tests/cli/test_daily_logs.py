@@ -76,6 +76,22 @@ def test_lines_of_the_last_days_are_recalled_as_items(ground: Ground) -> None:
     assert f"log {day(2)} 07:00" in said and "**Why:**" in said
 
 
+def test_what_is_written_freely_hides_no_fact_and_is_blamed_as_well(ground: Ground) -> None:
+    free = f"---\n# Friday\n```\n{line('Ports are pinned.')}  - below\n"
+    ground.learn({path(): free}, "local", told=told())
+    assert [item["text"] for item in recalled(ground, "which", "ports", "are", "pinned")] == [
+        "Ports are pinned."
+    ]
+    blamed = json.loads(ground.run("blame", day(), "--json").out)
+    assert " ".join(one["text"] for one in blamed).split() == free.split()
+    assert all(one["origins"] for one in blamed)
+    (found,) = json.loads(ground.run("blame", "--text", "ports are pinned", "--json").out)
+    assert found["origins"][0]["line"]["text"] == "Ports are pinned."
+    shown = ground.run("blame", day()).out
+    assert "from main/logs" not in shown, "a line of a log is made of no other"
+    assert "1 daily log" in ground.run("status").out
+
+
 def test_recall_as_of_then_sees_the_days_before(ground: Ground) -> None:
     ground.now = START - 30 * DAY
     log(ground, LINTER, ago=31)

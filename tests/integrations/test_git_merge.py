@@ -97,13 +97,18 @@ def test_git_merge_unites_two_edits_of_one_claim(branch: Path, argv, runner, git
     assert "8080" in text and "9090" in text and text.count("*(disputed ") == 2
 
 
+LOGS = ("main/logs/2026/11/2026-11-20.md", "logs/archive/logs/2026/11/2026-11-20.md")
+
+
 def test_the_index_merges_by_entry_here_and_by_line_in_a_clone_without_gitmem(
     branch: Path, argv, runner, git
 ) -> None:
     """`gitmem-merge` is a macro where gitmem is, and nothing elsewhere: there `merge=union` counts."""
-    assert git("-C", branch, "check-attr", "merge", "main/MEMORY.md").endswith("union")
+    for path in ("main/MEMORY.md", *LOGS):
+        assert git("-C", branch, "check-attr", "merge", path).endswith("union")
+    assert git("-C", branch, "check-attr", "merge", "logs/a.md").endswith(": gitmem"), "agent `logs`"
     set_up(branch, argv, runner)
-    for path in ("main/MEMORY.md", "main/a.md", "main/.tombstones", "main/logs/2026/11/2026-11-20.md"):
+    for path in ("main/MEMORY.md", "main/a.md", "main/.tombstones", *LOGS):
         assert git("-C", branch, "check-attr", "merge", path).endswith(": gitmem")
     assert git("-C", branch, "check-attr", "merge", "CODEOWNERS").endswith("unspecified")
     line = "- [a](a.md) — {}\n"

@@ -28,7 +28,7 @@ LOGS = {
     "gitmem.store.catalog.lines",
     "gitmem.store.candidates.unsaid",
     "gitmem.store.log_facts",
-    "gitmem.integrations.log_lines",
+    "gitmem.integrations.recalled_lines",
 }
 # Every question that any git process is asked on its standard input goes to a file, too.
 GIT = """#!/bin/sh

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.memory import tombstone
-from gitmem.memory.lines import in_order, is_timed, lost_lines, merge_lines, split, with_lines
+from gitmem.memory.daily import facts, log_claims
+from gitmem.memory.log_lines import (
+    in_order,
+    is_timed,
+    lost_lines,
+    merge_lines,
+    split,
+    with_lines,
+    without_lines,
+)
 from gitmem.memory.merge import agent_folder, merge_trees
 from gitmem.memory.tidy import log_in_order
 
@@ -117,3 +127,35 @@ def test_what_git_merges_by_union_becomes_what_gitmem_would_have_merged(tmp_path
     by_git = (tmp_path / "ours").read_text()
     merged = merge_lines(base, ours, theirs)
     assert by_git != merged == log_in_order(by_git.encode()).decode()
+
+
+FENCE = "```\n14:05:01 failed\n09:00 began\n```\n"
+
+
+def test_what_a_program_printed_stays_as_it_was_printed() -> None:
+    noon = "- 12:00:00Z [project] Noon.\n"
+    early = "- 08:00:00Z [project] Early."
+    text = noon + FENCE + "- 13:00:00Z [project] One.\n"
+    assert with_lines(text, [early]) == f"{early}\n{text}"
+    assert without_lines(text, {noon.strip()}) == "- 13:00:00Z [project] One.\n"
+    assert merge_lines(text, text + "late\n", f"{early}\n{text}") == f"{early}\n{text}late\n"
+    assert lost_lines(in_order("```\n" * 3 + text), "") == lost_lines("```\n" * 3 + text, "")
+
+
+@pytest.mark.parametrize("around", ["```", "<!--", "    code", "> quote", "| a |\n|---|", "Title\n---"])
+def test_a_fact_is_one_whatever_is_written_around_it(around: str) -> None:
+    """A fence that somebody leaves open must not hide what is learned for the rest of the day."""
+    lines = [
+        "- 12:00:00Z [project ab] One.",
+        "- 13:00:00Z [project ab] Two.",
+        "- 13:00:00Z [project ab] Two.",
+    ]
+    text = f"{around}\n{lines[0]}\n  - below\nlazy\n{around}\n" + "\n".join(lines[1:])
+    for data in (text, text.replace("\n", "\r\n")):
+        told = facts(LOG, data.encode())
+        assert [line.text for _, line in told] == ["One.", "Two.", "Two."]
+        plain = facts(LOG, "\n".join(lines).encode())
+        assert [claim.id for claim, _ in told] == [claim.id for claim, _ in plain]
+        claims = log_claims(LOG, data.encode())
+        assert len({claim.id for claim in claims}) == len(claims)
+        assert any(claim.key.startswith("below") for claim in claims)

@@ -210,13 +210,43 @@ def test_an_octopus_is_tidied_like_any_merge(ground: Ground) -> None:
 
 
 def test_attributes_of_an_earlier_version_are_renewed(ground: Ground) -> None:
-    old = START | {".gitattributes": "MEMORY.md merge=union\n*.bin binary\n"}
+    former = "MEMORY.md merge=union\n*/logs/**/*.md merge=union diff=gitmem gitmem-merge\n"
+    old = START | {".gitattributes": f"{former}*.bin binary\n"}
     tip = ground.add(old, message=OWN)
     assert not ground.tidy(tip), "in review, what stands at the root is not for a clone to change"
     made = tidy_ref(ground.repo, REF, ground.state, host_files=True)
     assert made is not None and made.subject == "Tell git how to merge memory"
     assert tidy_ref(ground.repo, REF, ground.state, host_files=True) is None
     assert ground.files[".gitattributes"] == BRANCH_TEXT + "*.bin binary\n"
+
+
+LOG, OLD = "main/logs/2026/11/2026-11-20.md", "main/archive/logs/2026/11/2026-11-20.md"
+LINES = [f"- {hour}:00:00Z [project ab] Fact {hour}.\n" for hour in (10, 11, 12)]
+
+
+def test_lines_that_a_host_took_out_of_a_log_stand_there_again(ground: Ground) -> None:
+    """A log is only added to; what was forgotten, or only changed its place, is not lost."""
+    stones = {"main/.tombstones": bury("Fact 12.", SALT, "2026-11-20", "forgot").line() + "\n"}
+    first = ground.add({LOG: "".join(LINES) + "## Late\n"}, message=OWN)
+    changed = LINES[0].replace("Fact", "Myth")
+    second = ground.add({LOG: changed + LINES[1]} | stones, (first,))
+    assert ground.tidy(second)
+    # A heading stays where it was said, though the line before it was forgotten.
+    assert ground.files[LOG] == LINES[0] + changed + LINES[1] + "## Late\n"
+    gone = ground.add(stones, (ground.tip,))
+    assert ground.tidy(gone) and ground.files[LOG] == LINES[0] + changed + LINES[1] + "## Late\n"
+    for place in (OLD, LOG):
+        moved = ground.add({place: ground.files[LOG if place == OLD else OLD]} | stones, (ground.tip,))
+        assert not ground.tidy(moved)
+
+
+def test_a_line_that_one_side_of_a_merge_took_back_stays_out(ground: Ground) -> None:
+    base = ground.add({LOG: "".join(LINES[:2])}, message=OWN)
+    undone = ground.add({LOG: LINES[0]}, (base,), OWN)
+    more = ground.add({LOG: "".join(LINES)}, (base,), OWN)
+    assert not ground.tidy(ground.add({LOG: LINES[0] + LINES[2]}, (undone, more)))
+    assert ground.tidy(ground.add({LOG: LINES[1]}, (more, base)))
+    assert ground.files[LOG] == "".join(LINES[:2])
 
 
 def test_history_that_ends_early_is_left_alone(ground: Ground) -> None:

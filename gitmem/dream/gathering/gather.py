@@ -8,7 +8,7 @@ from gitmem.dream.branch import dreams_of
 from gitmem.dream.gathering.ages import Taught
 from gitmem.dream.gathering.dates import said_when, spoken
 from gitmem.dream.gathering.history import look_back
-from gitmem.dream.gathering.lines import left_out, proposable
+from gitmem.dream.gathering.lines import left_out, proposable, undecided
 from gitmem.dream.gathering.links import dangling, renamed
 from gitmem.dream.gathering.observed import against_code, disputed, disputes, logs, sides
 from gitmem.dream.proof.budget import allowance
@@ -35,7 +35,7 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
     past = look_back(scope.repo, tip.commit, files, (*claims.values(), *sides(marks)), links)
     proposed = [change for dream in dreams_of(scope) for change in dream.open]
     keys = frozenset(key for change in proposed for key in change.keys)
-    waiting = unsettled(scope.repo, tip.commit, files, now=sources.now, agents=agents)
+    waiting = undecided(unsettled(scope.repo, tip.commit, files, now=sources.now, agents=agents), proposed)
     return ConsolidateInput(
         files=files,
         said=said_when(claims, past, files),
@@ -46,7 +46,7 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
             *disputes(marks, past),
             *against_code(open_ones, sources.code, agents),
             *logs(files, sources.since, agents),
-            *left_out(waiting, keys),
+            *left_out(waiting),
         ),
         renamed=renamed(links, past, files),
         sessions=sources.sessions,
@@ -54,5 +54,5 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
         allowance=allowance(scope.repo, tip.commit, sources.now, files),
         now=sources.now,
         taught=Taught(scope, tip.commit, files),
-        lines=proposable(waiting, keys),
+        lines=proposable(waiting),
     )

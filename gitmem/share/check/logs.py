@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitmem.memory import tombstone
-from gitmem.memory.daily import SOME_DAY, line_keys, read_line
-from gitmem.memory.lines import lost_lines, split
+from gitmem.memory.append_only import taken_out
+from gitmem.memory.daily import SOME_DAY, read_line
+from gitmem.memory.log_lines import split
+from gitmem.memory.names import TOMBSTONES
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import Side, Text
 
@@ -20,15 +21,13 @@ def judge_logs(before: Side, after: Side) -> Iterator[Finding]:
         now: dict[str, str] = {}
         for text in _logs(after, folder):
             now[_day(text)] = now.get(_day(text), "") + "\n" + text.text
-        at = f"{folder}/{tombstone.FILE}"
+        at = f"{folder}/{TOMBSTONES}"
         stones = after.texts.get(at)
-        buried = tombstone.finder(tombstone.parse(stones.text) if stones else (), "forgot")
         for text in old:
-            for line in lost_lines(text.text, now.get(_day(text), "")):
-                if not any(map(buried, line_keys(line))):
-                    number = 1 + split(text.text).index(line)
-                    what = f"a log is only added to, and this takes out or changes: {quoted(line)}"
-                    yield Finding(text.path, number, "log", what)
+            for line in taken_out(text.text, now.get(_day(text), ""), stones.text if stones else ""):
+                number = 1 + split(text.text).index(line)
+                what = f"a log is only added to, and this takes out or changes: {quoted(line)}"
+                yield Finding(text.path, number, "log", what)
 
 
 def judge_lines(text: Text) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from gitmem.memory import tombstone
 from gitmem.memory.account import claims_at
 from gitmem.memory.daily import line_keys
 from gitmem.memory.encoding import decode
-from gitmem.memory.lines import split
+from gitmem.memory.log_lines import split
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import Side
 

@@ -53,7 +53,8 @@ def times(
     """Finds when memories were last taught, as of a commit.
 
     A merge, dream, sync or paging makes no fact young, nor does a move or a change of frontmatter alone; a
-    memory that only such changes ever touched is as old as the oldest of them. Where one content came to
+    memory that only such changes ever touched is as old as the oldest of them. What a dream made of lines
+    of a log is as old as the last of these. Where one content came to
     stand at a path more than once, the newest time at or before the commit counts.
 
     Args:
@@ -194,11 +195,13 @@ class _Walk:
         """Walks the commits that are new, and records what they taught."""
         whole = not _is_shallow(repo)
         try:
-            walked, taught, distilled = self._learn(repo.steps(tip, without=self._newest()), body, late)
+            walked, taught, distilled = self._learn(
+                repo, repo.steps(tip, without=self._newest()), body, late
+            )
         except MissingObject:
             self._times.clear()
             self._places.clear()
-            walked, taught, distilled = self._learn(torn_steps(repo, tip), body, late)
+            walked, taught, distilled = self._learn(repo, torn_steps(repo, tip), body, late)
             whole = False
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
@@ -230,7 +233,7 @@ class _Walk:
             self._sources.clear()
             try:
                 steps = repo.steps(tip, sorted(paths))
-                self._learn((_with_gone(step, trees, repo) for step in steps), body)
+                self._learn(repo, (_with_gone(step, trees, repo) for step in steps), body)
             except MissingObject:
                 return None
             if self._sources <= paths:
@@ -240,7 +243,7 @@ class _Walk:
         return None
 
     def _learn(
-        self, steps: Iterable[Step], body: Body, late: Late = never
+        self, repo: Repository, steps: Iterable[Step], body: Body, late: Late = never
     ) -> tuple[list[_Walked], list[_Taught], list[_Distilled]]:
         """Rows for what is new in some steps, as far as there is time."""
         walked: list[_Walked] = []
@@ -257,11 +260,14 @@ class _Walk:
             place = max([commit.committer.time, *(place + 1 for place in above)])
             self._places[commit.oid] = place
             walked.append((self._ref, bytes.fromhex(commit.oid), place))
-            for path, oid, time in self._lessons(step, place, body):
+            for path, oid, time in self._lessons(repo, step, place, body):
                 self._times[path, oid] = time
                 taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, time))
-            for line, said in _distills(commit):
-                distilled.append((self._ref, line, place, bytes.fromhex(said)))
+            if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
+                from gitmem.store.catalog.accounts import distills
+
+                rows = distills(commit)
+                distilled += [(self._ref, line, place, bytes.fromhex(said)) for line, said in rows]
         return walked, taught, distilled
 
     def _newest(self) -> list[str]:
@@ -271,7 +277,9 @@ class _Walk:
         )
         return [row[0].hex() for row in rows]
 
-    def _lessons(self, step: Step, place: int, body: Body) -> Iterator[tuple[str, str, int]]:
+    def _lessons(
+        self, repo: Repository, step: Step, place: int, body: Body
+    ) -> Iterator[tuple[str, str, int]]:
         """Yields (path, blob, time) for what a commit brought against its first parent."""
         changes = sorted(change for change in step.before[0] if is_memory(change[0]))
         commit = step.commit
@@ -280,6 +288,11 @@ class _Walk:
             return
         gone = _Gone({path: old for path, old, come in changes if old and not come}, body)
         teaches = _teaches(commit)
+        told: dict[str, int] = {}
+        if not teaches and "/logs/" in commit.message:
+            from gitmem.store.catalog.accounts import told_at
+
+            told = told_at(repo, commit)
         for path, old, come in changes:
             if come is None:
                 continue
@@ -290,6 +303,8 @@ class _Walk:
                     time = self._time(*source, place)
             elif not teaches or body(path, old) == body(path, come):
                 time = self._time(path, old, place)
+            if path in told and (old is None or body(path, old) != body(path, come)):
+                time = max(told[path], time or 0)
             yield path, come, commit.author.time if time is None else time
 
     def _merged(
@@ -360,18 +375,6 @@ def _with_gone(step: Step, trees: Trees, repo: Repository) -> Step:
         if change[2] is None and change[0] not in seen
     )
     return Step(step.commit, ((*step.before[0], *rest),))
-
-
-def _distills(commit: Commit) -> Iterator[tuple[str, str]]:
-    """Yields lines of logs that a commit accounts for, with its name; what it takes back, with no line."""
-    if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
-        from gitmem.memory.trailers import parse
-
-        told = parse(commit.message)
-        lines = (fate.source for fate in told.claims if fate.source.isascii())
-        yield from ((line, commit.oid) for line in lines if "/logs/" in line)
-        if len(told.undoes) == len(commit.oid) and not told.undoes.strip("0123456789abcdef"):
-            yield "", told.undoes
 
 
 def _is_shallow(repo: Repository) -> bool:

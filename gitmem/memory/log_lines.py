@@ -2,7 +2,8 @@
 
 A line that begins with a time is a unit; lines without one belong to the timed line that they follow, or to
 the head of the file. What stands is set arithmetic, so no order of merges changes it; where it stands is
-told by the lines themselves.
+told by the lines themselves. A fence that holds no fact is one line here: what a program printed may begin
+with times as well.
 """
 
 from __future__ import annotations
@@ -11,6 +12,11 @@ import re
 from collections.abc import Collection, Iterable
 
 _TIME = re.compile(r"(?:[-*+][ \t]+)?(\d\d:\d\d(?::\d\d)?)(?!\d)")
+_FACT = re.compile(r"[-*] \d\d:\d\d:\d\dZ \[")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+LONGEST_FENCE = 500
+"""Lines of a fence that are looked for its end; what is longer counts as lines."""
 
 _Rest = dict[tuple[str, int], None]
 """What follows a timed line: each line with the number of those before it there that say the same."""
@@ -51,10 +57,17 @@ def without_lines(text: str, gone: Collection[str]) -> str:
     """The log less these lines, and what follows those of them that begin with a time."""
     kept: list[str] = []
     dropped = False
-    for line in split(text):
-        dropped = line in gone if is_timed(line) else dropped
-        kept += [] if dropped or line in gone else [line]
+    for piece in _pieces(text):
+        dropped = piece in gone if is_timed(piece) else dropped
+        if not dropped:
+            kept += [line for line in piece.split("\n") if line not in gone]
     return "".join(f"{line}\n" for line in kept)
+
+
+def with_lost(text: str, before: str, lost: Collection[str]) -> str:
+    """The log with lines of an earlier state of it put back, behind the timed lines that they followed."""
+    there = {*lost, *split(text)}
+    return merge_lines("", "".join(f"{line}\n" for line in split(before) if line in there), text)
 
 
 def lost_lines(before: str, after: str) -> tuple[str, ...]:
@@ -87,7 +100,7 @@ def _units(text: str) -> _Units:
     units: _Units = {}
     under: _Rest = units.setdefault("", {})
     seen: dict[str, int] = {}
-    for line in split(text):
+    for line in _pieces(text):
         if is_timed(line):
             # A line that a merge by text doubled begins the same unit again.
             under, seen = units.setdefault(line, {}), {}
@@ -95,6 +108,29 @@ def _units(text: str) -> _Units:
             under[line, seen.get(line, 0)] = None
             seen[line] = seen.get(line, 0) + 1
     return units
+
+
+def _pieces(text: str) -> list[str]:
+    """The lines of a log; a fence that is closed and holds no fact is one."""
+    lines = split(text)
+    pieces, at = [], 0
+    while at < len(lines):
+        end = _end_of_fence(lines, at)
+        pieces.append("\n".join(lines[at:end]))
+        at = end
+    return pieces
+
+
+def _end_of_fence(lines: list[str], at: int) -> int:
+    """Number of the line behind the fence that begins at a line; of the next line where none does."""
+    opened = _FENCE.match(lines[at])
+    for number in range(at + 1, min(len(lines), at + LONGEST_FENCE) if opened else 0):
+        line = lines[number].strip()
+        if _FACT.match(line):
+            break
+        if opened and line.startswith(opened[1]) and not line.strip(opened[1][0]):
+            return number + 1
+    return at + 1
 
 
 def _stands(timed: str, old: _Units, one: _Units, other: _Units) -> bool:

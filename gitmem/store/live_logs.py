@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from gitmem.guard.text import counted
 from gitmem.memory.daily import line_keys
 from gitmem.memory.encoding import decode, encode
-from gitmem.memory.lines import lost_lines, merge_lines, split, without_lines
+from gitmem.memory.log_lines import lost_lines, merge_lines, split, without_lines
 from gitmem.memory.names import kind
 
 FORGOTTEN = "holds what was forgotten; to keep it after all, tell gitmem to remember it"
