@@ -14,7 +14,7 @@ from gitmem.engines.writing import Stale
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted, one_line
 from gitmem.integrations.docs.found import Checked
-from gitmem.integrations.docs.look import checked_here, documents_here
+from gitmem.integrations.docs.here import checked_here, documents_here
 
 WIDTH = 400
 """Terminal cells of one line."""
@@ -81,7 +81,10 @@ def check(
         for one in found:
             _print(run.out, one, strict)
         stale = sum(len(one.stale) for one in found)
-        said = "all that they say holds" if not stale else f"{counted(stale, 'statement')} no longer true"
+        known = (
+            "nothing is known not to hold" if any(one.note for one in found) else "all that they say holds"
+        )
+        said = f"{counted(stale, 'statement')} no longer true" if stale else known
         run.out.say(
             f"{counted(len(found), 'living document')}: {said}" if found else "no living document here"
         )
@@ -98,7 +101,8 @@ def _print(out: Output, one: Checked, strict: bool) -> None:
     # A log of CI obeys a line that begins with two colons.
     path = f"./{path}" if path.startswith((":", "#")) else path
     for row in rows:
-        word = row.kind if row in one.stale else f"{row.kind} (never there)"
+        was = "not there" if one.note else "never there"
+        word = row.kind if row in one.stale else f"{row.kind} ({was})"
         line = f"{path}:{row.line}: {out.paint(word, 'red')}: {one_line(row.evidence, WIDTH)}"
         out.data(f"{line}: write `{one_line(row.became, WIDTH)}`" if row.became else line)
 

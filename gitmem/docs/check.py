@@ -23,6 +23,7 @@ class Outcome:
             which is not in the code and was not when the document said so; `unknown`.
         now: where it is or what it is called now, as a person would look for it; empty where it is gone.
         became: the same as the document would write it; empty where that is not sure.
+        out_of: of a symbol the file that had it, which the document names with it; empty elsewhere.
         commit, time: the commit that took it away, and its committer time; empty and 0 where unknown.
     """
 
@@ -31,6 +32,7 @@ class Outcome:
     became: str = ""
     commit: str = ""
     time: int = 0
+    out_of: str = ""
 
 
 THERE = Outcome("there")
@@ -90,9 +92,14 @@ def _evidence(statement: Statement, outcome: Outcome) -> str:
     when = f"{outcome.commit[:9]}, {day(outcome.time)}" if outcome.commit else ""
     if outcome.kind in ("never", "unknown"):
         return f"{name} is not in the code"
+    if outcome.out_of:
+        now = f", but in `{plain_path(outcome.now)}`" if outcome.now else ""
+        return f"{name} is no longer in `{plain_path(outcome.out_of)}`{now}"
     if outcome.kind == "moved":
         apart = " " if statement.kind == "command" else "#"
-        now = apart.join(map(plain_path, outcome.now.split(apart)))
+        colon = ":" if statement.kind == "command" else "\n"
+        words = (colon.join(map(plain_path, word.split(colon))) for word in outcome.now.split(apart))
+        now = apart.join(words)
         return f"{name} became `{now}`{f' in {when}' if when else ''}"
     if outcome.now:
         return f"{name} became `{plain_path(outcome.now)}`, gone{f' since {when}' if when else ''}"

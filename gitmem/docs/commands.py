@@ -77,9 +77,18 @@ def renamed(
     return alike[0] if len(alike) == 1 and before[words].strip() else ()
 
 
-def of_files(paths: Iterable[str]) -> set[str]:
-    """The words of programs that have a file each, by the name of its folder."""
-    return {match[1] for path in paths if (match := _VERB_FILE.search(path))}
+def of_files(paths: Iterable[str]) -> dict[str, str]:
+    """The words of programs that have a file each, by the name of its folder, to that file."""
+    return {match[1]: path for path in paths if (match := _VERB_FILE.search(path))}
+
+
+def beside(paths: Iterable[str], file: str) -> tuple[str, ...]:
+    """Files that may give a program the words that `file` gave it: those of its folder, and just above."""
+    folder = file.rpartition("/")[0]
+    above = folder.rpartition("/")[0]
+    return tuple(
+        path for path in paths if path.startswith(f"{folder}/") or path.rpartition("/")[0] == above
+    )
 
 
 def given_words(code: bytes) -> set[str]:

@@ -15,6 +15,9 @@ MARK = "\x01"
 MOST_LINES = 200
 """Lines of a hunk that are compared: beyond them it is no rename of one thing."""
 
+LONGEST_LINE = 2_000
+"""Characters of a line of code that may define something."""
+
 ALIKE = 0.6
 """Share of the lines around a definition that have to stay, but for the name: git's for files is half."""
 
@@ -112,12 +115,16 @@ def word_fates(
 
 def defines(line: str, word: str) -> bool:
     """Whether a line of code brings a name into being."""
-    name = re.escape(word)
     if word.startswith("--"):
         return True
+    if len(line) > LONGEST_LINE:  # made by a program, or to take long
+        return False
+    name = re.escape(word)
     patterns = (
         rf"(?<!\w){_INTRODUCES}\s+(?:\([^)]*\)\s*|self\.)?{name}\b",
-        rf"^\s*(?:export\s+|public\s+|private\s+|self\.)*{name}\s*(?::[^=\n]+)?=(?!=)",
+        rf"^(?:\s*(?:export\s+|public\s+|private\s+|self\.)+)?{name}\s*(?::[^=\n]+)?=(?!=)",
+        # Further in, `name=` is what a function is given, and its word; `NAME=` is a shell's.
+        rf"^\s+{name}(?:\s*:[^=\n]+|\s+){'?' if word.isupper() else ''}=(?!=)",
         rf"^\s*{name}\s*:",
         rf"\b{name}\s*\([^;]*\{{\s*$",
         rf"^[A-Za-z_][\w*&<>:, ]*[\s*&]{name}\s*\([^;]*\{{?\s*$",

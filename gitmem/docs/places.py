@@ -73,14 +73,17 @@ class Places:
         Args:
             folder: that the document is in.
         """
-        for full in (path, below(folder, path)):
-            if full and self.has(full):
-                return (full,)
+        if full := self.exact(path, folder):
+            return (full,)
         found = [
             other for other in self._by_name.get(path.rpartition("/")[2], ()) if other.endswith(f"/{path}")
         ]
         own = [other for other in found if not _ASIDE.search(other.removesuffix(path))]
         return tuple(sorted(own))
+
+    def exact(self, path: str, folder: str) -> str:
+        """What stands at a path, from the top or else beside the document; empty where nothing does."""
+        return next((full for full in (path, below(folder, path)) if full and self.has(full)), "")
 
     def is_aside(self, path: str) -> bool:
         """Whether a file is one of tests' data, an example or somebody else's."""

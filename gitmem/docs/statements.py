@@ -28,7 +28,9 @@ REACH = 300
 _DOUBLE = re.compile(r"(?<!`)``(?!`)([^`\n]+)``(?!`)")
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_LINK = re.compile(r"\]\([ \t]*(<[^<>\n]*>|[^\s()<>]+)(?:[ \t]+[\"'(][^\n]*?)?[ \t]*\)")
+_LINK = re.compile(
+    r"\]\([ \t]{0,20}(<[^<>\n]*>|[^\s()<>]+)(?:[ \t]{1,20}[\"'(][^\n]{0,300}?)?[ \t]{0,20}\)"
+)
 _REFERENCE = re.compile(r"(?m)^ {0,3}\[[^\]\n^][^\]\n]*\]:[ \t]*(<[^<>\n]*>|\S+)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[?$@{%]")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
@@ -133,8 +135,8 @@ def _made(one: Mention, kind: StatementKind, target: str, parts: tuple[str, ...]
 
 def _program(starts: list[int], spans: dict[int, str], one: Mention) -> str:
     """The program that a flag in backticks is given to."""
-    at = next((start for start in reversed(starts) if start <= one.start), None)
-    if at is None or one.start >= at + len(spans[at]) or spans[at].lstrip().startswith("-"):
+    at = starts[bisect_right(starts, one.start) - 1] if starts else one.start + 1
+    if at > one.start or one.start >= at + len(spans[at]) or spans[at].lstrip().startswith("-"):
         return ""
     words = spans[at].removeprefix("$ ").split()
     return "-".join(words[:2]) if words[0] == "git" and len(words) > 1 else words[0]
@@ -207,6 +209,7 @@ class _Lines:
     def __init__(self, text: str) -> None:
         self._starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
         self._text = text
+        self._former: dict[int, bool] = {}
 
     def number(self, at: int) -> int:
         """The line of a place, from 1."""
@@ -214,8 +217,11 @@ class _Lines:
 
     def is_former(self, line: int) -> bool:
         """Whether a line tells of what was, or of an example."""
-        end = self._text.find("\n", self._starts[line - 1])
-        return bool(_FORMER.search(self._text[self._starts[line - 1] : end if end >= 0 else None]))
+        if line not in self._former:
+            end = self._text.find("\n", self._starts[line - 1])
+            text = self._text[self._starts[line - 1] : end if end >= 0 else None]
+            self._former[line] = bool(_FORMER.search(text))
+        return self._former[line]
 
     def context(self, start: int, end: int) -> str:
         """The nearest words of prose; other names are all alike, so that one may change beside another."""

@@ -17,7 +17,9 @@ from gitmem.dream.revived import revived
 from gitmem.dream.telling import show
 from gitmem.errors import CheckFailed, UsageError
 from gitmem.guard.text import one_line
-from gitmem.memory.account import Account, account, is_memory
+from gitmem.memory.account import Account, account, is_memory, path_of
+from gitmem.memory.daily import is_log
+from gitmem.memory.distilled import line_mark, lines_at
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind
 from gitmem.memory.names import TURNED_DOWN
@@ -25,6 +27,7 @@ from gitmem.memory.trailers import Fate, Provenance
 from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.log import homes
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
 from gitmem.store.screen import screen
@@ -219,6 +222,7 @@ def _checked(
 ) -> Account:
     """The account of what would land, worked out against the tip as it is."""
     declared: list[Fate] = [fate for change in chosen for fate in change.fates]
+    _refuse_unheard(dream, declared, ours)
     done = account(ours, merged, where_they_stand(declared, ours, merged))
     if done.unaccounted:
         lost = done.unaccounted[0]
@@ -238,6 +242,19 @@ def _checked(
             f"{refused[0].path} of {dream.id} {refused[0].reason}", f"git mem review reject {dream.id}"
         )
     return done
+
+
+def _refuse_unheard(dream: Dream, fates: Sequence[Fate], ours: Mapping[str, bytes]) -> None:
+    """Raises where a claim comes from a line of a log that memory has not: none lands with a dream."""
+    logs = {path_of(fate.source) for fate in fates if is_log(path_of(fate.source))}
+    standing = {home for path in logs for home in homes(path) if home in ours}
+    there = {line_mark(ref) for path in standing for ref in lines_at(path, ours[path])}
+    for fate in fates:
+        if path_of(fate.source) in logs and line_mark(fate.source) not in there:
+            raise CheckFailed(
+                f"{dream.id} makes memory of {fate.source}, which is no fact of a log here",
+                "Where somebody learned it who has not shared it yet, take that in first: git mem sync",
+            )
 
 
 def _refuse_unproved(dream: Dream, failures: Sequence[Failure]) -> None:

@@ -7,7 +7,7 @@ another replaces it, dropped where someone gave a reason. Everything else is una
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from gitmem.memory.claim import Claim
@@ -76,12 +76,7 @@ def paths_named(fates: Iterable[Fate]) -> set[str]:
 
 def references(files: Files) -> dict[str, Claim]:
     """All claims of the memories of a tree, descriptions among them, by reference."""
-    return {
-        reference(path, claim): claim
-        for path in sorted(files)
-        if is_memory(path)
-        for claim in claims_at(path, files[path])
-    }
+    return _by_reference(files, is_memory, claims_at)
 
 
 def is_memory(path: str) -> bool:
@@ -91,11 +86,16 @@ def is_memory(path: str) -> bool:
 
 def log_references(files: Files) -> dict[str, Claim]:
     """All claims of the daily logs of a tree, by reference."""
+    return _by_reference(files, is_log, log_claims)
+
+
+def _by_reference(
+    files: Files, wanted: Callable[[str], bool], claims: Callable[[str, bytes], Iterable[Claim]]
+) -> dict[str, Claim]:
     return {
         reference(path, claim): claim
-        for path in sorted(files)
-        if is_log(path)
-        for claim in log_claims(path, files[path])
+        for path in filter(wanted, sorted(files))
+        for claim in claims(path, files[path])
     }
 
 

@@ -12,7 +12,7 @@ from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground, start
 
 from gitmem.errors import EngineError, RepositoryError
 from gitmem.integrations import engines, jobs
-from gitmem.integrations.docs.kept import read_kept
+from gitmem.integrations.docs.state import read_kept
 from gitmem.integrations.docs.update import NotNow
 from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.spool import Job

@@ -80,6 +80,8 @@ def test_a_repeat_that_went_is_kept_by_its_twin() -> None:
         ("See https://example.com/a for it.", "See https://example.com/b for it."),
         ("See [[release-process]].", "See [[release]]."),
         ("Pass --force to it.", "Pass --dry-run to it."),
+        ("It reads ~/.config/a.toml first.", "It reads ~/.config/b.toml first."),
+        ("Write to ann@example.com.", "Write to ann@example.org."),
     ],
 )
 def test_a_merge_into_a_claim_that_lacks_a_fact_is_false(source: str, target: str) -> None:
@@ -97,6 +99,7 @@ def test_a_merge_into_a_claim_that_lacks_a_fact_is_false(source: str, target: st
         ("The release is cut tomorrow.", "The release is cut tomorrow (2026-11-21)."),
         ("Run `make test` first.", "First run make test, then push."),
         ("Retry three times.", "Retry 3 times."),
+        ("The slow tests are in e2e/ now.", "The slow tests are all in e2e/ now."),
     ],
 )
 def test_a_merge_into_a_claim_that_has_all_facts_is_true(source: str, target: str) -> None:
@@ -215,7 +218,9 @@ def test_what_stood_where_a_change_goes_is_read_from_those_memories_alone() -> N
     assert there in found and next(iter(references({"main/a.md": b"A fact.\n"}))) not in found
 
 
-WORDS = st.lists(st.sampled_from(["use", "never", "Ann", "3", "four", "db/x.py", "`run`", "tests", "The"]))
+ODD = ("e2e/", "ann@example.com,", "~/.config/a.toml", "P0-4b.", "${{steps.app-token}}", "x1@v2/y3..")
+PLAIN = ("use", "never", "Ann", "3", "four", "db/x.py", "`run`", "tests", "The")
+WORDS = st.lists(st.sampled_from([*PLAIN, *ODD]))
 
 
 @given(WORDS.map(" ".join), WORDS.map(" ".join))

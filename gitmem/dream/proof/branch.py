@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,17 @@ from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import costs, ends, prove
-from gitmem.guard.paths import check_path
-from gitmem.memory.account import is_memory
-from gitmem.memory.distilled import lines_named
+from gitmem.memory.account import is_memory, path_of
+from gitmem.memory.daily import is_log
+from gitmem.memory.distilled import line_mark, lines_at, lines_named
 from gitmem.memory.limits import OTHER_BYTES
 from gitmem.memory.merge import Files
 from gitmem.memory.names import INDEX
 from gitmem.memory.trailers import Provenance, parse
 from gitmem.store import repository
+from gitmem.store.log import homes
 from gitmem.store.repository import BLOB, TREE, Difference, Repository
-from gitmem.store.trees import DEEPEST, changed_files, list_files, read_files, read_paths
+from gitmem.store.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
 
 if TYPE_CHECKING:
     from gitmem.dream.proof.findable import Recalled
@@ -74,6 +75,8 @@ def prove_branch(
     steps = [_step(reader, step) for step in own]
     trees = repo.commit(met).tree, repo.commit(tip).tree
     merged = len(steps) < len(walked)
+    if merged and any(step.lines for step in steps):
+        steps = [*_with_told(repo, trees[0], own, steps)]
     before, end = _both(reader, trees, steps) if merged else (_first(steps), None)
     ground = Ground(
         allow=allow,
@@ -148,17 +151,35 @@ def _step(reader: _Reader, step: repository.Step) -> Step:
     more = named(reader.repo, commit.tree, old, new, said.claims)
     foreign = sorted(path for path, _, _ in differences if not is_memory(path) and not _tidied(path, said))
     lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
-    heard = lines_named(said.claims, lambda path: _log(reader.repo, commit.tree, path))
+    heard = lines_named(said.claims, lambda path: read_log(reader.repo, commit.tree, path))
     old, new = {**old, **more}, {**new, **more}
     return Step(old, new, said.claims, not dreamt(said), tuple(foreign), commit.oid, lines, heard)
 
 
-def _log(repo: Repository, tree: str, path: str) -> bytes | None:
-    """A log as it stands in a tree; None where there is none, or it is too large to be one."""
-    entry = repo.entry(tree, path) if check_path(path) is None else None
-    if entry is None or entry.mode != BLOB or repo.sizes((entry.oid,))[entry.oid] > OTHER_BYTES:
-        return None
-    return repo.blob(entry.oid)
+def _with_told(
+    repo: Repository, tree: str, commits: Iterable[repository.Step], steps: Iterable[Step]
+) -> Iterator[Step]:
+    """The steps with those lines of logs alone that memory has, or that a commit of the branch itself told.
+
+    Nobody answers for what a merge put into a log.
+
+    Args:
+        tree: of the memory ref, where the branch left it or last took it in.
+    """
+    told: set[tuple[str, str, str]] = set()
+    read: set[str] = set()
+    for commit, step in zip(commits, steps, strict=True):
+        for path in filter(is_log, step.foreign):
+            old, new = (
+                lines_at(path, read_log(repo, side, path) or b"")
+                for side in (repo.commit(commit.commit.parents[0]).tree, commit.commit.tree)
+            )
+            told |= {line_mark(ref) for ref in new.keys() - old.keys()}
+        for path in {path_of(ref) for ref in step.lines} - read:
+            read.add(path)
+            for home in homes(path):
+                told |= {line_mark(ref) for ref in lines_at(home, read_log(repo, tree, home) or b"")}
+        yield replace(step, lines={ref: one for ref, one in step.lines.items() if line_mark(ref) in told})
 
 
 def _tidied(path: str, said: Provenance) -> bool:

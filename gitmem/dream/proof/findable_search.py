@@ -36,7 +36,7 @@ NEIGHBOURS = 5
 """Memories next to a touched one that are looked after, of those that are not touched themselves."""
 
 _BOTH, _BEFORE, _AFTER = "both", "before", "after"
-_NEW = "//new"
+_NEW = "//new.md"
 """Put behind the paths of what is new in the ref that holds both; no path ends so."""
 
 

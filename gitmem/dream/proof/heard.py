@@ -15,6 +15,19 @@ from gitmem.memory.daily import LogLine, is_log, statements
 from gitmem.memory.facts import lacking
 from gitmem.memory.trailers import Fate
 
+MOST_LINES = 1_000
+"""Lines that one change may be made of: ten times as many as a dream is given, so that it can be judged."""
+
+
+def crowd(step: Step) -> tuple[Failure, ...]:
+    """Says that a change is made of more lines than anyone can judge."""
+    sources = dict.fromkeys(fate.source for fate in step.fates if is_log(path_of(fate.source)))
+    if len(sources) <= MOST_LINES:
+        return ()
+    what = f"it is one of {len(sources):,} lines that one change is made of: {MOST_LINES:,} are the most"
+    first = next(iter(sources))
+    return (Failure(path_of(first), "account", what, first),)
+
 
 def misheard(step: Step) -> Iterator[Failure]:
     """Finds the accounts of log lines that are not true.

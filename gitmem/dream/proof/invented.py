@@ -44,10 +44,13 @@ def inventions(step: Step, said: Mapping[str, datetime]) -> Iterator[Failure]:
     around: dict[str, list[str]] = {}
     for ref, claim in here.items():
         around.setdefault(path_of(ref), []).append(claim.key)
-    heard: dict[str, list[LogLine]] = {}
+    heard: dict[str, dict[str, LogLine]] = {}
+    own: dict[str, list[str]] = {}
     for target, lines in by_target(step.lines, line_fates(step.fates, there)).items():
-        heard.setdefault(path_of(target), []).extend(lines.values())
-        flows.setdefault(path_of(target), []).extend(line.text for line in lines.values())
+        heard.setdefault(path_of(target), {}).update(lines)
+        own[target] = [line.text for line in lines.values()]
+    for path, lines in heard.items():
+        flows.setdefault(path, []).extend(line.text for line in lines.values())
     for ref, claim in there.items():
         path = path_of(ref)
         if ref in here or (agent_of(path), claim.key) in known:
@@ -56,7 +59,10 @@ def inventions(step: Step, said: Mapping[str, datetime]) -> Iterator[Failure]:
         if any(fate.kind == "superseded" for fate in fates):
             continue
         sources = [*around.get(path, ()), *flows.get(path, ()), step.listed.get(path, "")]
-        text = undated(claim.key, _days(fates, here, said) | _days_of(heard.get(path, ())))
+        text = undated(claim.key, _days(fates, here, said) | _days_of(heard.get(path, {}).values()))
+        # Mostly a claim says what its own lines say, and a memory may be made of many.
+        if ref in own and not added(text, own[ref]) and not unheard(text, own[ref]):
+            continue
         facts = added(text, sources)
         if facts:
             what = f"nothing before it has {', '.join(facts)}"

@@ -9,7 +9,7 @@ from gitmem.dream.paged import where_they_stand
 from gitmem.dream.proof.claims import agent_of, fewer, given_up, losses
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Ground, Mark, Step
-from gitmem.dream.proof.heard import misheard
+from gitmem.dream.proof.heard import crowd, misheard
 from gitmem.dream.proof.invented import inventions, refiled
 from gitmem.dream.proof.stored import collisions, instructions, oddities, places, secrets
 from gitmem.guard.text import counted
@@ -74,6 +74,9 @@ def costs(before: Files, steps: Sequence[Step], end: Files) -> frozenset[Mark]:
 
 
 def _step(step: Step, ground: Ground) -> Iterator[Failure]:
+    if crowded := crowd(step):
+        yield from (replace(failure, commit=step.commit) for failure in crowded)
+        return
     found: list[Failure] = []
     if not step.person or step.fates:
         found += losses(step.before, step.after, _fates(step), related=not step.person)

@@ -11,8 +11,8 @@ from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Document, DocumentInput, Stale
 from gitmem.guard.secrets import find_secrets
 from gitmem.guard.text import find_invisible, one_line
+from gitmem.integrations.docs.code_branch import Place, changed_between
 from gitmem.integrations.docs.found import Checked, touched
-from gitmem.integrations.docs.place import Place, changed_between
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import read_regular
 from gitmem.store.git import GitCommand
@@ -104,6 +104,7 @@ def own_prompt(edges: Edges) -> str:
 
 def _differences(git: GitCommand, place: Place, checked: Checked) -> dict[str, str]:
     """What changed in files that a document names since it was last changed itself."""
+    git = replace(git, fetches=False)
     paths = changed_between(git, place.top, checked.since, place.head) if checked.since else None
     named = sorted(
         path for path in paths or () if path != checked.doc.path and touched(checked.doc, [path])

@@ -12,7 +12,7 @@ from gitmem.docs.hunks import Hunk, WordFate
 from gitmem.docs.places import Places, as_written, module_name
 from gitmem.docs.statements import Statement
 from gitmem.integrations.code_past import RENAME_LIMIT, Fate, fates, folder_moved
-from gitmem.integrations.docs.ground import STAGED, Ground, pairs
+from gitmem.integrations.docs.git_reader import STAGED, Ground, pairs
 from gitmem.values import dataclass
 
 MOST_WORDS = 300

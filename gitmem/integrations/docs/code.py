@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 
 from gitmem.docs import commands, headings
@@ -13,15 +12,15 @@ from gitmem.docs.document import Doc
 from gitmem.docs.places import Places, linked
 from gitmem.docs.statements import Statement
 from gitmem.integrations.docs.became import Became, Then
-from gitmem.integrations.docs.ground import STAGED, Ground
-from gitmem.integrations.docs.said import Said, versions
+from gitmem.integrations.docs.git_reader import STAGED, Ground
+from gitmem.integrations.docs.in_files import DOTTED, defines, elsewhere, file_of, lacks, module_of
+from gitmem.integrations.docs.versions import Said, versions
 from gitmem.values import dataclass
 
 MOST_BASES = 40
 """Former commits that are looked at, at most: each time a document was written anew is one."""
 
 _Asked = tuple[Doc, Statement]
-_DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
 
 
 @dataclass()
@@ -60,11 +59,16 @@ class GitCode:
         here = self._side(self._rev, [one for _, one in asked], None)
         outcomes: dict[int, Outcome] = {}
         lacking = [n for n, (doc, one) in enumerate(asked) if not self._holds(here, doc, one)]
+        # What may lie in code that is not at hand, as in a partial clone, is not known to be gone.
+        unread = set() if self._ground.complete else {n for n in lacking if asked[n][1].parts}
+        by_end = {n for n, (doc, one) in enumerate(asked) if self._holds_by_end(here, doc, one)}
+        quoted = self._quoted(here, asked, set(lacking))
+        parted = self._parted(here, asked, set(lacking))
         history = versions(self._ground, self.commit, {doc.path for doc, _ in asked}) if self.commit else {}
         self.since = {path: rows[0].commit for path, rows in history.items() if rows}
         said = Said(self._ground, history)
         bases: dict[str, list[tuple[int, str]]] = {}
-        for n in lacking:
+        for n in sorted({*lacking, *by_end, *parted, *quoted} - unread):
             doc, one = asked[n]
             for version in said.since(doc, one.key):
                 if version.commit != self._rev_commit():
@@ -75,10 +79,23 @@ class GitCode:
             side = self._side(base, [asked[n][1] for n, _ in wanted], here)
             for n, path in wanted:
                 doc, one = asked[n]
+                if n in parted:
+                    if n not in outcomes and defines(self._ground, side.places, parted[n], one):
+                        outcomes[n] = elsewhere(self._ground, here.places, parted[n], one)
+                    continue
+                if n in quoted:
+                    if self._gave(side, here, one.parts[1]):
+                        then[n] = Then(base, words=(one.parts[1],))
+                    continue
+                if n in by_end:
+                    full = side.places.exact(one.target, path.rpartition("/")[0])
+                    if full in side.places.files and not here.places.has(full):
+                        then[n] = Then(base, full)
+                    continue
                 if found := self._had(side, here, doc, one, path, base):
                     then[n] = found
         became = Became(self._ground, self._rev, self.commit, here.places, here.commands)
-        outcomes = became.of({n: (asked[n][0], asked[n][1], old) for n, old in then.items()})
+        outcomes |= became.of({n: (asked[n][0], asked[n][1], old) for n, old in then.items()})
         unsure = (
             UNKNOWN
             if self._ground.shallow or not self._ground.complete or len(bases) > MOST_BASES
@@ -86,6 +103,41 @@ class GitCode:
         )
         missing = {n: THERE if _foreign(here, *asked[n]) else unsure for n in lacking}
         return [outcomes.get(n, missing.get(n, THERE)) for n in range(len(asked))]
+
+    def _holds_by_end(self, here: _Side, doc: Doc, one: Statement) -> bool:
+        """Whether a path holds only as the end of another: what it was said of may have moved there."""
+        known = one.kind in ("file", "folder") and "/" in one.target
+        return (
+            known
+            and here.places.anywhere(one.target)
+            and not here.places.exact(one.target, doc.path.rpartition("/")[0])
+        )
+
+    def _quoted(self, here: _Side, asked: Sequence[_Asked], lacking: Collection[int]) -> set[int]:
+        """Commands whose word has no file and is only said somewhere, maybe to another program."""
+        files = commands.of_files(here.places.files)
+        return {
+            n
+            for n, (_, one) in enumerate(asked)
+            if one.kind == "command" and n not in lacking
+            if one.parts not in here.commands and one.parts[1] not in files
+        }
+
+    def _gave(self, side: _Side, here: _Side, word: str) -> bool:
+        """Whether a former commit had a file for a word that now no file near that one says."""
+        file = commands.of_files(side.places.files).get(word, "")
+        near = commands.beside(here.places.files, file)
+        said = self._ground.words({path: here.places.files[path] for path in near}, (), [word])[1]
+        return bool(file) and file not in here.places.files and bool(near) and not said
+
+    def _parted(self, here: _Side, asked: Sequence[_Asked], lacking: Collection[int]) -> dict[int, str]:
+        """Symbols that the code has, but not the file that the document names for them."""
+        found = {}
+        for n, (doc, one) in enumerate(asked):
+            file = file_of(here.places, doc, one) if n not in lacking else ""
+            if file and lacks(self._ground, here.places, file, one):
+                found[n] = file
+        return found
 
     def _rev_commit(self) -> str:
         return "" if self._rev == STAGED else self.commit
@@ -112,7 +164,7 @@ class GitCode:
             )
             # Of a program that is gone they are asked as well: it may have another name.
             verbs = verbs if any(len(words) == 1 for words in side.commands) else set()
-        by_name = verbs & commands.of_files(places.files) if verbs else set()
+        by_name = verbs & commands.of_files(places.files).keys() if verbs else set()
         # A name that the code only used (of the system, of a library) is nothing that it has or has not.
         was = now is not None
         side.words, side.verbs = self._ground.words(files, words, verbs - by_name, defined=was)
@@ -133,8 +185,8 @@ class GitCode:
             return one.parts in here.commands or (
                 one.parts[:1] in here.commands and one.parts[1] in here.verbs
             )
-        if one.kind == "symbol" and _DOTTED.fullmatch(one.name):
-            file, rest = self._module(here.places, one)
+        if one.kind == "symbol" and DOTTED.fullmatch(one.name):
+            file, rest = module_of(here.places, one)
             if not file or not rest:
                 return bool(file)
         return set(one.parts) <= here.words
@@ -144,15 +196,6 @@ class GitCode:
             return True
         text = doc.text if path == doc.path else self._ground.text(places.files[path])
         return anchor.lower() in map(str.lower, headings.anchors(text))
-
-    def _module(self, places: Places, one: Statement) -> tuple[str, str]:
-        """The file that a dotted name or its beginning means, and the rest of the name."""
-        name, _, last = one.name.rpartition(".")
-        if file := places.module(one.name):
-            return file, ""
-        if "." in name and (file := places.module(name)):
-            return file, last
-        return "", ""
 
     def _had(self, side: _Side, here: _Side, doc: Doc, one: Statement, path: str, base: str) -> Then | None:
         """What a former commit had of what the present lacks; None where it had it not."""
@@ -186,8 +229,8 @@ class GitCode:
             return Then(base, words=(one.parts[1],)) if one.parts[1] in side.verbs else None
         if one.kind == "flag" and one.target and (one.target,) not in side.commands:
             return None
-        if one.kind == "symbol" and _DOTTED.fullmatch(one.name):
-            file, rest = self._module(side.places, one)
+        if one.kind == "symbol" and DOTTED.fullmatch(one.name):
+            file, rest = module_of(side.places, one)
             if file and file not in here.places.files:
                 return Then(base, file, rest=rest)
         lacking = tuple(part for part in one.parts if part not in here.words)

@@ -10,9 +10,10 @@ from gitmem.docs import check as pure
 from gitmem.docs.document import MARK, SUFFIXES, Doc, may_be, parse
 from gitmem.docs.places import Places, linked
 from gitmem.engines.writing import Stale
+from gitmem.errors import RepositoryError
 from gitmem.guard.text import counted
 from gitmem.integrations.docs.code import GitCode
-from gitmem.integrations.docs.ground import STAGED, Ground, is_prose
+from gitmem.integrations.docs.git_reader import STAGED, Ground, is_prose
 from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
 
@@ -50,7 +51,7 @@ def documents(
         index: the index file of what is staged; None for the usual one.
 
     Raises:
-        RepositoryError: there is no such revision.
+        RepositoryError: there is no such revision, or none was found and not all files are at hand.
     """
     with closing(Ground(git, top, index)) as ground:
         name = rev if rev == STAGED else ground.commit(rev)
@@ -58,6 +59,11 @@ def documents(
             return ()
         files = ground.places(name).files
         paths = [path for path in ground.having(name, MARK, SUFFIXES) if path in files and may_be(path)]
+        if not paths and not ground.complete:
+            raise RepositoryError(
+                "The files that may be living documents are not all at hand",
+                "This clone fetches files as they are needed: git checkout HEAD fetches them.",
+            )
         found = [parse(path, ground.blob(files[path])) for path in paths]
         return tuple(doc for doc in found if doc is not None)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gitmem.errors import CheckFailed, RepositoryError
 from gitmem.guard.text import counted, one_line
-from gitmem.integrations.docs.kept import Kept, change_kept, read_kept
+from gitmem.integrations.docs.state import Kept, change_kept, read_kept
 from gitmem.integrations.docs.waiting import NAME, Waiting, waiting_documents
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.request_body import code

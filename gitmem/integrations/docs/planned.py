@@ -9,7 +9,7 @@ from typing import Literal
 from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Stale
 from gitmem.integrations.docs.branch import Change, Standing
-from gitmem.integrations.docs.place import Place
+from gitmem.integrations.docs.code_branch import Place
 from gitmem.values import dataclass
 
 Outcome = Literal["proposed", "unchanged", "deleted", "nothing", "left"]

@@ -12,9 +12,9 @@ from gitmem.errors import CheckFailed, RepositoryError
 from gitmem.guard.text import counted
 from gitmem.integrations.docs.asking import stale_line
 from gitmem.integrations.docs.branch import build
+from gitmem.integrations.docs.code_branch import checked_out
 from gitmem.integrations.docs.found import check
-from gitmem.integrations.docs.kept import Kept, Rejection, change_kept, key_of
-from gitmem.integrations.docs.place import checked_out
+from gitmem.integrations.docs.state import Kept, Rejection, change_kept, key_of
 from gitmem.integrations.docs.waiting import NAME, Waiting
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.words import sound

@@ -10,11 +10,11 @@ from gitmem.engines.engine import Engine
 from gitmem.errors import RepositoryError, UsageError
 from gitmem.integrations.docs.asking import Answer
 from gitmem.integrations.docs.branch import Change, Standing, build, read_branch
+from gitmem.integrations.docs.code_branch import Place, changed_between, checked_out, place_of
 from gitmem.integrations.docs.found import documents, touched
-from gitmem.integrations.docs.kept import Kept, change_kept
-from gitmem.integrations.docs.looking import Answers, Look
-from gitmem.integrations.docs.place import Place, changed_between, checked_out, place_of
 from gitmem.integrations.docs.planned import Plan, Request, Told, Updated
+from gitmem.integrations.docs.proposals import Answers, Look
+from gitmem.integrations.docs.state import Kept, change_kept
 from gitmem.integrations.edges import Edges, author
 from gitmem.store.objects import object_name
 from gitmem.store.repository import RefMoved, short_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.integrations.docs.branch import Change, Standing, read_branch
-from gitmem.integrations.docs.kept import read_kept
+from gitmem.integrations.docs.state import read_kept
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import DOCS_REF, Workspace
 from gitmem.values import dataclass

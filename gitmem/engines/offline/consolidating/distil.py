@@ -62,6 +62,12 @@ class _Draft:
         self.lines[ref], self.into[ref] = line, tuple(tags)
 
 
+def paragraphs(line: LogLine) -> Iterator[str]:
+    """The claims of a memory that a line makes, dated against when it was said; the statement first."""
+    for text in statements(annotate(line.text, line.when)):
+        yield text if text.rstrip().endswith("?") else wording.statement(text)
+
+
 def distil(work: Work, agent: str, lines: Mapping[str, LogLine], scope: str = "") -> None:
     """Proposes a change for each memory that facts of an agent's logs make, or complete.
 
@@ -91,7 +97,7 @@ def _drafts(work: Work, agent: str, lines: Mapping[str, LogLine], scope: str) ->
     known: dict[object, list[_Draft]] = {}
     found: list[_Draft] = []
     for (ref, line), hidden in zip(lines.items(), secrets, strict=True):
-        texts = tuple(_paragraphs(line))
+        texts = tuple(paragraphs(line))
         why = "it may hold a credential" if hidden else _unfit(line, texts, scope)
         if why:
             quote = "" if hidden else f": “{one_line(line.text, _SHOWN)}”"
@@ -107,7 +113,8 @@ def _drafts(work: Work, agent: str, lines: Mapping[str, LogLine], scope: str) ->
         heads = _heads(new)
         near = (draft for head in heads for draft in known.get(head, ()))
         draft = next(
-            (one for one in near if one.type == line.type and _alike(_claim(one.said[0]), new)), None
+            (one for one in near if _together(one.type, line.type) and _alike(_claim(one.said[0]), new)),
+            None,
         )
         if draft is None:
             draft = _Draft(line.type, statements(line.text)[0], [texts[0]])
@@ -116,12 +123,6 @@ def _drafts(work: Work, agent: str, lines: Mapping[str, LogLine], scope: str) ->
                 known.setdefault(head, []).append(draft)
         draft.take(ref, line, texts)
     yield from found
-
-
-def _paragraphs(line: LogLine) -> Iterator[str]:
-    """The claims of a memory that a line makes, dated against when it was said."""
-    for text in statements(annotate(line.text, line.when)):
-        yield text if text.rstrip().endswith("?") else wording.statement(text)
 
 
 def _unfit(line: LogLine, texts: tuple[str, ...], scope: str) -> str:
@@ -155,7 +156,8 @@ class _Places:
         )
         memories = (self._work.memories[path] for path in sorted(paths))
         return next(
-            (one.path for one in memories if one.type == draft.type and _place(one, draft) >= 0), ""
+            (one.path for one in memories if _together(one.type, draft.type) and _place(one, draft) >= 0),
+            "",
         )
 
 
@@ -228,7 +230,7 @@ def _with(memory: Memory, draft: _Draft) -> tuple[Memory, list[Fate]] | None:
 
 def _create(work: Work, agent: str, draft: _Draft, taken: _Taken) -> None:
     """One change for a new memory."""
-    slug = taken.free(draft.plain)
+    slug = taken.free(undated(draft.plain))
     path = f"{agent}/{file_name(slug)}"
     body = "\n\n".join(draft.said)
     memory = create(slug, _description(draft), draft.type, body, path)
@@ -297,6 +299,11 @@ class _Taken:
 
 def _claim(text: str) -> Claim:
     return Claim(text, "", normal_form(text, item=False))
+
+
+def _together(one: str, other: str) -> bool:
+    """Whether facts of two types may go into one memory: what is about a person stays by itself."""
+    return (one == "user") == (other == "user")
 
 
 def _alike(one: Claim, other: Claim) -> bool:

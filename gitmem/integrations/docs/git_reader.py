@@ -106,8 +106,11 @@ class Ground:
         """Files with some suffixes that have a text."""
         which = ["--cached"] if rev == STAGED else [rev]
         names = [f":(top,icase)*.{suffix}" for suffix in suffixes]
-        words = ["grep", "-a", "-l", "-z", "-F", "--full-name", "--no-recurse-submodules", "-e", text]
+        words = ["grep", "-a", "-l", "-z", "-F", "--full-name", "--no-color"]
+        words += ["--no-recurse-submodules", "-e", text]
         result = self.git.run([*words, *which, "--", *names], cwd=self.top, check=False, env=self._index)
+        if result.stderr:  # a partial clone may lack some of them
+            self.complete = False
         begin = "" if rev == STAGED else f"{rev}:"
         return tuple(sorted(path.removeprefix(begin) for path in result.text.split("\0") if path))
 
@@ -173,6 +176,14 @@ class Ground:
             if unsaid and not _TESTS.search(path):
                 unsaid -= commands.given_words(data)
         return {word for word in words if word.encode() not in sought}, set(verbs) - unsaid
+
+    def defining(self, files: Mapping[str, str], word: str) -> tuple[str, ...]:
+        """The files of code, none of them a test, that bring a name into being."""
+        return tuple(
+            path
+            for path, oid in files.items()
+            if not _TESTS.search(path) and self.words({path: oid}, [word], defined=True)[0]
+        )
 
 
 _TESTS = re.compile(

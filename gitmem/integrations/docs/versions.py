@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from gitmem.docs.document import MOST_BYTES, Doc
 from gitmem.docs.statements import statements
-from gitmem.integrations.docs.ground import Ground, pairs
+from gitmem.integrations.docs.git_reader import Ground, pairs
 from gitmem.values import dataclass
 
 MOST_VERSIONS = 500
@@ -18,7 +18,15 @@ MOST_NAMES = 3
 
 _MARK = "\x01"
 _LOG = (
-    *("-c", "log.showSignature=false", "-c", "log.follow=false", "--literal-pathspecs"),
+    *(
+        "-c",
+        "log.showSignature=false",
+        "-c",
+        "log.follow=false",
+        "-c",
+        "log.showRoot=true",
+        "--literal-pathspecs",
+    ),
     *("log", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-color", "--no-ext-diff"),
     f"--format={_MARK}%H",
 )
@@ -68,6 +76,8 @@ def versions(ground: Ground, commit: str, paths: Collection[str]) -> dict[str, l
 
 def _changes(ground: Ground, tip: str, names: Collection[str]) -> dict[str, list[tuple[Version, str]]]:
     seen = ground.look.ask([*_LOG, f"-{MOST_VERSIONS}", tip, "--", *sorted(names)], 4 << 20)
+    if seen.returncode != 0:
+        ground.complete = False
     found: dict[str, list[tuple[Version, str]]] = {}
     commit = ""
     fields = iter(seen.text.replace(_MARK, f"\0{_MARK}").split("\0"))

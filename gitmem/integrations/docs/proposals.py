@@ -10,10 +10,10 @@ from gitmem.engines.engine import Engine
 from gitmem.errors import EngineError
 from gitmem.integrations.docs.asking import Answer, ask
 from gitmem.integrations.docs.branch import Change, is_file
+from gitmem.integrations.docs.code_branch import Place
 from gitmem.integrations.docs.found import Checked, check
-from gitmem.integrations.docs.kept import key_of, read_kept
-from gitmem.integrations.docs.place import Place
 from gitmem.integrations.docs.planned import Request, Told
+from gitmem.integrations.docs.state import key_of, read_kept
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.store.scan import blob_name
 from gitmem.store.workspace import Workspace

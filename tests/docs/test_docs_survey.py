@@ -1,0 +1,142 @@
+"""What a survey of real histories showed, and repositories that would have git run something."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from gitmem.docs.document import MOST_BYTES, parse
+from gitmem.docs.headings import anchors
+from gitmem.docs.hunks import defines
+
+FILES = {
+    "pyproject.toml": '[project]\nname = "app"\n[project.scripts]\napp = "app.main:main"\n',
+    "setup.py": "setup(\n    name='app',\n    zip_safe=False,\n    install_requires=[\n    ],\n)\n",
+    "app/main.py": "def main():\n    return load_all()\n",
+    "app/cli/log.py": "def log():\n    return 1\n",
+    "app/cli/show.py": "def show():\n    return 2\n",
+    "app/git.py": "WORDS = ['log', '-p']\n\n\ndef load_all():\n    return WORDS\n",
+    "app/store.py": "STEP = 1\n\n\ndef read_all():\n    return STEP\n",
+}
+DOC = """# MAGIC DOC: The app
+
+- `app/git.py` has `load_all()`.
+- `app/store.py` has `read_all()`, as `app.store.read_all` says, and `STEP` of `app/git.py`.
+- Run `app log` or `app show`; `zip_safe` is off.
+"""
+
+
+@pytest.fixture
+def top(repo: Path, git) -> Path:
+    for path, text in {**FILES, "DOC.md": DOC}.items():
+        (repo / path).parent.mkdir(parents=True, exist_ok=True)
+        (repo / path).write_text(text)
+    git("-C", repo, "add", "-A")
+    git("-C", repo, "commit", "-q", "-m", "begin")
+    return repo
+
+
+def told(gitmem, *words: str, cwd: Path | None = None) -> dict[str, str]:
+    """Name to evidence."""
+    found = json.loads(gitmem("docs", "check", "--json", *words, ok=False, cwd=cwd).out)
+    return {row["name"]: row["evidence"] for one in found["documents"] for row in one["stale"]}
+
+
+def test_a_symbol_that_left_the_file_it_is_named_with_is_told_with_where_it_is(
+    top: Path, git, gitmem
+) -> None:
+    """A line with two files may say anything of either, and a file that mentions it may pass it on."""
+    (top / "app/git.py").write_text("WORDS = ['log', '-p']\n")
+    (top / "app/load.py").write_text("def load_all():\n    return 1\n")
+    (top / "app/store.py").write_text("from app.load import read_all\n\nSTEP = 1\n")
+    git("-C", top, "add", "-A")
+    git("-C", top, "commit", "-q", "-m", "move")
+    assert told(gitmem) == {"load_all": "`load_all` is no longer in `app/git.py`, but in `app/load.py`"}
+
+
+def test_what_moved_below_another_folder_is_told_though_its_end_is_the_same(top: Path, git, gitmem) -> None:
+    (top / "src").mkdir()
+    git("-C", top, "mv", "app", "src/app")
+    git("-C", top, "commit", "-q", "-m", "move")
+    found = told(gitmem)
+    assert set(found) == {"app/git.py", "app/store.py"}
+    assert "became `src/app/git.py`" in found["app/git.py"]
+
+
+def test_a_word_of_a_program_whose_file_is_gone_is_told_though_it_is_said_elsewhere(
+    top: Path, git, gitmem
+) -> None:
+    git("-C", top, "rm", "-q", "app/cli/log.py", "setup.py")
+    (top / "app/cli/show.py").rename(top / "app/cli/shows.py")
+    git("-C", top, "mv", "app/git.py", "app/cli/git.py")
+    git("-C", top, "mv", "app/cli/git.py", "app/git.py")
+    (top / "tools").mkdir()
+    git("-C", top, "mv", "app/git.py", "tools/git.py")
+    git("-C", top, "add", "-A")
+    git("-C", top, "commit", "-q", "-m", "less")
+    found = told(gitmem)
+    assert "app log" in found
+    assert not {"app show", "zip_safe"} & set(found)
+
+
+def test_nothing_that_a_repository_names_is_run_and_no_setting_hides_a_document(
+    top: Path, git, gitmem, tmp_path: Path
+) -> None:
+    """A program that watches the work tree would also eat the commits that git is asked about."""
+    ran = tmp_path / "ran"
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
+    script.chmod(0o755)
+    git("-C", top, "mv", "app/git.py", "app/load.py")
+    (top / ".gitattributes").write_text("* diff=evil filter=evil\n")
+    git("-C", top, "add", "-A")
+    git("-C", top, "commit", "-q", "-m", "move")
+    programs = ("core.fsmonitor", "diff.external", "diff.evil.command", "diff.evil.textconv")
+    for name in (*programs, "filter.evil.clean", "core.pager", "gpg.program", "core.editor"):
+        git("-C", top, "config", name, script)
+    settings = {"color.ui": "always", "log.showSignature": "true", "log.showRoot": "false"}
+    for name, value in settings.items():
+        git("-C", top, "config", name, value)
+    for words in ((), ("--staged",)):
+        assert "became `app/load.py`" in told(gitmem, *words)["app/git.py"]
+    assert not ran.exists()
+
+
+def test_a_clone_without_contents_does_not_say_that_there_is_no_document(
+    top: Path, git, gitmem, tmp_path: Path
+) -> None:
+    git("-C", top, "config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git("clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{top}", clone)
+    ran = gitmem("docs", "check", ok=False, cwd=clone)
+    assert ran.code == 3
+    assert "not all at hand" in ran.err
+
+
+@pytest.mark.parametrize("part", ["` ", "`a`", "`a --b ", '](a "', "``a", "<a ", "# a\n", "[", "= "])
+def test_no_document_takes_long_to_read(part: str) -> None:
+    """Each of these took a minute or more once; the bound is loose, for slow machines."""
+    text = ("# MAGIC DOC: x\n\n" + part * MOST_BYTES)[:MOST_BYTES]
+    before = time.process_time()
+    assert parse("a.md", text.encode()) is not None
+    anchors(text)
+    assert time.process_time() - before < 20
+
+
+@pytest.mark.parametrize(
+    ("line", "does"),
+    [
+        ("    word=1,", False),
+        ("    word = 1", True),
+        ("word=1", True),
+        ("    word: int = 1", True),
+        ("    export word=1", True),
+        ("    self.word = 1", True),
+        ("word(" * 4_000, False),
+    ],
+)
+def test_what_a_function_is_given_defines_nothing(line: str, does: bool) -> None:
+    assert defines(line, "word") is does
