@@ -11,7 +11,7 @@ from gitmem.memory.limits import INDEX_LINES
 __all__ = ["ground"]
 
 SCOPE_KEYS = [
-    *("scope", "ref", "head", "memories", "hot", "archived", "upstream", "over", "unreadable"),
+    *("scope", "ref", "head", "memories", "hot", "archived", "logs", "upstream", "over", "unreadable"),
 ]
 
 
@@ -45,6 +45,7 @@ def test_the_json_of_a_scope_has_a_stable_shape(ground: Ground) -> None:
         "memories": {"main": 1, "reviewer": 1},
         "hot": {"reviewer": 1},
         "archived": {"main": 1},
+        "logs": 0,
         "upstream": None,
         "over": [],
         "unreadable": {},

@@ -122,6 +122,7 @@ def test_a_verb_that_is_killed_at_any_call_loses_nothing(stage: Stage, name: str
     killed(stage, name, lambda calls: range(part * every, calls, 2 * every))
 
 
+@pytest.mark.long
 def test_a_verb_whose_git_is_killed_loses_nothing(stage: Stage) -> None:
     """As where a whole group of processes is killed, or the kernel runs out of memory."""
     git_killed(stage, "remember in a SHA-256 repository", "update-ref", ("rename",), 1)

@@ -329,6 +329,7 @@ def test_a_change_of_a_dream_that_was_taken_out_on_the_web_does_not_come_back(te
     assert ann.workspace.code.ref(f"refs/heads/{branch}") is None
 
 
+@pytest.mark.long
 def test_a_dream_on_memory_that_was_squashed_asks_for_its_own_changes_alone(team: Team) -> None:
     """Its ground and the memory branch have nothing in common; only records say they are one."""
     ann = team.found()

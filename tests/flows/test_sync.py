@@ -408,6 +408,7 @@ def test_lost_races_end_on_the_writers_own_branch(clone, bare: Path, git, monkey
     assert "reviewer/slow.md" in ann.memories()
 
 
+@pytest.mark.long
 def test_four_clones_pushing_at_once_all_arrive(clone) -> None:
     """No manual step: every race is merged and run again (interop.md: none lost with a plain push)."""
     clones = [clone(who) for who in ("ann", "ben", "cem", "dea")]

@@ -178,6 +178,7 @@ def test_the_persons_own_graph_stays_as_it_is(ground: Ground, git: Git, split: b
     assert git("-C", ground.repo, "fsck") == ""
 
 
+@pytest.mark.long
 def test_layers_stay_few(ground: Ground, git: Git) -> None:
     grow(ground.repo, "refs/gitmem/project", 600)
     keep(ground)
