@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from git_config import GIT_CONFIG
 from hypothesis import HealthCheck, settings
+from laws import USUAL, examples
 from ran import Gitmem, Ran
 
 settings.register_profile(
     "ci",
+    max_examples=examples(USUAL),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import examples
 
 from gitmem.engines.sandbox import Roots, Sandbox
 from gitmem.store.git import GitCommand, Result
@@ -600,7 +601,7 @@ _TYPED = """
 WORDS = tuple(_TYPED.split())
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_no_random_command_line_reaches_outside_or_fails(ground: Ground, data: st.DataObject) -> None:
     """What a model types is anything; an exception would end the extraction."""

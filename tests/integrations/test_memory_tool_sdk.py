@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import examples
 from ran import Gitmem
 from scripted_api import Call, ScriptedApi, Step
 
@@ -206,7 +207,7 @@ COMMANDS = st.one_of(
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(script=st.lists(COMMANDS, min_size=4, max_size=12))
 def test_any_commands_are_answered_as_the_sdks_own_backend_answers_them(
     script: list[dict[str, Any]],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import examples
 
 from gitmem.memory import tombstone
 from gitmem.memory.daily import facts, log_claims
@@ -47,7 +48,7 @@ def timed(text: str) -> list[str]:
     return [line for line in split(text) if is_timed(line)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_merge_is_the_same_whichever_side_is_ours_and_merging_again_changes_nothing(
     base: str, ours: str, theirs: str
@@ -60,7 +61,7 @@ def test_a_merge_is_the_same_whichever_side_is_ours_and_merging_again_changes_no
     assert moments == sorted(moments) and max(Counter(timed(merged)).values(), default=1) == 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_in_any_order_merges_keep_the_same_lines(base: str, a: str, b: str, c: str) -> None:
     """Nobody removes a line here, as nobody does: all that any of them has is there."""

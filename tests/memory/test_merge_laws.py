@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from laws import examples
 
 from gitmem.memory.claim import parse_body
 from gitmem.memory.memory import parse
@@ -114,14 +115,14 @@ def histories(draw: st.DrawFn, sides: int) -> tuple[dict[str, bytes], ...]:
 
 
 @given(histories(2))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_merge_is_the_same_whichever_side_is_ours(history: tuple[dict[str, bytes], ...]) -> None:
     base, one, other = history
     assert merge_trees(base, one, other).files == merge_trees(base, other, one).files
 
 
 @given(histories(2))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_no_added_claim_is_lost_and_none_is_invented(history: tuple[dict[str, bytes], ...]) -> None:
     base, one, other = history
     merged = claims(merge_trees(base, one, other).files)
@@ -141,7 +142,7 @@ def test_no_added_claim_is_lost_and_none_is_invented(history: tuple[dict[str, by
 
 
 @given(histories(1))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(
     history: tuple[dict[str, bytes], ...],
 ) -> None:
@@ -151,7 +152,7 @@ def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(
 
 
 @given(histories(2))
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_merging_again_changes_nothing(history: tuple[dict[str, bytes], ...]) -> None:
     base, one, other = history
     merged = merge_trees(base, one, other).files
@@ -160,7 +161,7 @@ def test_merging_again_changes_nothing(history: tuple[dict[str, bytes], ...]) ->
 
 
 @given(histories(3))
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_any_order_of_merges_gives_the_same_claims(history: tuple[dict[str, bytes], ...]) -> None:
     base, one, other, third = history
     first = merge_trees(base, merge_trees(base, one, other).files, third).files
@@ -169,7 +170,7 @@ def test_any_order_of_merges_gives_the_same_claims(history: tuple[dict[str, byte
 
 
 @given(BODIES | TIGHT)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @example("a\r\n\r\n- b\r\n")
 @example("```\nopen\n\n\n")
 @example("\u00a0\n\nx")

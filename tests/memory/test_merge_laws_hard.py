@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from itertools import permutations
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from laws import examples
 
 from gitmem.memory import tombstone
 from gitmem.memory.claim import dispute_of, parse_body, with_dispute
@@ -16,10 +16,8 @@ from gitmem.memory.merge import agent_folder, kind, merge_trees
 
 Files = dict[str, bytes]
 
-
-def examples(most: int) -> int:
-    """How many to try: a tenth, and in CI, which sets GITMEM_TEST_LAWS=1, all of them."""
-    return round(most * float(os.environ.get("GITMEM_TEST_LAWS", "0.1")))
+FEW = 0.1
+"""Of these laws: each example is many merges."""
 
 
 CLAIMS = [
@@ -171,7 +169,7 @@ def claims(files: Files) -> set[str]:
 
 
 @given(histories(2))
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(300, FEW))
 def test_hard_merges_are_symmetric_and_lose_and_invent_nothing(history: tuple[Files, ...]) -> None:
     base, one, other = history
     merged = merge_trees(base, one, other)
@@ -183,7 +181,7 @@ def test_hard_merges_are_symmetric_and_lose_and_invent_nothing(history: tuple[Fi
 
 
 @given(histories(1))
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(300, FEW))
 def test_a_side_that_changed_nothing_costs_no_byte(history: tuple[Files, ...]) -> None:
     base, one = history
     assert merge_trees(base, one, base).files == one
@@ -193,7 +191,7 @@ def test_a_side_that_changed_nothing_costs_no_byte(history: tuple[Files, ...]) -
 
 
 @given(histories(2, plain=True))
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(300, FEW))
 def test_hard_merges_settle(history: tuple[Files, ...]) -> None:
     """Merging either head again, or the merge with itself through another base, adds nothing."""
     base, one, other = history
@@ -208,7 +206,7 @@ def test_hard_merges_settle(history: tuple[Files, ...]) -> None:
 
 
 @given(histories(3, plain=True))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200, FEW))
 def test_three_writers_may_merge_in_any_order(history: tuple[Files, ...]) -> None:
     base, *sides = history
     found = []
@@ -219,7 +217,7 @@ def test_three_writers_may_merge_in_any_order(history: tuple[Files, ...]) -> Non
 
 
 @given(st.lists(st.lists(CLOSED, max_size=4, unique=True), min_size=5, max_size=5))
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(150, FEW))
 def test_four_writers_of_one_file_agree_on_its_claims(bodies: list[list[str]]) -> None:
     base, *sides = [{"main/a.md": "\n\n".join(body).encode("utf-8", "surrogateescape")} for body in bodies]
     found = []
@@ -232,7 +230,7 @@ def test_four_writers_of_one_file_agree_on_its_claims(bodies: list[list[str]]) -
 
 
 @given(st.lists(BLOCKS, min_size=1, max_size=4), st.lists(BLOCKS, max_size=3), st.integers(0, 3))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200, FEW))
 def test_what_one_side_forgot_stays_gone_whatever_the_other_did(
     kept: list[str], added: list[str], forgotten: int
 ) -> None:
@@ -275,7 +273,7 @@ WITHOUT_LONE_MARKS = BLOCKS.filter(lambda text: not text.startswith("*(disputed"
 
 
 @given(WITHOUT_LONE_MARKS, WITHOUT_LONE_MARKS, WITHOUT_LONE_MARKS)
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200, FEW))
 def test_a_dispute_survives_later_merges_and_goes_when_it_is_settled(
     old: str, one: str, other: str
 ) -> None:
@@ -300,7 +298,7 @@ def test_a_dispute_survives_later_merges_and_goes_when_it_is_settled(
 
 
 @given(st.lists(BLOCKS, max_size=5), BLOCKS, BLOCKS)
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(150, FEW))
 def test_merging_adds_no_blank_lines_to_what_stood_there(kept: list[str], one: str, other: str) -> None:
     """Additions at both ends leave the middle byte for byte as it was."""
     plain = [text for text in kept if text.strip() and "~~~" not in text and "<" not in text]

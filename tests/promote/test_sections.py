@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from laws import examples
 
 from gitmem.memory.memory import create, parse
 from gitmem.memory.pointer import is_promoted, rule_file, with_pointer, without_pointer
@@ -49,7 +50,7 @@ RULES = st.sampled_from(["- Use it.", "- One\n  - Why: two", "- a\n\n  b", "- `x
 @example("abc", "- Use it.", "- b")
 @example("abc\r\n", "- Use it.", "- b")
 @example("\ufeff", "- Use it.", "- b")
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_taking_a_rule_out_gives_the_file_back_as_it_was(text: str, rule: str, other: str) -> None:
     one = insert(text, ONE, rule)
     both = insert(one, TWO, other)
@@ -62,7 +63,7 @@ def test_taking_a_rule_out_gives_the_file_back_as_it_was(text: str, rule: str, o
 
 
 @given(TEXTS, TEXTS, RULES)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_what_stands_around_the_section_is_never_touched(before: str, after: str, rule: str) -> None:
     made = insert(before, ONE, rule)
     made += ("" if made.endswith("\n") else "\n") + after
@@ -163,7 +164,7 @@ def test_what_a_file_says_comes_without_its_marks() -> None:
     st.sampled_from(["", "\n", "\n\n"]),
     st.sampled_from(["CLAUDE.md", "docs/my rules [x].md", ".github/copilot-instructions.md"]),
 )
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_a_pointer_comes_and_goes_without_a_trace(parts: list[str], tail: str, file: str) -> None:
     memory = parse("x.md", ("---\nname: x\n---\n\n" + "\n\n".join(parts) + tail).encode())
     pointed = with_pointer(memory, file)

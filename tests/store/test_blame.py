@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import examples
 
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import MemoryRepository
@@ -366,7 +367,7 @@ class Torn(MemoryRepository):
         return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(BODIES, BODIES, st.integers(0, 9)), min_size=1, max_size=6), BODIES)
 def test_what_later_commits_leave_alone_keeps_its_blame(
     steps: list[tuple[list[str], list[str], int]], extra: list[str]

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import examples
 
 from gitmem.memory.attributes import BRANCH_TEXT
 from gitmem.memory.claim import normal_form
@@ -315,7 +316,7 @@ PIECES = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(PIECES, PIECES, PIECES, st.sampled_from(["--diff3", "-q"]))
 def test_marks_that_git_leaves_keep_all_that_either_side_says(
     base: list[str], ours: list[str], theirs: list[str], style: str
