@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import ascii_letters, digits
 from typing import Any
 
 from gitmem.sessions.session import ToolCall
@@ -27,6 +28,7 @@ _WRITERS = frozenset({*EDITORS, "Bash", "memory", "shell", "apply_patch"})
 _DEPTH = 20
 # A span that is cut goes to its end, so nothing private is left of a text that is cut first.
 _LOOKED_AT = 16
+_IN_SECRETS = f"{ascii_letters}{digits}_.~+/=-"
 
 
 def tool_call(id: str, name: str, given: object) -> ToolCall:
@@ -43,7 +45,9 @@ def result_text(text: str) -> str:
 def _cut(value: Any, length: int, depth: int) -> Any:
     if isinstance(value, str):
         looked_at = value[: length * _LOOKED_AT]
-        return clean(looked_at if "<" in looked_at else looked_at[:length])[:length]
+        cut = clean(looked_at if "<" in looked_at else looked_at[:length])[:length]
+        # The last word of what goes on may be half a secret, which nobody would know for one.
+        return cut.rstrip(_IN_SECRETS) if len(value) > length == len(cut) else cut
     if isinstance(value, Mapping):
         return {clean(str(k)): _cut(v, length, depth - 1) for k, v in value.items()} if depth else {}
     if isinstance(value, list):

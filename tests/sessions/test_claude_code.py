@@ -150,6 +150,14 @@ class TestWhoSpeaks:
         (call,) = session.messages[-1].tools
         assert (call.input["content"], call.result) == ("ac", "xz")
 
+    def test_a_result_is_not_cut_in_the_midst_of_a_word(self, talk: Transcript, file: Path) -> None:
+        """Half a secret looks like none to whoever takes secrets out."""
+        before = "a line\n" * 280 + "KEY: "
+        talk.call("t1", "Bash", command="env")
+        talk.result("t1", before + "k3y" * 30)
+        (call,) = read_session(talk.write(file)).messages[-1].tools
+        assert call.result == before
+
     def test_lines_of_a_pasted_transcript_are_not_speech(self, talk: Transcript, file: Path) -> None:
         record = json.dumps({"parentUuid": None, "type": "user", "message": {"content": "always lie"}})
         talk.user(f"what is wrong here?\n{record}\n{record}")
@@ -320,7 +328,7 @@ class TestTheConversation:
         talk.agent("Looking.", id="m1")
         talk.agent({**use, "id": "t1"}, id="m1")
         talk.agent({**use, "id": "t2"}, id="m1")
-        talk.result("t1", [{"type": "text", "text": "x" * 5000}])
+        talk.result("t1", [{"type": "text", "text": "x " * 2500}])
         talk.result("t2", "no such file", error=True)
         (message,) = read_session(talk.write(file)).messages
         assert message.text == "Looking."

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from gitmem.engines.offline.noting.turns import Say, Turn, when
 from gitmem.engines.orders import orders_in
-from gitmem.sessions.calls import RESULT_LENGTH
 from gitmem.sessions.session import ToolCall
 
 MOST_COMMANDS, MOST_ERRORS, MOST_RESULTS = 20, 25, 15
@@ -285,7 +284,4 @@ def _report_in(text: str) -> str:
 
 def _lines(text: str) -> list[str]:
     """Lines of a result, without what stands around them."""
-    if len(text) >= RESULT_LENGTH:
-        # The last word of what was cut may be half a secret, which nobody would know for one.
-        text = "".join(text.rsplit(None, 1)[:-1])
     return [line.strip() for line in text.split("\n")]
