@@ -11,6 +11,7 @@ import pytest
 from gitmem.docs.document import MOST_BYTES, parse
 from gitmem.docs.headings import anchors
 from gitmem.docs.hunks import defines
+from gitmem.docs.statements import MOST
 
 FILES = {
     "pyproject.toml": '[project]\nname = "app"\n[project.scripts]\napp = "app.main:main"\n',
@@ -140,3 +141,11 @@ def test_no_document_takes_long_to_read(part: str) -> None:
 )
 def test_what_a_function_is_given_defines_nothing(line: str, does: bool) -> None:
     assert defines(line, "word") is does
+
+
+def test_that_a_document_names_more_than_is_looked_at_is_said(top: Path, git, gitmem) -> None:
+    names = "\n".join(f"- `app/part{number}.py`" for number in range(MOST + 1))
+    (top / "DOC.md").write_text(f"{DOC}\n{names}\n")
+    git("-C", top, "commit", "-q", "-am", "name all parts")
+    answer = gitmem("docs", "check")
+    assert f"of DOC.md only {MOST:,} names are looked at" in answer.out + answer.err

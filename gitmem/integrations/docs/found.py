@@ -9,6 +9,7 @@ from pathlib import Path
 from gitmem.docs import check as pure
 from gitmem.docs.document import MARK, SUFFIXES, Doc, may_be, parse
 from gitmem.docs.places import Places, linked
+from gitmem.docs.statements import MOST
 from gitmem.engines.writing import Stale
 from gitmem.errors import RepositoryError
 from gitmem.guard.text import counted
@@ -123,9 +124,13 @@ def touched(doc: Doc, changed_paths: Collection[str]) -> bool:
 
 
 def _note(one: pure.Judged, ground: Ground) -> str:
-    if not one.unknown:
-        return ""
-    what = f"{counted(one.unknown, 'name')} in {one.doc.path} cannot be judged"
-    if ground.shallow:
-        return f"{what}: history is cut off here (git fetch --unshallow, or fetch-depth: 0 in CI)"
-    return f"{what}: not all of the history is at hand"
+    said = []
+    if one.unknown:
+        what = f"{counted(one.unknown, 'name')} in {one.doc.path} cannot be judged"
+        why = "not all of the history is at hand"
+        if ground.shallow:
+            why = "history is cut off here (git fetch --unshallow, or fetch-depth: 0 in CI)"
+        said.append(f"{what}: {why}")
+    if len(one.doc.statements) >= MOST:
+        said.append(f"of {one.doc.path} only {MOST:,} names are looked at")
+    return "; ".join(said)
