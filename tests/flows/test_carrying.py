@@ -200,6 +200,7 @@ def test_two_purges_that_did_not_know_of_one_another_are_both_done(ann: Machine,
         assert "Names are short." in clone.memories("project")["reviewer/names.md"]
 
 
+@pytest.mark.long
 def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(
     ann: Machine,
     ben: Machine,
@@ -224,6 +225,7 @@ def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(
     assert is_gone(ben)
 
 
+@pytest.mark.long
 def test_a_purge_that_was_not_pushed_takes_what_came_meanwhile(ann: Machine, ben: Machine) -> None:
     """The remote is at the lower epoch: theirs is replayed on ours."""
     ann.run("purge", SECRET, "-y", "--no-push")

@@ -7,8 +7,9 @@ import json
 
 import pytest
 from check_ground import folder, memory
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import USUAL, examples
 
 from gitmem.memory import tombstone
 from gitmem.share.check.finding import RULES, Finding
@@ -428,6 +429,7 @@ def test_text_of_a_script_that_needs_joiners_passes() -> None:
 
 
 @given(st.binary(max_size=300), st.text(max_size=40))
+@settings(max_examples=examples(USUAL, 0.1))
 def test_nothing_in_a_file_or_path_breaks_the_check(data: bytes, name: str) -> None:
     for text in (data, b"---\n" + data + b"\n---\n" + data):
         for where in (f"main/{name}.md", "main/MEMORY.md", f"main/{name}"):

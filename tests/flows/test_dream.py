@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, make_ground, memory, notes
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.dream.branch import open_dreams
@@ -352,7 +352,11 @@ MEMORIES = st.builds(
 )
 
 
+FREEZE = "The freeze began yesterday, see [[aa]]."
+
+
 @given(st.dictionaries(st.sampled_from(["aa", "bb", "cc", "dd"]), MEMORIES, max_size=4))
+@example({"aa": ("Linting rules", f"{FREEZE}\n\n{FREEZE}", "project")})
 def test_every_claim_of_any_corpus_survives_or_is_in_the_account(
     found: dict[str, tuple[str, str, str]],
 ) -> None:

@@ -127,6 +127,7 @@ def test_ssh_without_the_right_key_or_with_another_host_key_says_what_to_do(
     ],
     ids=" ".join,
 )
+@pytest.mark.long
 def test_clones_that_hold_a_part_of_the_code_hold_all_of_memory(team: Team, words: tuple[str, ...]) -> None:
     """Memory needs its whole history to merge without loss; the code's stays as it was fetched."""
     team.git("-C", team.bare, "config", "uploadpack.allowFilter", "true")

@@ -16,7 +16,9 @@ from gitmem.memory.trailers import Fate
 
 def date_claims(work: Work, path: str, said_at: Mapping[str, datetime]) -> None:
     """One change for each claim that holds a relative date which means one day."""
-    for number in range(len(work.memories[path].claims)):
+    claims = work.memories[path].claims
+    # Of what stands twice the last first: those before it keep their names.
+    for number in sorted(range(len(claims)), key=lambda number: -claims[number].ordinal):
         memory = work.memories[path]
         body = memory.parsed.claims
         claim = memory.claims[number]
