@@ -21,6 +21,8 @@ from gitmem.integrations import purging
 from gitmem.share import purge as flow
 from gitmem.store.epochs import epoch_of
 
+pytestmark = pytest.mark.long
+
 
 def agree(*clones: Machine) -> None:
     """Syncs until all have the same, and looks whether they do."""
@@ -158,7 +160,6 @@ def test_side_branches_of_a_clone_come_along(ann: Machine, ben: Machine) -> None
     assert is_gone(ben)
 
 
-@pytest.mark.long
 def test_two_purges_at_once_are_both_done_everywhere(
     ann: Machine,
     ben: Machine,
@@ -185,7 +186,6 @@ def test_two_purges_at_once_are_both_done_everywhere(
     assert "The key is [purged]." in ann.memories("project")["reviewer/key.md"]
 
 
-@pytest.mark.long
 def test_two_purges_that_did_not_know_of_one_another_are_both_done(ann: Machine, ben: Machine) -> None:
     """Both were made while the remote was out of reach."""
     other = "amber-falcon-2290-lisbon"
@@ -200,7 +200,6 @@ def test_two_purges_that_did_not_know_of_one_another_are_both_done(ann: Machine,
         assert "Names are short." in clone.memories("project")["reviewer/names.md"]
 
 
-@pytest.mark.long
 def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(
     ann: Machine,
     ben: Machine,
@@ -225,7 +224,6 @@ def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(
     assert is_gone(ben)
 
 
-@pytest.mark.long
 def test_a_purge_that_was_not_pushed_takes_what_came_meanwhile(ann: Machine, ben: Machine) -> None:
     """The remote is at the lower epoch: theirs is replayed on ours."""
     ann.run("purge", SECRET, "-y", "--no-push")
@@ -255,7 +253,6 @@ def test_a_work_tree_on_the_memory_branch_follows(ann: Machine, ben: Machine, tm
     assert is_gone(ben)
 
 
-@pytest.mark.long
 def test_a_name_that_held_the_text_does_not_come_back_from_live_files(
     ann: Machine, ben: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

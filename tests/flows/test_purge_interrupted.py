@@ -25,6 +25,8 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 purging.settle_carried = lambda workspace, carried, **more: die() if tuple(carried) else False
 from gitmem.entry import main
+
+pytestmark = pytest.mark.long
 sys.exit(main())
 """
 
@@ -105,7 +107,6 @@ def test_a_partial_clone_does_not_fetch_again_what_it_erases(
     assert is_gone(cem)
 
 
-@pytest.mark.long
 def test_a_memory_of_the_same_name_in_another_scope_stays(
     ann: Machine, machine: MakeMachine, tmp_path: Path, git
 ) -> None:
