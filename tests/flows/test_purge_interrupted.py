@@ -18,6 +18,8 @@ from gitmem.integrations.spool import Job
 from gitmem.store.epochs import epoch_of
 from gitmem.store.old_epochs import JOURNAL
 
+pytestmark = pytest.mark.long
+
 KILLED = """
 import os, signal, sys
 from gitmem.integrations import purging
@@ -25,8 +27,6 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 purging.settle_carried = lambda workspace, carried, **more: die() if tuple(carried) else False
 from gitmem.entry import main
-
-pytestmark = pytest.mark.long
 sys.exit(main())
 """
 
