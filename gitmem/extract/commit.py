@@ -13,9 +13,9 @@ from gitmem.memory import tombstone
 from gitmem.memory.encoding import decode, encode
 from gitmem.memory.trailers import Provenance
 from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import MissingObject, Repository, Signature
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import list_files, read_file
 from gitmem.store.workspace import Scope
 

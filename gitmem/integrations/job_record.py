@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.errors import GitmemError
-from gitmem.guard.secrets import find_secrets, redact
 from gitmem.guard.text import one_line
 from gitmem.integrations.place import read_regular
 from gitmem.memory.usage import Usage
+from gitmem.rules.secrets import find_secrets, redact
 
 FILE = "jobs.jsonl"
 BYTES = 256 * 1024

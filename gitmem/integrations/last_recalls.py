@@ -86,7 +86,7 @@ def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Rec
     """
     from gitmem.dream.proof.findable_asked import Recalled
     from gitmem.errors import RepositoryError
-    from gitmem.guard.secrets import scan
+    from gitmem.rules.secrets import scan
 
     rows = list(_rows(record_of(scope)))
     try:

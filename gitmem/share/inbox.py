@@ -22,6 +22,7 @@ from gitmem.memory.merge import agent_folder, kind, merge_trees
 from gitmem.memory.names import TURNED_DOWN, inbox_id, is_agent_folder
 from gitmem.memory.proposal import Proposal, speaks
 from gitmem.memory.trailers import Fate, Provenance
+from gitmem.rules.screen import screen
 from gitmem.share.arrival import check_arrival
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.sync import writer_branch
@@ -32,7 +33,6 @@ from gitmem.store.landing import Asked, asked_for, forget_asked, left_out
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import RefMoved, Repository, Signature, short_name
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
@@ -248,7 +248,7 @@ def _judge(
             raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
     refused = screen(before, after, allow).refusals
     if refused:
-        raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].reason}", hint)
+        raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].message}", hint)
     said = [
         Fate("superseded", one.before, one.after, "the branch changes it")
         if one.new

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Literal
 
 from gitmem.errors import RepositoryError, UsageError
-from gitmem.guard.check import Refusal
 from gitmem.memory import index
 from gitmem.memory.archive import archived_path
 from gitmem.memory.encoding import decode, encode
@@ -16,6 +15,8 @@ from gitmem.memory.merge import kind, merge_trees
 from gitmem.memory.names import INDEX, is_memory_file
 from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.memory.trailers import Provenance, format_message
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.share.leaving import memories
 from gitmem.store.commits import (
     FORMAT_FILE,
@@ -30,7 +31,6 @@ from gitmem.store.commits import (
 from gitmem.store.paging import archived
 from gitmem.store.remote import Remote, find_remote
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.screen import screen
 from gitmem.store.snapshots import (
     Snapshot,
     State,
@@ -72,7 +72,7 @@ class Standing:
     snapshot: Snapshot | None = None
     source: str = ""
     trusted: bool = False
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[Finding, ...] = ()
 
     @property
     def id(self) -> str:
@@ -313,7 +313,7 @@ def _judge(
     screened = screen(_rooted(agent, judged), _rooted(agent, files), allow)
     clean = replace(snapshot, files={p.removeprefix(f"{agent}/"): d for p, d in screened.files.items()})
     personal_refusals = tuple(
-        Refusal(f"{agent}/{name}", "", "is about a person", "path") for name in personal
+        Finding(f"{agent}/{name}", 1, "path", "is about a person") for name in personal
     )
     found, reason = state(
         clean,

@@ -11,9 +11,9 @@ from gitmem.memory.encoding import decode, encode
 from gitmem.memory.memory import parse
 from gitmem.memory.merge import kind
 from gitmem.memory.trailers import Provenance
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import changed_files, read_file, read_paths
 from gitmem.store.workspace import Scope
 

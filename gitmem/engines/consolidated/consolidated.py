@@ -22,7 +22,6 @@ from gitmem.engines.consolidated.judged import (
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.errors import EngineError
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import find_secrets, redact
 from gitmem.guard.text import counted, one_line
 from gitmem.memory.account import is_memory, path_of, references
 from gitmem.memory.daily import is_log
@@ -30,6 +29,7 @@ from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.memory.memory import Memory, parse
 from gitmem.memory.names import is_agent_folder, is_memory_file
 from gitmem.memory.trailers import Fate
+from gitmem.rules.secrets import find_secrets, redact
 
 NOTES = 20
 """Remarks to a person that are taken from one answer."""

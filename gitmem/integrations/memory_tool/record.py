@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from gitmem.errors import CheckFailed
 from gitmem.extract.edits import fates
-from gitmem.guard.secrets import find_secrets, redact
 from gitmem.guard.text import one_line
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
@@ -20,8 +19,9 @@ from gitmem.memory.memory import Memory, parse
 from gitmem.memory.merge import kind
 from gitmem.memory.names import is_memory_file
 from gitmem.memory.trailers import Fate, Provenance
+from gitmem.rules.screen import refuse_secrets
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.commits import Write
-from gitmem.store.screen import refuse_secrets
 
 TOOL = "memory_20250818"
 """The tool's type, which commits name."""

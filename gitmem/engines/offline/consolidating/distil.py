@@ -16,7 +16,6 @@ from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
 from gitmem.engines.offline.consolidating.work import Work
 from gitmem.guard.instructions import find_instructions
 from gitmem.guard.lookalike import skeleton
-from gitmem.guard.secrets import scan
 from gitmem.guard.text import counted, one_line
 from gitmem.memory.account import path_of, reference
 from gitmem.memory.additions import added, undated
@@ -27,6 +26,7 @@ from gitmem.memory.memory import Memory, create
 from gitmem.memory.merge import agent_folder
 from gitmem.memory.names import file_name
 from gitmem.memory.trailers import Fate
+from gitmem.rules.secrets import scan
 
 _SHOWN = 100
 _BLOCK = re.compile(r"[#>|<=~]|```|[-+*] |\d{1,9}[.)] |\[[^\]]*\]:")
