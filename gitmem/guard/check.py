@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from gitmem.core.text import printable
 from gitmem.guard.secrets import Finding, redact, scan
-from gitmem.guard.text import printable
 from gitmem.values import dataclass
 
 RefusalKind = Literal["secret", "path", "size"]

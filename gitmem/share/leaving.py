@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gitmem.errors import CheckFailed
+from gitmem.core.daily_log import is_log
+from gitmem.core.errors import CheckFailed
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder, kind
 from gitmem.guard.check import Refusal
-from gitmem.memory.daily import is_log
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder, kind
 from gitmem.share.leaving_lines import fresh_lines
 from gitmem.store.remote import Remote
 from gitmem.store.repository import MissingObject, Repository

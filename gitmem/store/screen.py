@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 
-from gitmem.errors import CheckFailed
+from gitmem.core import index
+from gitmem.core.errors import CheckFailed
+from gitmem.core.limits import OTHER_BYTES, size_problem
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import kind
+from gitmem.core.names import agent_folder_name, is_agent_folder
+from gitmem.core.text import decode, encode
 from gitmem.guard.check import Refusal, refusal, weigh
 from gitmem.guard.paths import check_path
 from gitmem.guard.secrets import Finding, find_secrets, redact
-from gitmem.memory import index
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import OTHER_BYTES, size_problem
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
-from gitmem.memory.names import agent_folder_name, is_agent_folder
 from gitmem.values import dataclass
 
 
