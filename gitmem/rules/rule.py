@@ -11,10 +11,10 @@ from dataclasses import field
 from functools import cached_property
 from typing import Literal
 
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.names import kind
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import kind
+from gitmem.core.text import decode
 from gitmem.values import dataclass
 
 Level = Literal["error", "notice"]
@@ -23,6 +23,9 @@ Profile = Literal["write", "request", "dream"]
 
 PLAIN = 0o100644
 """git's mode of a regular file that cannot be executed; what memory consists of."""
+
+HOST = ".host"
+"""Stands for the name of a file that lies in no agent's folder; of the kind `host`."""
 
 
 @dataclass(frozen=True, order=True)
@@ -136,7 +139,9 @@ class Side:
             if file.data is not None
         }
         outside = {
-            path: Text(path, ".host", file.data) for path, file in self.host.items() if file.data is not None
+            path: Text(path, ".host", file.data)
+            for path, file in self.host.items()
+            if file.data is not None
         }
         return {**outside, **inside}
 
@@ -227,7 +232,7 @@ def new_ones(after: Iterable[Finding], before: Iterable[Finding]) -> Iterator[Fi
 def in_texts(judge_text: Callable[[Text], Iterable[Finding]]) -> Judge:
     """Makes a rule over one file into one over two states: what is new in the files that changed."""
 
-    def judge(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    def judge(_before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
         for path in sorted(context.changed & after.texts.keys()):
             former = context.former.get(path)
             yield from new_ones(judge_text(after.texts[path]), judge_text(former) if former else ())
