@@ -8,8 +8,8 @@ import typer
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.guard.text import counted
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.backing_up import Backed, BackupPlan
 from gitmem.store.address import without_credentials

@@ -9,9 +9,9 @@ import typer
 
 from gitmem.cli.context import Context, Json, Quiet, context
 from gitmem.cli.words import sound
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted, one_line
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from gitmem.dream.editing import Lost

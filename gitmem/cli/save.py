@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, context
+from gitmem.core.trailers import parse
 from gitmem.integrations.saving import look_all, save_all
-from gitmem.memory.trailers import parse
 from gitmem.rules.rule import Finding
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved

@@ -9,7 +9,7 @@ import typer
 
 from gitmem.cli.context import Context, Json, context
 from gitmem.cli.words import day
-from gitmem.guard.text import counted
+from gitmem.core.text import counted
 from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
 

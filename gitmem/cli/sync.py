@@ -10,8 +10,8 @@ from gitmem.cli import backup
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
 from gitmem.cli.progress import Progress
-from gitmem.errors import CheckFailed, GitmemError
-from gitmem.guard.text import counted
+from gitmem.core.errors import CheckFailed, GitmemError
+from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
 from gitmem.share.leaving import Leaving

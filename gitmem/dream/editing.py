@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitmem.core.account import account, is_memory, proposals, references
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.memory import parse
+from gitmem.core.merge import merge_trees
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.refs import prefix
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.memory.account import account, is_memory, references
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import merge_trees
-from gitmem.memory.proposal import proposals
-from gitmem.memory.trailers import Fate, Provenance
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from gitmem.core.change import Change, Header
+from gitmem.core.claim import parse_body
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.names import file_name
+from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.extract.edits import claim_keys, dated, is_text, said_anew, sides, taken_out, texts
 from gitmem.extract.known import Known
@@ -18,11 +23,6 @@ from gitmem.extract.rules import home as home
 from gitmem.extract.telling import NOTHING, Shown, Told, shown
 from gitmem.extract.turns import Looked, to_look_at
 from gitmem.guard.exclusions import excluded
-from gitmem.memory.change import Change, Header
-from gitmem.memory.claim import parse_body
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.names import file_name
-from gitmem.memory.usage import Usage
 from gitmem.rules.screen import refused_claims
 from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, Session

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitmem.errors import CheckFailed
+from gitmem.core import tombstone
+from gitmem.core.errors import CheckFailed
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.text import decode
+from gitmem.core.trailers import Provenance
 from gitmem.extract.commit import store_change
 from gitmem.extract.edits import claim_keys, is_text, texts
 from gitmem.extract.plan import Placed
@@ -19,10 +23,6 @@ from gitmem.integrations.pausing import paused
 from gitmem.integrations.saving import sync_live
 from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
-from gitmem.memory import tombstone
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.trailers import Provenance
 from gitmem.rules.screen import refused_claims
 from gitmem.store.commits import Written, memory_commit
 from gitmem.store.parked import (

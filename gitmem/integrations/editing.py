@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UsageError
+from gitmem.core import index, tombstone
+from gitmem.core.change import TYPES
+from gitmem.core.dates import annotate
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
+from gitmem.core.memory import Memory, create, parse
+from gitmem.core.names import agent_name, archive_path, file_name, slugify
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, sync_live
-from gitmem.memory import index, tombstone
-from gitmem.memory.change import TYPES
-from gitmem.memory.dates import annotate
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import DESCRIPTION_CHARS, MEMORY_BYTES
-from gitmem.memory.memory import Memory, create, parse
-from gitmem.memory.names import agent_name, archive_path, file_name, slugify
-from gitmem.memory.trailers import MOVE_JOB, Op, Provenance, one_line
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.store.burying import spade, without_logged

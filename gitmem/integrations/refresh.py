@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author

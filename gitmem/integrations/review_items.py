@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gitmem.core.account import Proposal
+from gitmem.core.text import counted, one_line
 from gitmem.dream.branch import Dream
 from gitmem.dream.telling import show
-from gitmem.guard.text import counted, one_line
 from gitmem.integrations.disputes import Dispute
 from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.promoting.proposing import Offered
-from gitmem.memory.proposal import Proposal
 from gitmem.share.held import Held
 from gitmem.share.inbox import Inbox
 from gitmem.share.snapshots import Standing

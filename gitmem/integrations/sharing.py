@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all

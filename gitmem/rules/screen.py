@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from gitmem.errors import CheckFailed
+from gitmem.core import index
+from gitmem.core.errors import CheckFailed
+from gitmem.core.limits import OTHER_BYTES, size_problem
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import kind
+from gitmem.core.names import agent_folder_name, is_agent_folder
+from gitmem.core.text import decode, encode, printable
 from gitmem.guard.paths import check_path
-from gitmem.guard.text import printable
-from gitmem.memory import index
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import OTHER_BYTES, size_problem
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
-from gitmem.memory.names import agent_folder_name, is_agent_folder
 from gitmem.rules.rule import Finding
 from gitmem.rules.secrets import Secret, find_secrets, redact, scan
 from gitmem.values import dataclass

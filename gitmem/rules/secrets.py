@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import find_invisible, one_line
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import find_invisible, one_line
 from gitmem.values import dataclass
 
 Severity = Literal["block", "warning"]

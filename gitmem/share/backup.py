@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.merge import kind
+from gitmem.core.errors import RepositoryError
+from gitmem.core.merge import kind
 from gitmem.rules.rule import Finding
 from gitmem.share.arrival import Arrival, check_arrival, take_in
 from gitmem.share.backup_place import (

@@ -10,18 +10,15 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from gitmem.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.memory import index
-from gitmem.memory.account import account
-from gitmem.memory.append_only import stones_of, with_every_line
-from gitmem.memory.daily import SOME_DAY, is_log, line_keys, read_line
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.log_lines import split
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder, kind, merge_trees
-from gitmem.memory.names import TURNED_DOWN, inbox_id, is_agent_folder
-from gitmem.memory.proposal import Proposal, speaks
-from gitmem.memory.trailers import Fate, Provenance
+from gitmem.core import index
+from gitmem.core.account import Proposal, account, speaks
+from gitmem.core.daily_log import SOME_DAY, is_log, line_keys, read_line, split, stones_of, with_every_line
+from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder, kind, merge_trees
+from gitmem.core.names import TURNED_DOWN, inbox_id, is_agent_folder
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.rules.screen import screen
 from gitmem.share.arrival import check_arrival
 from gitmem.share.landed import closed_at_host, left

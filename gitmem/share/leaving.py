@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gitmem.errors import CheckFailed
-from gitmem.memory.daily import is_log
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder, kind
+from gitmem.core.daily_log import is_log
+from gitmem.core.errors import CheckFailed
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder, kind
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.share.leaving_lines import fresh_lines

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from gitmem.errors import RepositoryError, UsageError
-from gitmem.memory import index
-from gitmem.memory.archive import archived_path
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.names import INDEX, is_memory_file
-from gitmem.memory.tombstone import FILE as TOMBSTONES
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core import index
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind, merge_trees
+from gitmem.core.names import INDEX, archived_path, is_memory_file
+from gitmem.core.text import decode, encode
+from gitmem.core.tombstone import FILE as TOMBSTONES
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.share.leaving import memories

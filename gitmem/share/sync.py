@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from gitmem.errors import CheckFailed, RepositoryError
-from gitmem.memory.merge import kind
-from gitmem.memory.names import slugify
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.merge import kind
+from gitmem.core.names import slugify
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.carrying import carry_over
 from gitmem.share.index_kept import keep_index

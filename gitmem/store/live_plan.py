@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
-from gitmem.memory import archive, index, tombstone
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.merge_memory import without
-from gitmem.memory.tombstone import FILE as TOMBSTONES
-from gitmem.memory.trailers import Op, Provenance
+from gitmem.core import index, tombstone
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind, merge_trees, without
+from gitmem.core.names import archived_path, hot_path
+from gitmem.core.text import decode, encode
+from gitmem.core.tombstone import FILE as TOMBSTONES
+from gitmem.core.trailers import Op, Provenance
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.store.begun_anew import is_lost
@@ -131,7 +131,7 @@ def plan_save(
     held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
     held |= _hold_surplus(repo, tip, kept, {*base, *theirs, *paged})
     stones = _stones_then(repo, live.agent, known.base)
-    cold = {archive.archived_path(path) or path: data for path, data in rooted(live.agent, paged).items()}
+    cold = {archived_path(path) or path: data for path, data in rooted(live.agent, paged).items()}
     theirs |= _unrooted(live.agent, cold)
     merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
     files = _unrooted(live.agent, merged.files)
@@ -156,7 +156,7 @@ def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> 
     changed: list[str] = []
     gone: list[str] = []
     for path, data in sorted(edits.items()):
-        other = archive.hot_path(path) or archive.archived_path(path)
+        other = hot_path(path) or archived_path(path)
         if kind(path) != "memory" or (data is None and edits.get(other or "") is not None):
             # What only changed places is told where it stands now.
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.rules.secrets import redact, scan
 
 

@@ -15,7 +15,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.memory.encoding import decode
+from gitmem.core.text import decode
 from gitmem.store.objects import object_name
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import MissingObject, Repository

@@ -23,12 +23,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
+from gitmem.core import index
+from gitmem.core.memory import create
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.saving import save_all
-from gitmem.memory import index
-from gitmem.memory.memory import create
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import Workspace

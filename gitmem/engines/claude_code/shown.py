@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.names import kind
+from gitmem.core.text import counted, decode, one_line
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.prompts import clean
 from gitmem.guard.paths import check_path
-from gitmem.guard.text import counted, one_line
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.names import kind
 from gitmem.rules.secrets import scan
 
 SESSION_CHARS = 4_000_000

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 
+from gitmem.core.change import Header
+from gitmem.core.text import one_line
 from gitmem.engines.engine import ExtractInput
-from gitmem.guard.text import one_line
-from gitmem.memory.change import Header
 from gitmem.rules.secrets import redact, scan
 
 MANIFEST_LINES = 400

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from gitmem.errors import UsageError
+from gitmem.core.claim import Claim
+from gitmem.core.errors import UsageError
+from gitmem.core.pointer import rule_file
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.promoting import files, message
 from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
 from gitmem.integrations.saving import code_head, sync_live
-from gitmem.memory.claim import Claim
-from gitmem.memory.pointer import rule_file
 from gitmem.promote.moving import Place, place_of, to_memory
 from gitmem.promote.rule import claim_ids, rule_text, says_the_same, taken_over, unsaid, with_more
 from gitmem.promote.section import OddMarks, Rule, insert, parse, remove
