@@ -17,7 +17,7 @@ import gitmem
 from gitmem.core import attributes
 from gitmem.core.memory import parse, problems
 from gitmem.integrations.hook_scripts import EVENTS, hooks_folder, script
-from gitmem.store.snapshots import digest
+from gitmem.rules.snapshot import digest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
