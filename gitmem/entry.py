@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from gitmem import __version__
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
 
 ENVIRONMENT = frozenset(
     {
@@ -38,7 +38,7 @@ COMPLETING = "_GITMEM_COMPLETE"
 
 
 def main() -> int:
-    """Runs the command line and returns its exit code; see `gitmem.errors` for their meaning."""
+    """Runs the command line and returns its exit code; see `gitmem.core.errors` for their meaning."""
     # A command lives for a moment, and what it makes is hardly ever garbage.
     gc.set_threshold(50_000)
     # Else the interpreter looks through all of it once more at its end, for a tenth of what a hook takes.

@@ -25,10 +25,10 @@ from dream_sentences import (
     Aspect,
 )
 
+from gitmem.core.account import reference
+from gitmem.core.index import entry
+from gitmem.core.memory import parse
 from gitmem.engines.engine import ConsolidateInput
-from gitmem.memory.account import reference
-from gitmem.memory.index import entry
-from gitmem.memory.memory import parse
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
 DUPLICATE_KINDS = ("equal", "contained", "reordered", "reworded", "repeated", "copy")

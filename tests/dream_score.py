@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from dream_corpus import Corpus, Planted
 
+from gitmem.core.account import account, references
 from gitmem.engines.engine import ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
-from gitmem.memory.account import account, references
 
 _DAY = re.compile(r"\((\d{4}-\d{2}-\d{2})\)")
 

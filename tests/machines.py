@@ -15,9 +15,9 @@ import pytest
 from git_config import GIT_CONFIG
 from ran import Ran
 
+from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files

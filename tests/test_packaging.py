@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import gitmem
+from gitmem.core import attributes
+from gitmem.core.memory import parse, problems
 from gitmem.integrations.hook_scripts import EVENTS, hooks_folder, script
-from gitmem.memory import attributes
-from gitmem.memory.memory import parse, problems
 from gitmem.store.snapshots import digest
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from gitmem.cli.app import GROUPS, HIDDEN
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.store.settings import CHOICES, DEFAULTS
 
 ROOT = Path(__file__).parents[1]

@@ -8,11 +8,11 @@ from textwrap import indent
 from typing import Any
 
 from gitmem.cli.run import Context
-from gitmem.errors import UsageError
-from gitmem.guard.text import one_line
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import RECALLED
+from gitmem.core.text import one_line
 from gitmem.integrations import last_recalls
 from gitmem.integrations.recalling import ask
-from gitmem.memory.limits import RECALLED
 from gitmem.recall.choose import Left
 from gitmem.recall.recall import PATIENT_SECONDS, Recall, RecallItem
 from gitmem.recall.show import KNOWN_CHARS, told_by

@@ -12,8 +12,8 @@ import typer
 from gitmem.cli.bench_dream import dream
 from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
+from gitmem.core.errors import UsageError
 from gitmem.engines.choose import ENGINES
-from gitmem.errors import UsageError
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Engine

@@ -11,9 +11,9 @@ import typer
 from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
 from gitmem.cli.output import Output
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.text import counted, one_line
 from gitmem.engines.choose import ENGINES
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.guard.text import counted, one_line
 
 MOST_NIGHTS = 1_000
 LOST_SHOWN = 10

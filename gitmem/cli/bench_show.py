@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gitmem.cli.output import Output
-from gitmem.guard.text import counted, one_line
+from gitmem.core.text import counted, one_line
 from gitmem.integrations.benching.extraction import Find, Scored, figures
 from gitmem.integrations.benching.figures import each, not_found
 from gitmem.integrations.benching.figures import figures as recall_figures

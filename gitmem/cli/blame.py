@@ -10,12 +10,12 @@ import typer
 from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
-from gitmem.guard.text import one_line
+from gitmem.core.account import path_of
+from gitmem.core.names import kind
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Telling
 from gitmem.integrations.blaming import Line, as_value, code_of
 from gitmem.integrations.blaming import blame as look_up
-from gitmem.memory.account import path_of
-from gitmem.memory.names import kind
-from gitmem.memory.squash import Telling
 from gitmem.store.blame import Blamed, Origin
 from gitmem.store.code_time import Became
 from gitmem.store.replaced import Replaced

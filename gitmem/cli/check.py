@@ -9,8 +9,8 @@ import typer
 from gitmem.cli.context import Json, Quiet, context
 from gitmem.cli.output import Output
 from gitmem.cli.words import sound
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted, one_line
+from gitmem.core.errors import UsageError
+from gitmem.core.text import counted, one_line
 from gitmem.integrations.checking import Report, check_here
 from gitmem.share.check.finding import Finding
 

@@ -9,7 +9,7 @@ import typer
 
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import day, sound
-from gitmem.errors import CheckFailed, UsageError
+from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.integrations.saving import save_all
 from gitmem.store.history import resolve_all
 from gitmem.store.lookup import chosen_agent, chosen_scopes

@@ -7,10 +7,9 @@ from pathlib import Path, PurePosixPath
 
 import typer
 
+from gitmem.core.daily_log import day_of
+from gitmem.core.names import hot_path, is_memory_file
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
-from gitmem.memory.archive import hot_path
-from gitmem.memory.daily import day_of
-from gitmem.memory.names import is_memory_file
 from gitmem.store.commits import memory_commit
 from gitmem.store.trees import list_files
 

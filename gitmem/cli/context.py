@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.run import Context as Context
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 
 
 def _some_time(at: str | None) -> str | None:

@@ -10,10 +10,10 @@ import typer
 
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import sound
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
+from gitmem.core.memory import claim_lines
+from gitmem.core.merge import kind
 from gitmem.integrations.saving import look_all
-from gitmem.memory.merge import kind
-from gitmem.memory.shown import claim_lines
 from gitmem.store.history import ClaimChange, claim_diff, resolve_all
 from gitmem.store.lookup import chosen_agent, chosen_scopes, find
 from gitmem.store.trees import changed_files, read_file, read_paths

@@ -9,8 +9,8 @@ import typer
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.cli.words import sound
-from gitmem.errors import EngineError, UsageError
-from gitmem.guard.text import counted
+from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.text import counted
 
 if TYPE_CHECKING:
     from gitmem.integrations.docs.planned import Told, Updated

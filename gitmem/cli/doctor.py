@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
-from gitmem.errors import CheckFailed, GitmemError
-from gitmem.guard.text import counted
+from gitmem.core.errors import CheckFailed, GitmemError
+from gitmem.core.text import counted
 from gitmem.integrations.doctor import Finding, carry_out, plan
 
 

@@ -10,9 +10,10 @@ from gitmem.cli import dream_show
 from gitmem.cli.completing import words
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.progress import Progress
+from gitmem.core.errors import CheckFailed, GitmemError, UsageError
+from gitmem.core.names import agent_name
 from gitmem.engines.choose import ENGINES
 from gitmem.engines.engine import Step
-from gitmem.errors import CheckFailed, GitmemError, UsageError
 from gitmem.integrations.dreams.dreaming import ENDED, DreamOutcome, dream_status
 from gitmem.integrations.dreams.dreaming import dream as dream_scope
 from gitmem.integrations.dreams.kill import kill_dreams
@@ -20,7 +21,6 @@ from gitmem.integrations.dreams.progress import words as how_far
 from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.engines import engine_for
 from gitmem.integrations.stopping import Stop, Stopped
-from gitmem.memory.names import agent_name
 from gitmem.store.workspace import SCOPES, ScopeName
 
 INTERRUPTED = 130

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.cli.context import Context
-from gitmem.guard.text import counted
+from gitmem.core.text import counted
 from gitmem.integrations.dreams.refresh import refresh_dream
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from gitmem.cli.output import Output
 from gitmem.cli.words import day, iso
+from gitmem.core.text import counted
 from gitmem.dream.gates import Gate
-from gitmem.guard.text import counted
 from gitmem.integrations.dreams.dreaming import DreamOutcome, DreamStatus
 from gitmem.integrations.dreams.kill import Killed
 from gitmem.integrations.dreams.progress import Running

@@ -10,13 +10,13 @@ from gitmem.cli.completing import words
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
 from gitmem.cli.words import DAY, iso, sound
+from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Usage
 from gitmem.engines.choose import ENGINES, Choice
 from gitmem.engines.ledger import Today, ends
-from gitmem.errors import UsageError
 from gitmem.integrations import engine_settings
 from gitmem.integrations.engine_settings import SetPlan, Standing, engine_standing, plan_set
 from gitmem.integrations.engines import Origin
-from gitmem.memory.usage import Usage
 
 
 def register(app: typer.Typer) -> None:

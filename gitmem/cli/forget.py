@@ -9,7 +9,7 @@ import typer
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.words import place_value, sound
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations.editing import forget as carry_out
 from gitmem.store.lookup import Found, find
 

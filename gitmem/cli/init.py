@@ -12,8 +12,8 @@ import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.guard.text import counted
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
 from gitmem.store.settings import CHOICES
@@ -85,7 +85,7 @@ def init(
     done = carry_out_init(workspace, run.edges, plan)
     for saved in done.adopted:
         for refusal in saved.plan.refusals:
-            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
+            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.message}"))
     if run.out.as_json:
         run.out.json(
             {

@@ -10,8 +10,8 @@ import typer
 from gitmem.cli.context import Context, Json, Quiet, context
 from gitmem.cli.dream_show import running_value
 from gitmem.cli.words import day, iso
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted
+from gitmem.core.errors import UsageError
+from gitmem.core.text import counted
 from gitmem.integrations import spool, worker
 from gitmem.integrations.dreams.progress import running as dream_running
 from gitmem.integrations.job_record import read_runs

@@ -10,10 +10,10 @@ import typer
 
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age, iso, sound
-from gitmem.errors import GitmemError
-from gitmem.guard.text import counted, one_line
+from gitmem.core.errors import GitmemError
+from gitmem.core.names import is_archived
+from gitmem.core.text import counted, one_line
 from gitmem.integrations.promoting.pending import Standing, noted_rules
-from gitmem.memory.names import is_archived
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import keeps_logs
 from gitmem.store.lookup import Listed, chosen_agent, headers

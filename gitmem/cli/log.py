@@ -10,7 +10,7 @@ import typer
 from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
-from gitmem.guard.text import one_line
+from gitmem.core.text import one_line
 from gitmem.integrations.learned import as_value, learned
 from gitmem.store.log import LogEntry, fates
 from gitmem.store.workspace import Scope

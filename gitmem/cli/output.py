@@ -8,8 +8,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from gitmem.errors import CheckFailed
-from gitmem.guard.text import printable
+from gitmem.core.errors import CheckFailed
+from gitmem.core.text import printable
 from gitmem.values import dataclass
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}

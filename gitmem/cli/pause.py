@@ -9,7 +9,7 @@ import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, context
 from gitmem.cli.words import day, iso
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.integrations import pausing
 
 UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}

@@ -9,8 +9,8 @@ import typer
 
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.output import Output
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.guard.text import counted
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.text import counted
 from gitmem.integrations import purging
 from gitmem.store.repository import short_name
 

@@ -9,8 +9,8 @@ import typer
 from gitmem.cli.answered import answer
 from gitmem.cli.completing import words
 from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context
-from gitmem.memory.change import TYPES
-from gitmem.memory.limits import RECALLED
+from gitmem.core.change import TYPES
+from gitmem.core.limits import RECALLED
 from gitmem.store.settings import CHOICES
 
 MOST = 50

@@ -10,10 +10,10 @@ import typer
 from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import sound
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
+from gitmem.core.merge import kind
 from gitmem.integrations.edges import allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, save_all
-from gitmem.memory.merge import kind
 from gitmem.store.commits import read_tip
 from gitmem.store.gone import last_known
 from gitmem.store.history import is_root, resolve_all

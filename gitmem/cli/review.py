@@ -11,7 +11,7 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.review_edit import asked_why, edit
 from gitmem.cli.review_open import open_, open_request
 from gitmem.cli.words import sound
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations.deciding import Decided
 from gitmem.integrations.deciding import accept as carry_out_accept
 from gitmem.integrations.deciding import reject as carry_out_reject

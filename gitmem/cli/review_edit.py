@@ -9,9 +9,9 @@ import typer
 
 from gitmem.cli.context import Context, Json, Quiet, context
 from gitmem.cli.words import sound
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted, one_line
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from gitmem.dream.editing import Lost
@@ -115,7 +115,8 @@ def _show(run: Context, done: HandEdit) -> None:
     for caution in done.done.warnings:
         out.say(
             out.safe(
-                f"may be a secret: {caution.path}: {caution.line} (gitmem.allow {caution.fingerprint})"
+                f"may be a secret: {caution.path}: {caution.text} "
+                f"(gitmem.allow {' '.join(caution.fingerprints)})"
             )
         )
     for line in proof_lines(done.failures):

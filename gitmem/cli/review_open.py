@@ -8,8 +8,8 @@ import typer
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.words import sound
-from gitmem.errors import CheckFailed
-from gitmem.guard.text import counted
+from gitmem.core.errors import CheckFailed
+from gitmem.core.text import counted
 from gitmem.share.leaving import Leaving
 
 

@@ -10,8 +10,8 @@ from gitmem.cli.completing import session_ids
 from gitmem.cli.context import Context, Json, context
 from gitmem.cli.session_notes import notes, resume_context
 from gitmem.cli.words import day, iso, sound
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted, one_line
+from gitmem.core.errors import UsageError
+from gitmem.core.text import counted, one_line
 from gitmem.integrations.recordings import sessions_here
 from gitmem.integrations.sessions import (
     Told,

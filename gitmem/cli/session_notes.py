@@ -9,10 +9,10 @@ import typer
 from gitmem.cli.completing import session_ids
 from gitmem.cli.context import At, Json, context
 from gitmem.cli.words import age, iso, sound
-from gitmem.guard.text import one_line
+from gitmem.core.session_notes import Section
+from gitmem.core.text import one_line
 from gitmem.integrations.edges import by_command, initialised_at, real_edges
 from gitmem.integrations.notes.looking import NothingNoted, noted_ids, resume, sections_of, shown_notes
-from gitmem.memory.session_notes import Section
 from gitmem.notes.resume import resume_text
 
 

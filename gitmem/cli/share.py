@@ -9,7 +9,7 @@ import typer
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.share_ci import share_ci
 from gitmem.cli.words import sound
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations import sharing
 from gitmem.share.turning import Mode, SharePlan
 

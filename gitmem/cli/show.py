@@ -10,7 +10,7 @@ import typer
 from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age as in_words
-from gitmem.guard.text import one_line
+from gitmem.core.text import one_line
 from gitmem.integrations.showing import as_value
 from gitmem.integrations.showing import show as look_up
 

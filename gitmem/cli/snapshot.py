@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, context
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted
+from gitmem.core.errors import UsageError
+from gitmem.core.names import agent_folder_name
+from gitmem.core.text import counted
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
-from gitmem.memory.names import agent_folder_name
 from gitmem.store.workspace import Workspace
 
 

@@ -11,9 +11,9 @@ from gitmem.cli.context import Json, context
 from gitmem.cli.engine import usage_value
 from gitmem.cli.output import Output
 from gitmem.cli.words import iso, sound
-from gitmem.guard.text import counted
+from gitmem.core.text import counted
+from gitmem.core.trailers import Usage
 from gitmem.integrations.counting import Stats, count
-from gitmem.memory.usage import Usage
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from gitmem.cli.context import Context, Json, context
 from gitmem.cli.words import day
-from gitmem.guard.text import counted
+from gitmem.core.text import counted
 from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
 
@@ -65,7 +65,7 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         for file, why in saved.plan.held.items():
             out.data(out.safe(f"  held: {where}/{file}: {why}"))
         for refusal in saved.plan.refusals:
-            out.data(out.safe(f"  not stored: {refusal.path} {refusal.reason}"))
+            out.data(out.safe(f"  not stored: {refusal.path} {refusal.message}"))
         for file, why in saved.problems.items():
             out.data(out.safe(f"  left alone: {where}/{file}: {why}"))
     if found.taken_by:

@@ -8,12 +8,12 @@ import typer
 
 from gitmem.cli.context import Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import day, sound
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.text import one_line
+from gitmem.core.trailers import parse
 from gitmem.dream.kept_aside import reopen
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.guard.text import one_line
 from gitmem.integrations.edges import allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, save_all
-from gitmem.memory.trailers import parse
 from gitmem.store.commits import read_tip
 from gitmem.store.history import revision
 from gitmem.store.lookup import chosen_scopes

@@ -7,7 +7,7 @@ import typer
 from gitmem.cli.context import DryRun, Json, Quiet, context
 from gitmem.cli.pause import for_words
 from gitmem.cli.words import day, iso
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations import pausing
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from gitmem.core.references import day, plain_path
 from gitmem.docs.document import Doc
 from gitmem.docs.statements import Statement
 from gitmem.engines.writing import Stale
-from gitmem.memory.truth import day, plain_path
 from gitmem.values import dataclass
 
 OutcomeKind = Literal["there", "moved", "gone", "never", "unknown"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gitmem.memory.truth import without_fences
+from gitmem.core.references import without_fences
 
 LONGEST = 400
 """Characters of a heading, or of a tag with an anchor, that are read."""

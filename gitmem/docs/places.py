@@ -105,7 +105,7 @@ class Places:
         return found
 
     def module(self, dotted: str) -> str:
-        """The one file that a dotted name like `gitmem.memory.claim` means as a module; else empty."""
+        """The one file that a dotted name like `gitmem.core.claim` means as a module; else empty."""
         path = dotted.replace(".", "/")
         found = [
             file

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Literal
 
-from gitmem.memory.truth import Mention, mentions, without_fences
+from gitmem.core.references import Mention, mentions, without_fences
 from gitmem.values import dataclass
 
 StatementKind = Literal["file", "folder", "symbol", "flag", "command", "link"]

@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
+from gitmem.core import tombstone
+from gitmem.core.account import is_memory
+from gitmem.core.merge import kind, merge_trees, only
+from gitmem.core.names import twins
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.paged import where_they_stand
-from gitmem.memory import archive, tombstone
-from gitmem.memory.account import is_memory
-from gitmem.memory.merge import kind, merge_trees, only
 from gitmem.store.commits import Tip
 from gitmem.store.merging import without_collisions
 from gitmem.store.trees import read_files, write_tree
@@ -45,7 +46,7 @@ def _states(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> Iterato
         before = {path: old for path, (old, _) in pairs.items() if old is not None}
         after = {path: new for path, (_, new) in pairs.items() if new is not None}
         # A memory may have been paged out, or brought back, since.
-        places = {*pairs, *archive.twins(pairs)}
+        places = {*pairs, *twins(pairs)}
         here = only(merged, places)
         stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
         result = merge_trees(before | stones, here | stones, after | stones)

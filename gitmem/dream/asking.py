@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, get_args
 
+from gitmem.core.errors import EngineError, GitmemError
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Fate, FateKind, Usage
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Engine, Step, Tell
-from gitmem.errors import EngineError, GitmemError
-from gitmem.guard.text import one_line
-from gitmem.memory.trailers import Fate, FateKind
-from gitmem.memory.usage import Usage
 
 MOST_CHANGES = 1_000
 """Changes of one dream; the engines here stop long before. Nobody reviews more."""

@@ -6,16 +6,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import field, replace
 
+from gitmem.core.account import (
+    is_memory,
+    lines_named,
+    missing,
+    path_of,
+    paths_named,
+    proposals,
+    references,
+    reject_keys,
+)
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import LogLine, is_log
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.trailers import Fate, one_line, parse
 from gitmem.dream.proof.budget import dreamt
 from gitmem.dream.refs import branches
-from gitmem.errors import RepositoryError
-from gitmem.memory.account import is_memory, path_of, paths_named, references, reject_keys
-from gitmem.memory.claim import Claim
-from gitmem.memory.daily import LogLine, is_log
-from gitmem.memory.distilled import lines_named
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.proposal import missing, proposals
-from gitmem.memory.trailers import Fate, one_line, parse
 from gitmem.store.log import homes
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitmem.core.account import account, is_memory, proposals, references
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.memory import parse
+from gitmem.core.merge import merge_trees
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.refs import prefix
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.memory.account import account, is_memory, references
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import merge_trees
-from gitmem.memory.proposal import proposals
-from gitmem.memory.trailers import Fate, Provenance
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
-from gitmem.store.screen import Caution, refuse_secrets
 from gitmem.store.trees import read_paths
 from gitmem.values import dataclass
 
@@ -40,7 +40,7 @@ class ByHand:
 
     written: Written | None
     silent: tuple[Lost, ...] = ()
-    warnings: tuple[Caution, ...] = ()
+    warnings: tuple[Finding, ...] = ()
 
 
 def laid_out(dream: Dream, number: int | None) -> dict[str, bytes]:
@@ -108,7 +108,7 @@ def edit(
     ref = local_branch(dream)
     repo = dream.scope.repo
     silent: list[Lost] = []
-    warnings: list[Caution] = []
+    warnings: list[Finding] = []
 
     def plan(tip: Tip) -> Write | None:
         if repo.ref(ref) is None:

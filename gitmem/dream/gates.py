@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitmem.core.trailers import parse
 from gitmem.dream.branch import dreams_of
 from gitmem.dream.lock import FILE, STALE_SECONDS, holder, last_dream, lock_folder, prior_of, read_note
 from gitmem.dream.resting import rest_of
-from gitmem.memory.trailers import parse
 from gitmem.store.record import write_atomically
 from gitmem.store.workspace import Scope
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gitmem.memory import index
-from gitmem.memory.account import claims_at
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.facts import lacking
-from gitmem.memory.limits import ENTRY_CHARS
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind
-from gitmem.memory.names import is_agent_folder
+from gitmem.core import index
+from gitmem.core.account import claims_at
+from gitmem.core.facts import lacking
+from gitmem.core.limits import ENTRY_CHARS
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind
+from gitmem.core.names import is_agent_folder
+from gitmem.core.text import decode, encode
 
 _WORD = re.compile(r"\w+")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from gitmem.core.names import TURNED_DOWN
+from gitmem.core.trailers import parse
 from gitmem.dream.applying import replayed
 from gitmem.dream.branch import Dream, fork_point, own_commits, read_dream
 from gitmem.dream.refs import prefix
-from gitmem.memory.names import TURNED_DOWN
-from gitmem.memory.trailers import parse
 from gitmem.store.commits import read_tip
 from gitmem.store.landing import forget_asked
 from gitmem.store.remote import DREAMS

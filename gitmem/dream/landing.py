@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from gitmem.core.account import path_of, references
+from gitmem.core.daily_log import is_log
+from gitmem.core.names import TURNED_DOWN
+from gitmem.core.trailers import Provenance
 from gitmem.dream.branch import Dream, DreamCommit, fork_point, read_dream, reviewed
 from gitmem.dream.paged import where_they_stand
 from gitmem.dream.refs import prefix
-from gitmem.memory.account import path_of, references
-from gitmem.memory.daily import is_log
-from gitmem.memory.names import TURNED_DOWN
-from gitmem.memory.trailers import Provenance
 from gitmem.store.burying import Spade, spade
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.landing import Landing, asked, note_asked

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
 from gitmem.store.workspace import Scope
 

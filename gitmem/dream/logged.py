@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import islice
 
-from gitmem.memory.daily import day_of, facts
-from gitmem.memory.names import is_agent_folder
+from gitmem.core.daily_log import day_of, facts
+from gitmem.core.names import is_agent_folder
 from gitmem.store.repository import TREE, MissingObject, Repository
 from gitmem.store.trees import list_files
 from gitmem.store.workspace import Scope

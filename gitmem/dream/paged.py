@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gitmem.memory.account import claims_at, path_of, reference
-from gitmem.memory.merge import Files
-from gitmem.memory.trailers import Fate
+from gitmem.core.account import claims_at, path_of, reference
+from gitmem.core.merge import Files
+from gitmem.core.trailers import Fate
 from gitmem.store.log import homes
 
 

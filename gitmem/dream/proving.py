@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitmem.core.account import claims_at, is_memory
+from gitmem.core.merge import agent_folder
 from gitmem.dream.branch import Dream
 from gitmem.dream.proof.branch import prove_branch
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.telling import untold
-from gitmem.memory.account import claims_at, is_memory
-from gitmem.memory.merge import agent_folder
 from gitmem.store.trees import changed_files, read_paths
 
 

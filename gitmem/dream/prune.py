@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from gitmem.engines.engine import ConsolidateInput, DreamChange
-from gitmem.guard.text import one_line
-from gitmem.memory import tombstone
-from gitmem.memory.account import (
+from gitmem.core import tombstone
+from gitmem.core.account import (
     account,
     is_memory,
     path_of,
@@ -17,10 +15,11 @@ from gitmem.memory.account import (
     reject_keys,
     where_it_goes,
 )
-from gitmem.memory.claim import Claim
-from gitmem.memory.daily import is_log
-from gitmem.memory.encoding import decode
-from gitmem.memory.merge import Files, merge_trees, only
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import is_log
+from gitmem.core.merge import Files, merge_trees, only
+from gitmem.core.text import decode, one_line
+from gitmem.engines.engine import ConsolidateInput, DreamChange
 from gitmem.values import dataclass
 
 _SUBJECT_CHARS = 100

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from gitmem.core.account import path_of, proposals, references
+from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.branch import Dream, DreamCommit, read_dream
 from gitmem.dream.editing import local_branch
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.memory.account import path_of, references
-from gitmem.memory.proposal import proposals
 from gitmem.store.repository import Signature
 from gitmem.store.side_branches import with_base
 from gitmem.store.trees import changed_files, read_paths

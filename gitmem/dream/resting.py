@@ -9,8 +9,8 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+from gitmem.core.text import one_line
 from gitmem.dream.lock import lock_folder, read_note
-from gitmem.guard.text import one_line
 from gitmem.store.record import write_atomically
 from gitmem.store.workspace import Scope
 from gitmem.values import dataclass

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gitmem.core.account import Account, account, is_memory, line_mark, lines_at, path_of
+from gitmem.core.daily_log import is_log
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind
+from gitmem.core.names import TURNED_DOWN
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Fate, Provenance
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.applying import replayed, some, whole
 from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
 from gitmem.dream.indexes import tidy_indexes
@@ -15,22 +24,12 @@ from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
 from gitmem.dream.revived import revived
 from gitmem.dream.telling import show
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.guard.text import one_line
-from gitmem.memory.account import Account, account, is_memory, path_of
-from gitmem.memory.daily import is_log
-from gitmem.memory.distilled import line_mark, lines_at
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind
-from gitmem.memory.names import TURNED_DOWN
-from gitmem.memory.trailers import Fate, Provenance
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.rules.screen import screen
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.log import homes
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_files, read_paths
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -239,7 +238,7 @@ def _checked(
     refused = screen(ours, new, allow).refusals
     if refused:
         raise CheckFailed(
-            f"{refused[0].path} of {dream.id} {refused[0].reason}", f"git mem review reject {dream.id}"
+            f"{refused[0].path} of {dream.id} {refused[0].message}", f"git mem review reject {dream.id}"
         )
     return done
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gitmem.core.account import path_of, proposals, references
+from gitmem.core.claim import Claim
+from gitmem.core.merge import Files, agent_folder, only
 from gitmem.dream.branch import Dream, DreamCommit
-from gitmem.memory.account import path_of, references
-from gitmem.memory.claim import Claim
-from gitmem.memory.merge import Files, agent_folder, only
-from gitmem.memory.proposal import proposals
 from gitmem.store.log import homes
 from gitmem.store.trees import read_paths
 

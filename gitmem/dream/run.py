@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gitmem.core.errors import CheckFailed
+from gitmem.core.names import TURNED_DOWN
+from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.dream.asking import ask
 from gitmem.dream.gathering.gather import gather
 from gitmem.dream.lock import Held
@@ -17,10 +20,6 @@ from gitmem.dream.prune import prune
 from gitmem.dream.refs import prefix
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, DreamChange, Engine, Step, Tell, untold
-from gitmem.errors import CheckFailed
-from gitmem.memory.names import TURNED_DOWN
-from gitmem.memory.trailers import Fate, Provenance
-from gitmem.memory.usage import Usage
 from gitmem.store.commits import Tip, read_tip
 from gitmem.store.locks import Locked
 from gitmem.store.repository import Repository, Signature

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from gitmem.core import tombstone
+from gitmem.core.account import claims_at, is_memory, line_key, line_mark, lines_at, passing, path_of
+from gitmem.core.claim import Claim, normal_form, repeated
+from gitmem.core.daily_log import LogLine, day_of, is_log, statements
+from gitmem.core.merge import Files, agent_folder
+from gitmem.core.text import decode
+from gitmem.core.trailers import parse
 from gitmem.engines.offline.consolidating.distil import paragraphs
 from gitmem.engines.offline.consolidating.place import Lookup
 from gitmem.engines.offline.consolidating.same import holds
-from gitmem.memory import tombstone
-from gitmem.memory.account import claims_at, is_memory, line_key, path_of
-from gitmem.memory.claim import Claim, normal_form, repeated
-from gitmem.memory.daily import LogLine, day_of, is_log, statements
-from gitmem.memory.distilled import line_mark, lines_at, passing
-from gitmem.memory.encoding import decode
-from gitmem.memory.merge import Files, agent_folder
-from gitmem.memory.trailers import parse
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.values import dataclass
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from gitmem.core.account import Proposal, is_memory, log_references, path_of, proposals, references
+from gitmem.core.memory import parse
+from gitmem.core.text import counted
+from gitmem.core.trailers import Telling
 from gitmem.dream.branch import ClaimStory, Dream, DreamCommit
 from gitmem.dream.proof.failure import Failure
-from gitmem.guard.text import counted
-from gitmem.memory.account import is_memory, log_references, path_of, references
-from gitmem.memory.memory import parse
-from gitmem.memory.proposal import Proposal, proposals
-from gitmem.memory.squash import Telling
 from gitmem.store.blame import Origin, origins_of
 from gitmem.store.repository import MissingObject
 from gitmem.store.trees import read_paths

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gitmem.guard.text import one_line
+from gitmem.core.text import one_line
 
 ANSWER_CHARS = 100_000
 LINES = 400

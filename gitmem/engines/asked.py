@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gitmem.core.change import Change
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.likeness import gist
-from gitmem.memory.change import Change
 
 COVERED = 0.5
 """Share of a statement's words that a change must hold to be about it."""

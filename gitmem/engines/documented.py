@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
+from gitmem.core.errors import EngineError
+from gitmem.core.text import counted, one_line
 from gitmem.engines.noted import new_problems
 from gitmem.engines.writing import Document, DocumentInput
-from gitmem.errors import EngineError
-from gitmem.guard.text import counted, one_line
 
 DOCUMENT_BYTES = 262_144
 """Of a document, at most."""

@@ -9,15 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from gitmem.core.change import Change, Header
+from gitmem.core.trailers import Fate
 from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.memory.change import Change, Header
-from gitmem.memory.trailers import Fate
 from gitmem.sessions.session import Message
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.memory.daily import LogLine
+    from gitmem.core.daily_log import LogLine
 
 
 @dataclass(frozen=True)

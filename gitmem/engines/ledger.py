@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import EngineError
-from gitmem.memory.usage import Usage
+from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage
 from gitmem.values import dataclass
 
 DAYS_KEPT = 400

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitmem.core.change import Header
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
@@ -15,7 +16,6 @@ from gitmem.engines.engine import (
 )
 from gitmem.engines.ledger import LedgerMeter
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.memory.change import Header
 
 
 class MeteredEngine:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
+from gitmem.core.errors import EngineError
+from gitmem.core.session_notes import CHARS_A_TOKEN, TOTAL_TOKENS, Section, parse
+from gitmem.core.text import find_invisible, one_line
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.orders import orders_in
 from gitmem.engines.writing import NotesInput
-from gitmem.errors import EngineError
-from gitmem.guard.secrets import scan
-from gitmem.guard.text import find_invisible, one_line
-from gitmem.memory.session_notes import CHARS_A_TOKEN, TOTAL_TOKENS, Section, parse
+from gitmem.rules.secrets import scan
 
 NOTES_BYTES = 4 * CHARS_A_TOKEN * TOTAL_TOKENS
 """Of a session's notes while a model works on them: whatever script their limit is filled with."""

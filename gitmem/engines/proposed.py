@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from gitmem.core.change import TYPES, Change, Edited, MemoryType, Origin
+from gitmem.core.claim import Claim
+from gitmem.core.facts import lacking
+from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import is_agent_folder, is_archived, is_memory_file, kind, slugify
+from gitmem.core.text import one_line
 from gitmem.engines.answer import Note, notes
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.likeness import gist, same, words
 from gitmem.guard.paths import check_path
-from gitmem.guard.text import one_line
-from gitmem.memory.change import TYPES, Change, Edited, MemoryType, Origin
-from gitmem.memory.claim import Claim
-from gitmem.memory.facts import lacking
-from gitmem.memory.limits import DESCRIPTION_CHARS, MEMORY_BYTES
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.names import is_agent_folder, is_archived, is_memory_file, kind, slugify
 from gitmem.sessions.session import Message
 from gitmem.store.workspace import SCOPES
 

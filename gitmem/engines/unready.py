@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
 from gitmem.engines.choose import Choice
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.errors import EngineError
-from gitmem.memory.change import Header
 
 
 class UnreadyEngine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gitmem.memory.usage import Usage as Usage
+from gitmem.core.trailers import Usage as Usage
 
 
 class Meter(Protocol):

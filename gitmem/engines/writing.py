@@ -7,8 +7,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from gitmem.core.change import Header
 from gitmem.engines.usage import Usage
-from gitmem.memory.change import Header
 from gitmem.sessions.session import Message
 from gitmem.values import dataclass
 

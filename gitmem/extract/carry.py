@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
+from gitmem.core import index
+from gitmem.core.change import Change
+from gitmem.core.claim import Claim, parse_body
+from gitmem.core.daily_log import with_lines
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import Memory, create, parse
+from gitmem.core.names import ARCHIVE, archive_path, file_name
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Fate
 from gitmem.extract import edits as edited
 from gitmem.extract.logged import is_logged, missing_lines
-from gitmem.memory import index
-from gitmem.memory.change import Change
-from gitmem.memory.claim import Claim, parse_body
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.log_lines import with_lines
-from gitmem.memory.memory import Memory, create, parse
-from gitmem.memory.names import ARCHIVE, archive_path, file_name
-from gitmem.memory.trailers import Fate
 
 Read = Callable[[str], bytes | None]
 """Content of a file of the agent's folder, None where there is none."""

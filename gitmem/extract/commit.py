@@ -5,17 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from gitmem.errors import RepositoryError
+from gitmem.core import tombstone
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.extract.carry import carry
 from gitmem.extract.edits import claim_keys
 from gitmem.extract.plan import Placed
-from gitmem.memory import tombstone
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.trailers import Provenance
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import MissingObject, Repository, Signature
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import list_files, read_file
 from gitmem.store.workspace import Scope
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from gitmem.memory.account import reference, reject_keys
-from gitmem.memory.change import Change, Edited
-from gitmem.memory.claim import Claim, normal_form, parse_body
-from gitmem.memory.dates import annotate, relative_dates, unclear
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.memory import Memory, description_claim, parse
-from gitmem.memory.merge_memory import merge_memory
-from gitmem.memory.sequence import pair_edits
-from gitmem.memory.trailers import Fate
+from gitmem.core.account import reference, reject_keys
+from gitmem.core.change import Change, Edited
+from gitmem.core.claim import Claim, normal_form, parse_body
+from gitmem.core.dates import annotate, relative_dates, unclear
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import Memory, description_claim, parse
+from gitmem.core.merge import merge_memory
+from gitmem.core.sequence import pair_edits
+from gitmem.core.trailers import Fate
 
 _REASONED = ("**why", "**how to apply", "why:", "how to apply:")
 _UNEXPLAINED = "taken out by an edit"

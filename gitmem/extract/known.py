@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gitmem.memory import tombstone
-from gitmem.memory.change import Header
-from gitmem.memory.claim import parse_body
-from gitmem.memory.daily import is_log, line_keys
-from gitmem.memory.encoding import decode
-from gitmem.memory.log_lines import split
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind
-from gitmem.memory.names import is_agent_folder
+from gitmem.core import tombstone
+from gitmem.core.change import Header
+from gitmem.core.claim import parse_body
+from gitmem.core.daily_log import is_log, line_keys, split
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind
+from gitmem.core.names import is_agent_folder
+from gitmem.core.text import decode
 from gitmem.store.parked import Suggestion
 
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from gitmem.core.change import Change
+from gitmem.core.claim import Claim, normal_form, parse_body
+from gitmem.core.daily_log import SESSION_CHARS, LogLine, line_keys, split
+from gitmem.core.names import log_path
 from gitmem.extract.edits import is_reason, said_anew, sides
-from gitmem.memory.change import Change
-from gitmem.memory.claim import Claim, normal_form, parse_body
-from gitmem.memory.daily import SESSION_CHARS, LogLine, line_keys
-from gitmem.memory.log_lines import split
-from gitmem.memory.names import log_path
 
 _FIRST_YEAR, _LAST_YEAR = 1970, 9998
 """Outside of them a message's time is no time, and near the ends no time zone can be applied to it."""

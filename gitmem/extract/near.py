@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gitmem.core.change import Change, Header
+from gitmem.core.claim import parse_body
 from gitmem.engines.offline.likeness import gist, near
-from gitmem.memory.change import Change, Header
-from gitmem.memory.claim import parse_body
 
 
 def nearest(change: Change, headers: Iterable[Header]) -> Header | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from gitmem.memory.change import Header
+from gitmem.core.change import Header
 from gitmem.sessions.session import Message
 
 

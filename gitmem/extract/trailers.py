@@ -10,14 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from gitmem.core.change import TYPES, Change, Header, MemoryType, Origin
+from gitmem.core.claim import normal_form, repeated
+from gitmem.core.trailers import one_line
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.offline import wording
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
-from gitmem.memory.change import TYPES, Change, Header, MemoryType, Origin
-from gitmem.memory.claim import normal_form, repeated
-from gitmem.memory.trailers import one_line
 from gitmem.sessions.session import Message, Session
 from gitmem.store.workspace import SCOPES, ScopeName
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from gitmem.guard.secrets import find_secrets
-from gitmem.memory.change import MemoryType
+from gitmem.core.change import MemoryType
+from gitmem.rules.secrets import find_secrets
 
 # A sentence that says what to do from now on is no one-off, whatever verb it begins with.
 _STANDING = re.compile(

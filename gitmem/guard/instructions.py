@@ -12,9 +12,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from gitmem.core.text import find_invisible
 from gitmem.guard.lookalike import plain
 from gitmem.guard.phrases import MARKUP, PHRASES, Level
-from gitmem.guard.text import find_invisible
 from gitmem.values import dataclass
 
 _EMPHASIS = str.maketrans("", "", "*`~")

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
-from gitmem.memory.limits import PATH_BYTES, PATH_SEGMENTS
-from gitmem.memory.look_alikes import collision_key
-from gitmem.memory.names import unsafe_segment
+from gitmem.core.limits import PATH_BYTES, PATH_SEGMENTS
+from gitmem.core.names import collision_key, unsafe_segment
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DECODE_ROUNDS = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from gitmem.core.account import path_of
 from gitmem.dream.settled import unsettled
-from gitmem.memory.account import path_of
 from gitmem.store.ageing import age_out
 from gitmem.store.commits import Tip, Written
 from gitmem.store.trees import read_files

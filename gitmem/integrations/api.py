@@ -22,10 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gitmem.errors import UsageError
+from gitmem.core.change import MemoryType
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import RECALLED
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
-from gitmem.memory.change import MemoryType
-from gitmem.memory.limits import RECALLED
 from gitmem.store.workspace import MAIN, ScopeName, Workspace
 
 if TYPE_CHECKING:

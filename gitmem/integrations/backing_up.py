@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gitmem.errors import GitmemError, UsageError
+from gitmem.core.errors import GitmemError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitmem.errors import UsageError
+from gitmem.core.daily_log import LogLine
+from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Telling
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import iso, sound
-from gitmem.memory.daily import LogLine
-from gitmem.memory.squash import Telling
 from gitmem.store.blame import Blamed, blame_memory
 from gitmem.store.code_time import Became, became
 from gitmem.store.lookup import find

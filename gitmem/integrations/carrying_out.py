@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
+from gitmem.core.trailers import Provenance, parse_usage
 from gitmem.extract.changeset import ChangeSet, from_json
 from gitmem.extract.commit import store_change
 from gitmem.integrations.edges import Edges
@@ -15,8 +16,6 @@ from gitmem.integrations.job_record import Tally
 from gitmem.integrations.place import log, read_regular
 from gitmem.integrations.recordings import cursors_folder, handled
 from gitmem.integrations.saving import sync_live
-from gitmem.memory.trailers import Provenance
-from gitmem.memory.usage import parse_usage
 from gitmem.sessions import cursor as cursors
 from gitmem.sessions.cursor import Cursor
 from gitmem.store.commits import Written

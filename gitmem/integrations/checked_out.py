@@ -16,12 +16,12 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import counted
+from gitmem.core.errors import RepositoryError
+from gitmem.core.merge import merge_trees
+from gitmem.core.text import counted
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.place import read_regular
-from gitmem.memory.merge import merge_trees
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.locks import Locked, writer_lock

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from gitmem.errors import EngineError, UsageError
+from gitmem.core.errors import EngineError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.recall.choose import Selection
 from gitmem.recall.gather import Source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
 from gitmem.integrations import per_session, picked
 from gitmem.integrations.choosing import MODELS, configured
 from gitmem.integrations.edges import Edges

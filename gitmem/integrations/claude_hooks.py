@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations.place import read_theirs, replace_file
 from gitmem.store.git import GitCommand
 from gitmem.values import dataclass

@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from gitmem.core.errors import EngineError
+from gitmem.core.text import one_line
 from gitmem.engines.claude_code.proof import usage_of
 from gitmem.engines.claude_code.wiring import scrubbed
 from gitmem.engines.usage import Meter
-from gitmem.errors import EngineError
-from gitmem.guard.text import one_line
 from gitmem.integrations.edges import Edges
 
 QUESTION = "Answer with one word: ready."

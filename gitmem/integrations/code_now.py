@@ -17,11 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
+from gitmem.core.references import Finding, Kind, Named
 from gitmem.integrations.code_known import Known, Shelf
 from gitmem.integrations.code_looks import Looker, upwards
 from gitmem.integrations.code_past import fates
-from gitmem.memory.truth import Finding, Kind, Named
 from gitmem.recall.recall import PATIENT_SECONDS
 from gitmem.store.git import GitCommand
 from gitmem.store.workspace import Workspace

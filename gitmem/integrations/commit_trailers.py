@@ -15,7 +15,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
 
-from gitmem.errors import UsageError
+from gitmem.core.change import Header
+from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Provenance
 from gitmem.extract.commit import store_change
 from gitmem.extract.plan import Placed, Refused, Rules
 from gitmem.extract.trailers import Request, named, plan_request, requests, says, wanted, without
@@ -26,8 +28,6 @@ from gitmem.integrations.extraction import known_at
 from gitmem.integrations.extraction_rules import in_log_mode, rule_texts
 from gitmem.integrations.forgetting import find_claim, forget_claim
 from gitmem.integrations.place import log, read_json
-from gitmem.memory.change import Header
-from gitmem.memory.trailers import Provenance
 from gitmem.sessions.private import Ignore, ignoring, without_private
 from gitmem.store.locks import writer_lock
 from gitmem.store.lookup import Ambiguous, find

@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import GitmemError
-from gitmem.guard.text import fence_for_model, printable
+from gitmem.core import index
+from gitmem.core.errors import GitmemError
+from gitmem.core.limits import PROMPT_CONTEXT_CHARS
+from gitmem.core.text import decode, fence_for_model, printable
 from gitmem.integrations import per_session, picked
 from gitmem.integrations.choosing import MODELS, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
@@ -24,9 +26,6 @@ from gitmem.integrations.place import find_initialised, log
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
-from gitmem.memory import index
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
 from gitmem.recall.show import as_context
 from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
@@ -216,7 +215,7 @@ def _mode(workspace: Workspace) -> str:
     """A line on daily logs where sessions are logged; a pattern, for a date would end a cached prompt."""
     with suppress(GitmemError):  # a setting that means nothing is told elsewhere
         if workspace.settings.get("mode") == "log":
-            from gitmem.memory.daily import PATTERN
+            from gitmem.core.daily_log import PATTERN
 
             return (
                 "gitmem.mode is log: what is learned in a session is appended, a line a fact, to "

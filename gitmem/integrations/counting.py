@@ -10,14 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from gitmem.core.errors import EngineError
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind
+from gitmem.core.trailers import Usage
 from gitmem.engines.ledger import Spending
-from gitmem.errors import EngineError
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import ledger_for
 from gitmem.integrations.job_record import read_runs
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind
-from gitmem.memory.usage import Usage
 from gitmem.store.log import LogEntry, entries
 from gitmem.store.parked import FOLDER, parked, review_ref
 from gitmem.store.repository import MissingObject, Repository

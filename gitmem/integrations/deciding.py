@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
+from gitmem.core.errors import UsageError
+from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.errors import UsageError
 from gitmem.guard.text import counted, one_line

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.claim import Claim, with_dispute
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.memory import Memory, parse
 from gitmem.integrations.edges import Edges, author
-from gitmem.memory.claim import Claim, with_dispute
-from gitmem.memory.memory import Memory, parse
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.holdings import heads
 from gitmem.store.workspace import Scope, ScopeName, Workspace
@@ -82,8 +82,8 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
     Raises:
         UsageError: a number is none of theirs.
     """
+    from gitmem.core.trailers import Provenance
     from gitmem.integrations.saving import sync_live  # a look settles nothing
-    from gitmem.memory.trailers import Provenance
     from gitmem.store.paging import bring_back, standing
 
     wrong = [number for number in keep if not 1 <= number <= len(dispute.claims)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.sessions.discover import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.store.git import GitCommand
 from gitmem.store.git_backend import GitRepository

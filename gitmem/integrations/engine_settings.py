@@ -6,10 +6,11 @@ import shlex
 import time
 from dataclasses import dataclass, field
 
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.choose import ENGINES, Choice, endpoint_problem
 from gitmem.engines.ledger import Ceilings, Today
 from gitmem.engines.usage import Meter, Usage
-from gitmem.errors import EngineError, UsageError
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import (
     Origin,
@@ -20,7 +21,6 @@ from gitmem.integrations.engines import (
     meter_for,
     origins,
 )
-from gitmem.memory.change import Header
 from gitmem.store.git import config_set, config_unset
 from gitmem.store.workspace import Workspace
 

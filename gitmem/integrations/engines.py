@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
 from gitmem.engines.ledger import Ceilings, Ledger, LedgerMeter
 from gitmem.engines.usage import Meter
-from gitmem.errors import EngineError, UsageError
 from gitmem.integrations.edges import Edges
 from gitmem.store.settings import PERSONAL
 from gitmem.store.workspace import Workspace

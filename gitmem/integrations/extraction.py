@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gitmem.core.errors import EngineError
+from gitmem.core.merge import kind
 from gitmem.engines.engine import Engine
-from gitmem.errors import EngineError
 from gitmem.extract.changeset import ChangeSet, job_id, to_json
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Placed, Rules, plan_extraction
@@ -31,7 +32,6 @@ from gitmem.integrations.recordings import (
     reporter,
 )
 from gitmem.integrations.session_record import told
-from gitmem.memory.merge import kind
 from gitmem.sessions.session import Session
 from gitmem.store.commits import Written
 from gitmem.store.locks import writer_lock

@@ -6,21 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from gitmem.errors import UsageError
+from gitmem.core import index, tombstone
+from gitmem.core.claim import Claim, normal_form, repeated
+from gitmem.core.daily_log import SOME_DAY, fact_keys, is_log, line_keys, read_line, split, without_lines
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import DESCRIPTION_CHARS
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import kind
+from gitmem.core.names import ARCHIVE, archived_path
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance, one_line, subject_line
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.editing import BURIED_WORDS
 from gitmem.integrations.saving import code_head, sync_live
-from gitmem.memory import index, tombstone
-from gitmem.memory.archive import archived_path
-from gitmem.memory.claim import Claim, normal_form, repeated
-from gitmem.memory.daily import SOME_DAY, fact_keys, is_log, line_keys, read_line
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import DESCRIPTION_CHARS
-from gitmem.memory.log_lines import split, without_lines
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
-from gitmem.memory.names import ARCHIVE
-from gitmem.memory.trailers import Provenance, one_line, subject_line
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.live_plan import agent_files

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.guard.text import one_line
+from gitmem.core.text import one_line
 from gitmem.integrations.request_links import Host
 
 TIMEOUT = 60.0

@@ -16,7 +16,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations import hook_scripts as scripts
 from gitmem.integrations.place import read_theirs, replace_file
 from gitmem.store.git import GitCommand, config_get, config_set, config_unset

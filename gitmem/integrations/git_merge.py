@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
+from gitmem.core.attributes import CLONE
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations.place import read_theirs, replace_file
-from gitmem.memory.attributes import CLONE
 from gitmem.store.git import GitCommand, config_get_all, config_set, config_unset
 
 NAME = "gitmem: no claim is lost"

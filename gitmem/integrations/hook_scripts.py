@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import gitmem
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 
 BEGIN = b"# >>> gitmem >>>"
 END = b"# <<< gitmem <<<"

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitmem import __version__
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.checked_out import keep_up
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.hook_scripts import hooks_folder
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace

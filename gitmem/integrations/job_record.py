@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import GitmemError
-from gitmem.guard.secrets import find_secrets, redact
-from gitmem.guard.text import one_line
+from gitmem.core.errors import GitmemError
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Usage
 from gitmem.integrations.place import read_regular
-from gitmem.memory.usage import Usage
+from gitmem.rules.secrets import find_secrets, redact
 
 FILE = "jobs.jsonl"
 BYTES = 256 * 1024

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gitmem.errors import EngineError, GitmemError
+from gitmem.core.errors import EngineError, GitmemError
+from gitmem.core.text import one_line
 from gitmem.extract.changeset import ChangeSet
-from gitmem.guard.text import one_line
 from gitmem.integrations.carrying_out import Step, Watch, quietly
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.dreams.sessions import present_session

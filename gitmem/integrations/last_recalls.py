@@ -84,9 +84,9 @@ def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Rec
     Args:
         allow: fingerprints of secrets that the person accepted.
     """
+    from gitmem.core.errors import RepositoryError
     from gitmem.dream.proof.findable_asked import Recalled
-    from gitmem.errors import RepositoryError
-    from gitmem.guard.secrets import scan
+    from gitmem.rules.secrets import scan
 
     rows = list(_rows(record_of(scope)))
     try:
@@ -122,7 +122,7 @@ def _ignored(workspace: Workspace, query: str) -> bool:
     patterns = workspace.settings.all("ignore")
     if not patterns:
         return False
-    from gitmem.errors import UsageError
+    from gitmem.core.errors import UsageError
     from gitmem.sessions.private import ignoring
 
     try:

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations.words import iso, sound
 from gitmem.store.commits import memory_commit
 from gitmem.store.gone import places

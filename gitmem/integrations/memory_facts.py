@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
+from gitmem.core.trailers import parse
 from gitmem.integrations.waiting_changes import waiting
-from gitmem.memory.trailers import parse
 from gitmem.recall.gather import Source
 from gitmem.recall.recall import About
 from gitmem.store.candidates import Candidate

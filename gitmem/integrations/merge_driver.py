@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 
 CONFLICT = 1
 
@@ -49,7 +49,7 @@ def merge_file(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | No
     """
     if PurePosixPath(path).name == "snapshot.json":
         return _newest(base, ours, theirs)
-    from gitmem.memory.merge import kind, merge_trees
+    from gitmem.core.merge import kind, merge_trees
 
     before = {path: base} if base else {}
     merged = merge_trees(before, {path: ours}, {path: theirs})
@@ -60,8 +60,8 @@ def merge_file(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | No
 
 def _united(path: str, ours: bytes, theirs: bytes) -> bytes | None:
     """Two memories at one path: a driver cannot add a file, so both stand in one, their names disputed."""
-    from gitmem.memory.memory import Memory, parse
-    from gitmem.memory.merge_memory import merge_memory
+    from gitmem.core.memory import Memory, parse
+    from gitmem.core.merge import merge_memory
 
     both = merge_memory(Memory(path, None, ""), parse(path, ours), parse(path, theirs), path)
     return both.memory.render() if both.memory else None

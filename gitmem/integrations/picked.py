@@ -12,9 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gitmem.core.limits import RECALLED
 from gitmem.integrations import per_session
 from gitmem.integrations.place import read_json
-from gitmem.memory.limits import RECALLED
 from gitmem.store.candidates import Candidate
 
 FOLDER = "picked"

@@ -198,7 +198,7 @@ def read_theirs(path: Path, limit: int) -> bytes | None:
     Raises:
         RepositoryError: it is there and cannot be read.
     """
-    from gitmem.errors import RepositoryError
+    from gitmem.core.errors import RepositoryError
 
     try:
         found = read_regular(path, limit)

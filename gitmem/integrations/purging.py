@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
-from gitmem.errors import GitmemError, UsageError
+from gitmem.core.errors import GitmemError, UsageError
+from gitmem.core.purge import Purge, unfit
 from gitmem.integrations.backing_up import named_backup
 from gitmem.integrations.checked_out import keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
@@ -18,7 +19,6 @@ from gitmem.integrations.patience import Patience
 from gitmem.integrations.promoting.message import propose
 from gitmem.integrations.promoting.pending import changing
 from gitmem.integrations.saving import save_all
-from gitmem.memory.purged import Purge, unfit
 from gitmem.share import backup
 from gitmem.share.carrying import Carried
 from gitmem.share.purge import Purging

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gitmem.core.daily_log import statements
 from gitmem.integrations.withholding import without_secrets
-from gitmem.memory.daily import statements
 from gitmem.recall.gather import Source
 from gitmem.recall.recall import NotShown, Opened
 from gitmem.store.candidates import Candidate

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gitmem.errors import EngineError, RepositoryError, UsageError
+from gitmem.core.change import TYPES
+from gitmem.core.errors import EngineError, RepositoryError, UsageError
+from gitmem.core.limits import CANDIDATES, RECALLED
+from gitmem.core.memory import parse
 from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, configured, told_of
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.withholding import without_secrets
-from gitmem.memory.change import TYPES
-from gitmem.memory.limits import CANDIDATES, RECALLED
-from gitmem.memory.memory import parse
 from gitmem.recall.alike import said_by
 from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
@@ -28,9 +28,9 @@ from gitmem.store.repository import Repository
 from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
+    from gitmem.core.memory import Memory
+    from gitmem.core.references import Finding, Named
     from gitmem.integrations.promoting.standing import InHead
-    from gitmem.memory.memory import Memory
-    from gitmem.memory.truth import Finding, Named
 
 RULE = b"**Rule in:** ["
 """What every memory that points to a rule holds (`memory.pointer`)."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import log
-from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.sessions import clients
 from gitmem.sessions import cursor as cursors
 from gitmem.sessions.discover import SessionFile

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
@@ -41,7 +41,7 @@ def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> 
             lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
     _note(workspace, found)
     for one in found:
-        lines += [f"snapshot of {one.agent}: left out {r.path}: {r.reason}" for r in one.refused]
+        lines += [f"snapshot of {one.agent}: left out {r.path}: {r.message}" for r in one.refused]
         if one.waits:
             lines.append(f"a snapshot of {one.agent} waits: git mem review")
     save_all(workspace, edges, fresh=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitmem.guard.text import counted, one_line
+from gitmem.core.text import counted, one_line
 
 LIMIT = 65_536
 """Characters of a request's text that GitHub takes; others take more."""

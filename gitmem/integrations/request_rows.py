@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gitmem.core.account import Proposal, path_of
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.telling import Origins, claim_origins, taught_by, untold
 from gitmem.integrations.request_body import Row
-from gitmem.memory.account import path_of
-from gitmem.memory.proposal import Proposal
 from gitmem.store.blame import Origin, origins_of
 from gitmem.store.repository import MissingObject, Repository
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gitmem.core.account import is_memory
+from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.names import inbox_id
+from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.dream.landing import close_landed
-from gitmem.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.guard.text import counted
 from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.gh import GhFailed, find_gh

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gitmem.core.errors import UsageError
 from gitmem.dream.branch import Dream, open_dreams
-from gitmem.errors import UsageError
 from gitmem.integrations.disputes import disputes
 from gitmem.integrations.docs.waiting import Waiting, waiting_documents
 from gitmem.integrations.edges import Edges

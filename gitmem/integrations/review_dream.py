@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from gitmem.core.errors import UsageError
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.kept_aside import Rejected, rejected_dreams
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proving import failures_of
 from gitmem.dream.telling import Origins, claim_origins, show, untold
-from gitmem.errors import UsageError
 from gitmem.integrations.blaming import line_value
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before

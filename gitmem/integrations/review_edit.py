@@ -9,18 +9,18 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from gitmem.core.account import is_memory
+from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageError
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.dream.branch import Dream
 from gitmem.dream.editing import ByHand, Lost, edit, laid_out, lost
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proving import failures_of
 from gitmem.dream.refs import prefix
 from gitmem.dream.review import find_dream
-from gitmem.errors import CheckFailed, GitmemError, RepositoryError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.place import read_regular
-from gitmem.memory.account import is_memory
-from gitmem.memory.limits import MEMORY_BYTES
 from gitmem.store.git import SAFE_VARIABLES
 from gitmem.store.repository import short_name
 from gitmem.store.travel import write_out

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gitmem.core.account import Proposal
+from gitmem.core.text import counted, one_line
 from gitmem.dream.branch import Dream
 from gitmem.dream.telling import show
-from gitmem.guard.text import counted, one_line
 from gitmem.integrations.disputes import Dispute
 from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.promoting.proposing import Offered
-from gitmem.memory.proposal import Proposal
 from gitmem.share.held import Held
 from gitmem.share.inbox import Inbox
 from gitmem.share.snapshots import Standing
@@ -186,8 +186,8 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
         for file, why in saved.plan.held.items():
             found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))
         for refusal in saved.plan.refusals:
-            said = f": {' '.join(refusal.claim_text_redacted.split())}"[:200].rstrip(": ")
-            text = f"{refusal.path} {refusal.reason}{said}; take it out of {saved.live.path}"
+            said = f": {' '.join(refusal.text.split())}"[:200].rstrip(": ")
+            text = f"{refusal.path} {refusal.message}{said}; take it out of {saved.live.path}"
             if refusal.fingerprints:
                 allow = f"git config --global --add gitmem.allow {' '.join(refusal.fingerprints)}"
                 text += f", or if it is none: {allow}"

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitmemError, RepositoryError
+from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.core.merge import kind
+from gitmem.core.names import is_agent_folder
+from gitmem.core.trailers import Provenance
 from gitmem.extract.turns import wrote
 from gitmem.integrations.checked_out import is_memory_tree, keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
-from gitmem.memory.merge import kind
-from gitmem.memory.names import is_agent_folder
-from gitmem.memory.trailers import Provenance
 from gitmem.store.begun_anew import rescue_name
 from gitmem.store.commits import Tip, Written, memory_commit
 from gitmem.store.live import Saved, look, save
@@ -91,7 +91,7 @@ def _look_at_arrivals(workspace: Workspace, edges: Edges) -> None:
         return
     with suppress(RepositoryError):
         for one in note_tainted(workspace.scope("project"), allowed_fingerprints(workspace)):
-            edges.say(f"{one.path} came from others, {one.reason} and is hidden: it should be revoked")
+            edges.say(f"{one.path} came from others, {one.message} and is hidden: it should be revoked")
 
 
 def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Saved:

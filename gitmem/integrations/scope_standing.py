@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.index import INDEX
-from gitmem.memory.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
-from gitmem.memory.names import is_archived
+from gitmem.core.errors import RepositoryError
+from gitmem.core.index import INDEX
+from gitmem.core.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.core.names import is_archived
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import keeps_logs, memories
 from gitmem.store.remote import MEMORY_BRANCH, find_remote

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gitmem.errors import RepositoryError
+from gitmem.core.change import Header
+from gitmem.core.errors import RepositoryError
 from gitmem.extract.known import Known
 from gitmem.extract.telling import Told
 from gitmem.integrations.extraction_rules import left_out
 from gitmem.integrations.recordings import Source
-from gitmem.memory.change import Header
 from gitmem.sessions import clients
 from gitmem.sessions.private import ignoring, withheld
 from gitmem.sessions.session import Message, Session

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import counted
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.merge import kind
+from gitmem.core.names import is_memory_file
+from gitmem.core.text import counted
 from gitmem.integrations.backing_up import named_backup
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
@@ -22,9 +25,6 @@ from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_me
 from gitmem.integrations.moved import settle_old_places
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import adopt_folder, save_all
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.merge import kind
-from gitmem.memory.names import is_memory_file
 from gitmem.store.address import without_credentials
 from gitmem.store.git import config_set, config_unset
 from gitmem.store.live import Saved

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gitmem.core.names import hot_path
+from gitmem.core.pointer import BEGINNING
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import iso, sound
-from gitmem.memory.archive import hot_path
-from gitmem.memory.pointer import BEGINNING
 from gitmem.store.lookup import Found, age, find
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Workspace
@@ -50,8 +50,8 @@ def show(
         became = became_rule(workspace, found)
     if found.scope != "project":
         return Shown(found, taught, False, became)
+    from gitmem.core.memory import parse
     from gitmem.integrations.withholding import without_secrets
-    from gitmem.memory.memory import parse
 
     whole = found.memory.render()
     try:
@@ -103,7 +103,7 @@ def as_value(shown: Shown) -> dict[str, object]:
 
 
 def _last_said(found: Found) -> int:
-    from gitmem.memory.daily import facts
+    from gitmem.core.daily_log import facts
 
     told = facts(found.path, found.memory.render())
     return max((int(line.when.timestamp()) for _, line in told), default=0)

@@ -9,12 +9,12 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from gitmem.errors import UsageError
+from gitmem.core import frontmatter
+from gitmem.core.errors import UsageError
+from gitmem.core.names import agent_name, unsafe_segment
+from gitmem.core.text import decode
 from gitmem.guard.paths import linked
 from gitmem.integrations.place import read_json, read_regular
-from gitmem.memory import frontmatter
-from gitmem.memory.encoding import decode
-from gitmem.memory.names import agent_name, unsafe_segment
 from gitmem.sessions.discover import SessionFile, belongs, first_cwd
 from gitmem.store.workspace import MAIN, SCOPES, ScopeName
 

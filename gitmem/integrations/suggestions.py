@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from gitmem.errors import UsageError
+from gitmem.core.change import Change
+from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Provenance
 from gitmem.extract.commit import store_change
 from gitmem.extract.edits import claim_keys
 from gitmem.extract.logged import as_logged, moment
@@ -14,8 +16,6 @@ from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.extraction import known_at
 from gitmem.integrations.extraction_rules import in_log_mode
 from gitmem.integrations.saving import sync_live
-from gitmem.memory.change import Change
-from gitmem.memory.trailers import Provenance
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.parked import AGENT, Suggestion, unpark

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 
 
 def main(argv: Sequence[str]) -> int:
@@ -40,10 +40,9 @@ def shown(name: str, data: bytes) -> bytes:
     Returns:
         The bytes as they are for an index, a log, and a file that has not the head of a memory.
     """
-    from gitmem.memory.encoding import encode
-    from gitmem.memory.memory import parse
-    from gitmem.memory.names import kind
-    from gitmem.memory.shown import memory_text
+    from gitmem.core.memory import memory_text, parse
+    from gitmem.core.names import kind
+    from gitmem.core.text import encode
 
     if kind(name) != "memory":
         return data

@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
+from gitmem.core.names import ARCHIVE, hot_path
+from gitmem.core.text import counted
 from gitmem.guard.paths import linked
-from gitmem.guard.text import counted
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
     apply_settings,
@@ -22,8 +23,6 @@ from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_me
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.setup import FENCE, excludes
-from gitmem.memory.archive import hot_path
-from gitmem.memory.names import ARCHIVE
 from gitmem.notes.names import ref_of
 from gitmem.store.record import read_record, write_record
 from gitmem.store.repository import TREE

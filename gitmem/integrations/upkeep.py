@@ -15,9 +15,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.core.errors import GitmemError
+from gitmem.core.text import one_line
 from gitmem.dream.kept_aside import let_go
-from gitmem.errors import GitmemError
-from gitmem.guard.text import one_line
 from gitmem.integrations.edges import Edges
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from gitmem.core.errors import RepositoryError
 from gitmem.dream.refs import branches
-from gitmem.errors import RepositoryError
 from gitmem.integrations.disputes import disputes
 from gitmem.integrations.place import read_json
 from gitmem.store.workspace import DOCS_REF, Workspace

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
+from gitmem.core.names import TURNED_DOWN, inbox_id
 from gitmem.integrations.place import read_json
-from gitmem.memory.names import TURNED_DOWN, inbox_id
 from gitmem.store.commits import root_name
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek

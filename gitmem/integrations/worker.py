@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.errors import EngineError, RepositoryError, UsageError
+from gitmem.core.errors import EngineError, RepositoryError, UsageError
 from gitmem.integrations import spool
 from gitmem.integrations.place import clean_environment, log, replace_file
 from gitmem.integrations.spool import Job

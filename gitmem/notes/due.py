@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gitmem.memory.session_notes import CHARS_A_TOKEN
+from gitmem.core.session_notes import CHARS_A_TOKEN
 from gitmem.sessions.session import Message, strings_in
 from gitmem.values import dataclass
 

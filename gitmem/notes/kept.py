@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.trailers import Provenance, parse
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance, parse
 from gitmem.notes.names import FOLDER, path_of
 from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, Tip, Write, Written, commit, root_commit
 from gitmem.store.memory_refs import clear_logs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from gitmem.guard.text import fence_for_model, one_line, printable
-from gitmem.memory.session_notes import Section, render
+from gitmem.core.session_notes import Section, render
+from gitmem.core.text import fence_for_model, one_line, printable
 from gitmem.notes.telling import filled
 from gitmem.sessions.doings import files_changed, last_request, open_todos
 from gitmem.sessions.session import Message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitmem.guard.text import fence_for_model
-from gitmem.memory.session_notes import CHARS_A_TOKEN, SECTION_TOKENS, Section, fit, parse, render
+from gitmem.core.session_notes import CHARS_A_TOKEN, SECTION_TOKENS, Section, fit, parse, render
+from gitmem.core.text import fence_for_model
 
 
 def filled(text: str) -> tuple[Section, ...]:

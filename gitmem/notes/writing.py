@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.core.change import Header
+from gitmem.core.session_notes import Section, conform, fit, parse, render
 from gitmem.engines.engine import Engine
 from gitmem.engines.writing import Notes, NotesInput
-from gitmem.memory.change import Header
-from gitmem.memory.session_notes import Section, conform, fit, parse, render
 from gitmem.sessions.session import Message
 from gitmem.values import dataclass
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gitmem.memory import archive, index
-from gitmem.memory.account import reference
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.names import is_agent_folder
-from gitmem.memory.pointer import pointers, rule_file, with_pointer, without_pointer
-from gitmem.memory.trailers import Fate, Provenance
+from gitmem.core import index
+from gitmem.core.account import reference
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import archived_path, hot_path, is_agent_folder
+from gitmem.core.pointer import pointers, rule_file, with_pointer, without_pointer
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.store.commits import Tip, Write, memory_commit
 from gitmem.store.paging import standing
 from gitmem.store.repository import Repository
@@ -36,7 +36,7 @@ class Place:
     @property
     def home(self) -> str:
         """Its file where it is hot."""
-        hot = archive.hot_path(f"{self.agent}/{self.file}")
+        hot = hot_path(f"{self.agent}/{self.file}")
         return hot.partition("/")[2] if hot else self.file
 
     @property
@@ -88,7 +88,7 @@ def to_rule(repo: Repository, tip: Tip, at: Place, rules_in: str, code_commit: s
     hot = f"{now.agent}/{now.home}"
     edits: dict[str, bytes | None] = {f"{now.agent}/{now.file}": data}
     if now.is_hot and now.scope != EVERYWHERE:
-        edits = {hot: None, archive.archived_path(hot) or hot: data}
+        edits = {hot: None, archived_path(hot) or hot: data}
         listed = f"{now.agent}/{index.INDEX}"
         text = decode(read_file(repo, tip.tree, listed) or b"")
         if (shown := index.without_entry(text, now.home)) != text:

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from gitmem.memory.names import is_agent_folder, is_memory_file
-from gitmem.memory.trailers import Provenance
+from gitmem.core.names import is_agent_folder, is_memory_file
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.parked import review_ref
 from gitmem.store.repository import Signature

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from gitmem.guard.text import printable
-from gitmem.memory.claim import HASH_LENGTH, Claim, parse_body
-from gitmem.memory.memory import Memory
-from gitmem.memory.pointer import pointers, without_pointer
-from gitmem.memory.trailers import one_line
+from gitmem.core.claim import HASH_LENGTH, Claim, parse_body
+from gitmem.core.memory import Memory
+from gitmem.core.pointer import pointers, without_pointer
+from gitmem.core.text import printable
+from gitmem.core.trailers import one_line
 
 WHY_CHARS = 200
 HOW_CHARS = 400

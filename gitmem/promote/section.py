@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote, unquote
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.values import dataclass
 
 BEGIN = "<!-- gitmem rules: begin -->"

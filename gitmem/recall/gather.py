@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.limits import CANDIDATES
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import CANDIDATES
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.catalog import Catalog, Read, read_memory
 from gitmem.store.commits import memory_commit

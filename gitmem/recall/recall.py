@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from gitmem.memory.limits import RECALLED, RECALLED_BYTES, RECALLED_LINES
-from gitmem.memory.memory import parse
+from gitmem.core.limits import RECALLED, RECALLED_BYTES, RECALLED_LINES
+from gitmem.core.memory import parse
 from gitmem.recall.choose import Left, Selection, Why, select
 from gitmem.store.candidates import Candidate
 from gitmem.store.repository import MissingObject
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.memory.truth import Code, Finding
+    from gitmem.core.references import Code, Finding
 
 DAY = 86_400
 
@@ -164,7 +164,7 @@ def recall(
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
-    from gitmem.memory.truth import named  # most prompts call nothing up, and need none of it
+    from gitmem.core.references import named  # most prompts call nothing up, and need none of it
 
     names = [named(f"{memory.description}\n{memory.body}", candidate.time) for candidate, memory in opened]
     looked = code.look(names) if code else [()] * len(opened)
@@ -227,7 +227,7 @@ def _item(
     findings: Sequence[Finding],
     known: Sequence[str],
 ) -> RecallItem:
-    from gitmem.memory.truth import disputed, statement, warnings
+    from gitmem.core.references import disputed, statement, warnings
 
     body = memory.body.strip()
     days, stale, aged = age_note(candidate.time, now, bool(findings))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 
-from gitmem.guard.text import fence_for_model, one_line
-from gitmem.memory.limits import PROMPT_CONTEXT_CHARS
+from gitmem.core.limits import PROMPT_CONTEXT_CHARS
+from gitmem.core.text import fence_for_model, one_line
 from gitmem.recall.recall import Recall, RecallItem
 
 PLACE_CHARS = 100

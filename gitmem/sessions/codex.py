@@ -17,7 +17,7 @@ from os import scandir
 from pathlib import Path
 from typing import Any, Literal
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
 from gitmem.sessions import speech
 from gitmem.sessions.bookmark import Bookmark
 from gitmem.sessions.calls import OPEN_CALLS, result_text

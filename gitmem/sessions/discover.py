@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
 from gitmem.sessions.lines import read_lines
 from gitmem.values import dataclass
 

@@ -17,7 +17,7 @@ from os import scandir
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
 from gitmem.sessions.discover import SessionFile, belongs
 from gitmem.sessions.gemini_records import string
 from gitmem.sessions.lines import document, opened, read_lines

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes; a longer line is skipped unread. Images in real records reach a few MB."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.sessions.session import Message, strings_in
 
 PATTERN_LENGTH = 200

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.errors import CheckFailed, UsageError
-from gitmem.memory.names import TURNED_DOWN
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.names import TURNED_DOWN
 from gitmem.store.address import same_place, without_credentials
 from gitmem.store.git import config_set, config_unset
 from gitmem.store.projects import PROJECTS_REF

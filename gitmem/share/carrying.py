@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from gitmem.memory.encoding import decode
-from gitmem.memory.memory import parse
-from gitmem.memory.purged import Purge
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core.memory import parse
+from gitmem.core.purge import Purge
+from gitmem.core.text import decode
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.counterparts import Match, match
 from gitmem.store.epochs import Epoch, OtherEpoch, epoch_of, joined

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gitmem.memory import index
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.merge import kind
-from gitmem.memory.names import is_agent_folder
-from gitmem.memory.trailers import Provenance
+from gitmem.core import index
+from gitmem.core.merge import kind
+from gitmem.core.names import is_agent_folder
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, commit
 from gitmem.store.repository import TREE, Repository
 from gitmem.store.trees import read_paths

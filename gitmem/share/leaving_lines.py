@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gitmem.memory.daily import SOME_DAY, day_of, is_log, read_line
-from gitmem.memory.encoding import decode
-from gitmem.memory.log_lines import split
-from gitmem.memory.merge import agent_folder
+from gitmem.core.daily_log import SOME_DAY, day_of, is_log, read_line, split
+from gitmem.core.merge import agent_folder
+from gitmem.core.text import decode
 from gitmem.store.repository import Repository
 from gitmem.store.trees import changed_files, list_files, read_paths
 

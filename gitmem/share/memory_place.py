@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.store.address import checked_address, same_place, without_credentials
 from gitmem.store.git import config_get, config_set
 from gitmem.store.remote import BRANCHES, ONLY_MEMORY, SEPARATE, Remote, find_remote

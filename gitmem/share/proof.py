@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem.memory.purged import Purge
+from gitmem.core.purge import Purge
 from gitmem.share.purge_plan import Left, lives
 from gitmem.store.erasing import existing
 from gitmem.store.git import GitCommand

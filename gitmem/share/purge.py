@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gitmem.errors import GitmemError, RepositoryError
-from gitmem.memory.purged import Purge
+from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.core.purge import Purge
 from gitmem.share.arrival import take_in
 from gitmem.share.proof import look_at_files, look_at_objects
 from gitmem.share.purge_plan import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gitmem.memory.purged import Purge
+from gitmem.core.purge import Purge
 from gitmem.store.epochs import Epoch, epoch_of
 from gitmem.store.lookup import Found
 from gitmem.store.memory_refs import MemoryRefs, lines, memory_refs

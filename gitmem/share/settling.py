@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gitmem.memory.purged import Purge
+from gitmem.core.purge import Purge
 from gitmem.share.carrying import Carried
 from gitmem.share.purge_plan import lives, scrub_states
 from gitmem.store.counterparts import match

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.share.arrival import check_arrival
 from gitmem.store.remote import DREAMS, INBOX, MEMORY_BRANCH, Move, Remote
 from gitmem.store.repository import RefMoved, Repository

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from gitmem.errors import RepositoryError
-from gitmem.memory import attributes
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.trailers import Provenance
+from gitmem.core import attributes
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.share.arrival import check_arrival
 from gitmem.share.leaving import Leaving, lines, memories, refuse_personal
 from gitmem.share.memory_place import find_place, make_remote

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HELPER = re.compile(r"([A-Za-z0-9][A-Za-z0-9+.-]*)::")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
-from gitmem.guard.text import counted
-from gitmem.memory.archive import archived_path
-from gitmem.memory.daily import day_of
-from gitmem.memory.merge import merge_trees
-from gitmem.memory.trailers import Provenance
+from gitmem.core.daily_log import day_of
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import archived_path
+from gitmem.core.text import counted
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
 from gitmem.store.paging import ATTEMPTS, archived
 from gitmem.store.repository import TREE, Repository

@@ -14,13 +14,12 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import PurePosixPath
 
-from gitmem.memory.account import claims_at, is_memory, path_of, reference
-from gitmem.memory.claim import Claim
-from gitmem.memory.daily import LogLine, day_of, is_log, log_claims, read_line
-from gitmem.memory.memory import Memory, description_claim, parse
-from gitmem.memory.squash import Telling, fitting, tellings
-from gitmem.memory.trailers import Fate, Provenance
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.core.account import claims_at, is_memory, path_of, reference
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import LogLine, day_of, is_log, log_claims, read_line
+from gitmem.core.memory import Memory, description_claim, parse
+from gitmem.core.trailers import Fate, Provenance, Telling, fitting, tellings
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.store.damaged import lineage
 from gitmem.store.log import homes
 from gitmem.store.repository import Commit, MissingObject, Repository

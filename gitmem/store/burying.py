@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from gitmem.memory import tombstone
-from gitmem.memory.daily import fact_keys, is_log
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.log_lines import split, without_lines
-from gitmem.memory.names import is_agent_folder
+from gitmem.core import tombstone
+from gitmem.core.daily_log import fact_keys, is_log, split, without_lines
+from gitmem.core.names import is_agent_folder
+from gitmem.core.text import decode, encode
 from gitmem.store.repository import Repository
 from gitmem.store.salt import salt
 from gitmem.store.trees import list_files, read_paths

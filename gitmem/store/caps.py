@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitmem.errors import CheckFailed, RepositoryError
-from gitmem.memory.limits import OTHER_BYTES, PATH_SEGMENTS, SCOPE_AGENTS, SCOPE_BYTES, SCOPE_ENTRIES
-from gitmem.memory.names import ARCHIVE
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.limits import OTHER_BYTES, PATH_SEGMENTS, SCOPE_AGENTS, SCOPE_BYTES, SCOPE_ENTRIES
+from gitmem.core.names import ARCHIVE
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
 
 TREE_BYTES = 33_554_432

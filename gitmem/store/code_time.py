@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gitmem.memory.trailers import parse
+from gitmem.core.trailers import parse
 from gitmem.store.git_backend import GitRepository
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.rewrites import Rewrites, read_rewrites

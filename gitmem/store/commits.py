@@ -9,14 +9,14 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.objects import encode_commit, object_name
 from gitmem.store.repository import MissingObject, RefMoved, Repository, Signature
 from gitmem.store.trees import Edits, write_tree
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.memory.trailers import Provenance
+    from gitmem.core.trailers import Provenance
 
 ROOT_SIGNATURE = Signature("gitmem", "gitmem@localhost", 0)
 ROOT_MESSAGE = "Begin a memory\n"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 
-from gitmem.memory.names import INDEX, TOMBSTONES
-from gitmem.memory.purged import MARK, Purge, explain, unfit
+from gitmem.core.names import INDEX, TOMBSTONES
+from gitmem.core.purge import MARK, Purge, explain, unfit
 from gitmem.store.commits import FORMAT_FILE
 from gitmem.store.rewriting_objects import RawObjects, Row
 from gitmem.values import dataclass

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from gitmem.memory.daily import day_of, facts
-from gitmem.memory.names import ARCHIVE, is_archived, log_path
+from gitmem.core.daily_log import day_of, facts
+from gitmem.core.names import ARCHIVE, is_archived, log_path
 from gitmem.store.lookup import Spot, chosen_agent
 from gitmem.store.repository import TREE, MissingObject
 from gitmem.store.sayings import commits_at

@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT
 from gitmem.store.repository import BLOB, EXECUTABLE, Repository
 from gitmem.values import dataclass

@@ -10,7 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.git_errors import IDENTITY_HINT, explain
 from gitmem.store.repository import Signature
 from gitmem.values import dataclass

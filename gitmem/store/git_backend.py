@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, Result, failure
 from gitmem.store.kinds import Kinds

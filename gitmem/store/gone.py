@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 
-from gitmem.errors import UsageError
-from gitmem.memory.archive import hot_path
-from gitmem.memory.memory import parse
-from gitmem.memory.names import ARCHIVE, archive_path, file_name, kind, log_path
+from gitmem.core.errors import UsageError
+from gitmem.core.memory import parse
+from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_path, kind, log_path
 from gitmem.store.commits import memory_commit
 from gitmem.store.days import asked_day
 from gitmem.store.log import entries, homes

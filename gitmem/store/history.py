@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from gitmem.errors import UsageError
-from gitmem.memory.claim import Claim
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.names import kind
+from gitmem.core.claim import Claim
+from gitmem.core.errors import UsageError
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import kind
 from gitmem.store.code_time import code_commit, known_at, newest_until
 from gitmem.store.commits import ROOT_MESSAGE, ROOT_SIGNATURE
 from gitmem.store.git import GitCommand

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from gitmem.memory import index
-from gitmem.memory.names import ARCHIVE, kind
+from gitmem.core import index
+from gitmem.core.names import ARCHIVE, kind
 from gitmem.store.catalog import Catalog, Head, Kept
 from gitmem.store.catalog.folders import by_folder
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitmem.memory.account import claims_at
-from gitmem.memory.proposal import Proposal, missing, proposals, speaks
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core.account import Proposal, claims_at, missing, proposals, speaks
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import epoch_of
 from gitmem.store.log import homes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gitmem.memory.encoding import decode
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind, merge_trees
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind, merge_trees
+from gitmem.core.text import decode
 from gitmem.store.record import Record
 from gitmem.store.repository import Repository
 from gitmem.store.scan import Displaced, Scan, blob_name

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 
+from gitmem.core.merge import kind
+from gitmem.core.text import counted
 from gitmem.guard.paths import linked
-from gitmem.guard.text import counted
-from gitmem.memory.merge import kind
 from gitmem.store.begun_anew import rescue
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
 from gitmem.store.late_writes import STALE_SECONDS, VERSIONS

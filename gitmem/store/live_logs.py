@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gitmem.guard.text import counted
-from gitmem.memory.daily import line_keys
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.log_lines import lost_lines, merge_lines, split, without_lines
-from gitmem.memory.names import kind
+from gitmem.core.daily_log import line_keys, lost_lines, merge_lines, split, without_lines
+from gitmem.core.names import kind
+from gitmem.core.text import counted, decode, encode
 
 FORGOTTEN = "holds what was forgotten; to keep it after all, tell gitmem to remember it"
 

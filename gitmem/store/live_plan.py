@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
-from gitmem.guard.check import Refusal
-from gitmem.memory import archive, index, tombstone
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.merge_memory import without
-from gitmem.memory.tombstone import FILE as TOMBSTONES
-from gitmem.memory.trailers import Op, Provenance
+from gitmem.core import index, tombstone
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind, merge_trees, without
+from gitmem.core.names import archived_path, hot_path
+from gitmem.core.text import decode, encode
+from gitmem.core.tombstone import FILE as TOMBSTONES
+from gitmem.core.trailers import Op, Provenance
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.store.begun_anew import is_lost
 from gitmem.store.caps import no_room
 from gitmem.store.commits import Tip
@@ -24,7 +25,6 @@ from gitmem.store.quiet import VANISHED
 from gitmem.store.record import Record
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository, Signature
 from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
-from gitmem.store.screen import Caution, screen
 from gitmem.store.trees import blob_or_none, list_files, read_paths, subtree
 from gitmem.store.workspace import LiveDirectory
 from gitmem.values import dataclass
@@ -88,12 +88,12 @@ class Plan:
     stored: Mapping[str, bytes]
     taken: Mapping[str, bytes]
     held: Mapping[str, str] = field(default_factory=dict)
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
     settled: bool = False
     lost: bool = False
-    warnings: tuple[Caution, ...] = ()
+    warnings: tuple[Finding, ...] = ()
 
 
 def plan_save(
@@ -131,7 +131,7 @@ def plan_save(
     held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
     held |= _hold_surplus(repo, tip, kept, {*base, *theirs, *paged})
     stones = _stones_then(repo, live.agent, known.base)
-    cold = {archive.archived_path(path) or path: data for path, data in rooted(live.agent, paged).items()}
+    cold = {archived_path(path) or path: data for path, data in rooted(live.agent, paged).items()}
     theirs |= _unrooted(live.agent, cold)
     merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
     files = _unrooted(live.agent, merged.files)
@@ -156,7 +156,7 @@ def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> 
     changed: list[str] = []
     gone: list[str] = []
     for path, data in sorted(edits.items()):
-        other = archive.hot_path(path) or archive.archived_path(path)
+        other = hot_path(path) or archived_path(path)
         if kind(path) != "memory" or (data is None and edits.get(other or "") is not None):
             # What only changed places is told where it stands now.
             continue

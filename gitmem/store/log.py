@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitmem.memory.archive import archived_path, hot_path
-from gitmem.memory.trailers import Provenance, parse
+from gitmem.core.names import archived_path, hot_path
+from gitmem.core.trailers import Provenance, parse
 from gitmem.store.damaged import touching
 from gitmem.store.history import is_root
 from gitmem.store.repository import MissingObject, Repository
@@ -91,7 +91,7 @@ def fates(provenance: Provenance) -> dict[str, int]:
 
 def _before(repo: Repository, entry: LogEntry) -> Iterator[tuple[str, str]]:
     """Where a file that a commit brought was before, in each parent: the rule of the merge decides."""
-    from gitmem.memory.merge import renames
+    from gitmem.core.merge import renames
 
     try:
         commit = repo.commit(entry.commit)

@@ -5,12 +5,12 @@ Loaded only where a line was chosen.
 
 from __future__ import annotations
 
-from gitmem.memory import tombstone
-from gitmem.memory.account import line_key
-from gitmem.memory.archive import archived_path
-from gitmem.memory.claim import Claim
-from gitmem.memory.daily import LogLine, facts, line_keys
-from gitmem.memory.encoding import decode
+from gitmem.core import tombstone
+from gitmem.core.account import line_key
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import LogLine, facts, line_keys
+from gitmem.core.names import archived_path
+from gitmem.core.text import decode
 from gitmem.store.catalog import Catalog
 from gitmem.store.repository import Repository
 from gitmem.store.trees import read_file

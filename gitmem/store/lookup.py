@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.errors import RepositoryError, UsageError
-from gitmem.memory.names import agent_name, is_archived, kind
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.names import agent_name, is_archived, kind
 from gitmem.store.catalog import Catalog, Kept
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import memories
@@ -18,7 +18,7 @@ from gitmem.store.workspace import SCOPES, Scope, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.memory.memory import Memory
+    from gitmem.core.memory import Memory
     from gitmem.store.days import Asked
 
 MOST_LISTED = 10
@@ -192,7 +192,7 @@ def find(
 
         matches = find_days(workspace, day, scope, agent, at, now) or _matching(known, bare, whole=whole)
     if len(matches) == 1:
-        from gitmem.memory.memory import parse
+        from gitmem.core.memory import parse
 
         spot = matches[0]
         memory = parse(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from functools import partial
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
+from gitmem.core.merge import MergedTree, agent_folder, merge_trees
+from gitmem.core.names import twins
+from gitmem.core.tombstone import FILE as TOMBSTONES
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.guard.paths import check_path, colliding
-from gitmem.memory import archive
-from gitmem.memory.merge import MergedTree, agent_folder, merge_trees
-from gitmem.memory.tombstone import FILE as TOMBSTONES
-from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import refuse_other
 from gitmem.store.repository import Repository
@@ -103,7 +103,7 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
     paths = changed_files(held, base, one) | changed_files(held, base, other)
     check_paths(paths)
     given = paths | {f"{folder}/{TOMBSTONES}" for path in paths if (folder := agent_folder(path))}
-    given |= archive.twins(paths)
+    given |= twins(paths)
     sides = [read_paths(held, tree, given) if tree else {} for tree in (base, one, other)]
     edits, merged = landing(held, one, given, sides[1], merge_trees(*sides))
     files = merged.files

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from gitmem.memory.claim import DISPUTE_LENGTH, HASH_LENGTH, claim_id
-from gitmem.memory.memory import parse
-from gitmem.memory.names import INDEX
-from gitmem.memory.purged import Purge
+from gitmem.core.claim import DISPUTE_LENGTH, HASH_LENGTH, claim_id
+from gitmem.core.memory import parse
+from gitmem.core.names import INDEX
+from gitmem.core.purge import Purge
 from gitmem.store.epochs import Epoch, after, epoch_of
 from gitmem.store.git import GitCommand
 from gitmem.store.memory_refs import MemoryRefs, lines

@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.repository import SUBMODULE, TREE, Commit, Entry, MissingObject, ReflogEntry, Signature
 
 LATEST = 253402300799 - 86_400

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.git import GitCommand, Layout, config_set, layout
 from gitmem.store.git_backend import GitRepository
 from gitmem.store.repository import Repository

@@ -10,14 +10,13 @@ from contextlib import closing
 from dataclasses import field, replace
 from pathlib import PurePosixPath
 
-from gitmem.guard.text import counted
-from gitmem.memory import archive, index
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.names import INDEX, archive_path, is_memory_file
-from gitmem.memory.trailers import Provenance
+from gitmem.core import index
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind, merge_trees
+from gitmem.core.names import INDEX, archive_path, archived_path, hot_path, is_memory_file
+from gitmem.core.text import counted, decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository
 from gitmem.store.trees import changed_files, read_file, read_paths, subtree
@@ -57,12 +56,12 @@ def plan_paging(repo: Repository, tip: Tip, agent: str, ages: Ages, limit: int =
     """
     hot = hot_memories(repo, tip.tree, agent)
     changed = _changed(repo, tip, agent)
-    twice = archived(repo, tip.tree, {archive.hot_path(path) or path for path in changed} & hot.keys())
+    twice = archived(repo, tip.tree, {hot_path(path) or path for path in changed} & hot.keys())
     moves: list[str] = []
     excess = len(hot) - limit
     if excess > 0:
         times = ages(tip, hot)
-        back = {path for path in hot.keys() & changed if archive.archived_path(path) in changed}
+        back = {path for path in hot.keys() & changed if archived_path(path) in changed}
         order = sorted(hot, key=lambda path: (path in back, times.get(path, 0), path))
         asked: set[str] = set()
         while moves != (moves := [path for path in order if path not in twice][:excess]):
@@ -78,12 +77,12 @@ def plan_paging(repo: Repository, tip: Tip, agent: str, ages: Ages, limit: int =
         if beside := read_paths(repo, tip.tree, set(united.split)):
             united = merge_trees(beside, beside | {path: given[path]}, beside | {path: data})
         edits |= united.files
-        edits[archive.archived_path(path) or path] = None
+        edits[archived_path(path) or path] = None
     listed = decode(given.get(at, b""))
     shown = index.reconcile(listed, _lines(edits), [path.partition("/")[2] for path in moves])
     if shown != listed:
         edits[at] = encode(shown)
-    places = {path: place for path in moves if (place := archive.archived_path(path))}
+    places = {path: place for path in moves if (place := archived_path(path))}
     return Paging(places, edits, tuple(sorted(twice)))
 
 
@@ -141,7 +140,7 @@ def hot_memories(repo: Repository, tree: str, agent: str) -> dict[str, str]:
 
 def archived(repo: Repository, tree: str, paths: Iterable[str]) -> dict[str, bytes]:
     """What the archive holds of these memories: hot path to content, where it holds any."""
-    places = {place: path for path in paths if (place := archive.archived_path(path))}
+    places = {place: path for path in paths if (place := archived_path(path))}
     return {places[place]: data for place, data in read_paths(repo, tree, set(places)).items()}
 
 
@@ -165,7 +164,7 @@ def bring_back(repo: Repository, tree: str, path: str, data: bytes) -> dict[str,
     Args:
         path: where it stands in the tree.
     """
-    hot = archive.hot_path(path)
+    hot = hot_path(path)
     if hot is None:
         return {path: data}
     at = f"{hot.partition('/')[0]}/{INDEX}"

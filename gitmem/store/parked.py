@@ -24,13 +24,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args
 
+from gitmem.core.change import TYPES, Change, Edited, Op, Origin
+from gitmem.core.claim import normal_form, parse_body
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.names import is_agent_folder, is_memory_file
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.guard.paths import check_path
-from gitmem.memory.change import TYPES, Change, Edited, Op, Origin
-from gitmem.memory.claim import normal_form, parse_body
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.names import is_agent_folder, is_memory_file
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.trees import list_files

@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from gitmem.errors import UsageError
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.trailers import Provenance
+from gitmem.core.errors import UsageError
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit, root_commit
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import RefMoved, Repository, Signature

@@ -14,7 +14,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType, ReferenceType
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, identity
 from gitmem.store.git_backend import GitRepository, moved, reflog_message

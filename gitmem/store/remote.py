@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.address import without_credentials
 from gitmem.store.git import GitCommand, Result, config_get, config_get_all, failure, layout
 from gitmem.store.git_errors import explain

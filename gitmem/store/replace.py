@@ -10,7 +10,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.values import dataclass
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from gitmem.memory.account import claims_at, is_memory, path_of, reference
-from gitmem.memory.claim import Claim
-from gitmem.memory.trailers import Fate, Provenance, parse
+from gitmem.core.account import claims_at, is_memory, path_of, reference
+from gitmem.core.claim import Claim
+from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.sayings import commits_at, rank_of, words_of

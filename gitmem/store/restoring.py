@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from gitmem.core import index, tombstone
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind
+from gitmem.core.names import archived_path, hot_path
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.guard.paths import check_path
-from gitmem.memory import archive, index, tombstone
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind
-from gitmem.memory.trailers import Provenance
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import changed_files, read_file, read_paths
 from gitmem.store.workspace import Scope
 
@@ -130,8 +131,8 @@ def _restored(
     repo: Repository, tip: Tip, old: str, wanted: set[str]
 ) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
     """Edits that put memories as they were where the agent sees them; and what stands there now."""
-    homes = {archive.hot_path(path) or path for path in wanted}
-    places = {home: place for home in homes if (place := archive.archived_path(home))}
+    homes = {hot_path(path) or path for path in wanted}
+    places = {home: place for home in homes if (place := archived_path(home))}
     paths = homes | set(places.values())
     before, now = read_paths(repo, old, paths), read_paths(repo, tip.tree, paths)
     edits = {home: before.get(home, before.get(places.get(home, ""))) for home in homes}

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from gitmem.memory.names import INDEX, TOMBSTONES
-from gitmem.memory.purged import Purge
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core.names import INDEX, TOMBSTONES
+from gitmem.core.purge import Purge
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.store import objects
 from gitmem.store.commits import FORMAT_FILE, root_objects
 from gitmem.store.epochs import Epoch, with_epoch

@@ -7,12 +7,12 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gitmem.errors import UsageError
-from gitmem.memory.account import claims_at
-from gitmem.memory.claim import normal_form
-from gitmem.memory.daily import fact_of
-from gitmem.memory.encoding import decode
-from gitmem.memory.names import kind
+from gitmem.core.account import claims_at
+from gitmem.core.claim import normal_form
+from gitmem.core.daily_log import fact_of
+from gitmem.core.errors import UsageError
+from gitmem.core.names import kind
+from gitmem.core.text import decode
 from gitmem.store.commits import memory_commit
 from gitmem.store.history import resolve_all
 from gitmem.store.holdings import memory_files

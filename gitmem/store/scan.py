@@ -10,10 +10,10 @@ from dataclasses import field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
+from gitmem.core.index import INDEX
+from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
+from gitmem.core.names import is_memory_file, unsafe_segment
 from gitmem.guard.paths import linked
-from gitmem.memory.index import INDEX
-from gitmem.memory.limits import MEMORY_BYTES, OTHER_BYTES
-from gitmem.memory.names import is_memory_file, unsafe_segment
 from gitmem.store.objects import object_name
 from gitmem.store.replace import read_regular
 from gitmem.store.workspace import LiveDirectory

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.names import agent_name
+from gitmem.core.purge import Purge
 from gitmem.guard.paths import linked
-from gitmem.memory.names import agent_name
-from gitmem.memory.purged import Purge
 from gitmem.store.catalog import database
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_atomically, write_record

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.store.git import GitCommand, failure
 from gitmem.values import dataclass
 

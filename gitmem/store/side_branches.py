@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitmem.memory import attributes
-from gitmem.memory.index import INDEX
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core import attributes
+from gitmem.core.index import INDEX
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, ROOT_SIGNATURE
 from gitmem.store.merging import SUBJECT, merge_commits
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Repository

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core import attributes, index
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
+from gitmem.core.memory import parse
+from gitmem.core.names import INDEX, agent_name, is_memory_file
+from gitmem.core.text import decode, encode
 from gitmem.guard.paths import linked
-from gitmem.memory import attributes, index
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import MEMORY_BYTES, OTHER_BYTES
-from gitmem.memory.memory import parse
-from gitmem.memory.names import INDEX, agent_name, is_memory_file
 from gitmem.store.replace import read_regular
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
 from gitmem.store.trees import subtree

@@ -15,18 +15,15 @@ from dataclasses import field, replace
 from itertools import combinations
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
-from gitmem.memory import attributes, index, tidy
-from gitmem.memory.append_only import other_place, stones_of, with_every_line
-from gitmem.memory.claim import parse_body
-from gitmem.memory.daily import is_log
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.log_lines import split, without_lines
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder, merge_trees
-from gitmem.memory.merge_memory import without
-from gitmem.memory.names import INDEX, TOMBSTONES, is_memory_file, kind
-from gitmem.memory.trailers import Fate, Provenance
+from gitmem.core import attributes, index, tidy
+from gitmem.core.claim import parse_body
+from gitmem.core.daily_log import is_log, other_place, split, stones_of, with_every_line, without_lines
+from gitmem.core.errors import RepositoryError
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder, merge_trees, without
+from gitmem.core.names import INDEX, TOMBSTONES, is_memory_file, kind
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import Commit, MissingObject, Repository

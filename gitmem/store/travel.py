@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from gitmem.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core import attributes, tombstone
+from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.merge import kind, merge_trees
+from gitmem.core.names import ARCHIVE, twins
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import MOVE_JOB, Provenance
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.guard.paths import check_path, linked
-from gitmem.memory import archive, attributes, tombstone
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.names import ARCHIVE
-from gitmem.memory.trailers import MOVE_JOB, Provenance
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
 from gitmem.store.history import is_root
 from gitmem.store.holdings import taught
@@ -29,7 +30,6 @@ from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, is_laid_out, label, scan
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.store.workspace import LiveDirectory, Scope
 
@@ -105,7 +105,7 @@ def plan_undo(scope: Scope, tip: Tip, target: Commit) -> Undoing:
     paths = changed_files(repo, before, target.tree) | changed_files(repo, target.tree, tip.tree)
     paths = {path for path in paths if path != FORMAT_FILE}
     paths |= {f"{path.partition('/')[0]}/{tombstone.FILE}" for path in paths if "/" in path}
-    paths |= archive.twins(paths)
+    paths |= twins(paths)
     sides = [read_paths(repo, tree, paths) for tree in (target.tree, tip.tree, before)]
     merged = merge_trees(*_with_equal_stones(sides))
     edits, merged = landing(repo, tip.tree, paths, sides[1], merged)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import Protocol
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.limits import OTHER_BYTES
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import OTHER_BYTES
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
 
 DEEPEST = 320

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitmem.memory import archive
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
-from gitmem.memory.purged import Purge, unfit
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import kind
+from gitmem.core.names import archived_path, hot_path
+from gitmem.core.purge import Purge, unfit
 from gitmem.store.repository import Difference, Repository
 from gitmem.store.trees import blob_or_none
 
@@ -74,8 +74,8 @@ def _is_same(repo: Repository, old: tuple[str, str], new: tuple[str, str]) -> bo
 
 
 def _with_twins(paths: set[str]) -> set[str]:
-    hot = {archive.hot_path(path) or path for path in paths}
-    return hot | paths | {place for path in hot if (place := archive.archived_path(path))}
+    hot = {hot_path(path) or path for path in paths}
+    return hot | paths | {place for path in hot if (place := archived_path(path))}
 
 
 def _said(memory: Memory) -> set[str]:

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.names import agent_folder_name, agent_name
 from gitmem.guard.paths import linked
-from gitmem.memory.names import agent_folder_name, agent_name
 from gitmem.store.git import (
     GitCommand,
     Layout,

@@ -35,12 +35,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 from messages_api import Answer, Call, MessagesApi
 from prompt_cache import PromptCache
 
+from gitmem.core.change import Header
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.anthropic_api.settings import Lifetime
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.usage import Unmetered
 from gitmem.extract.telling import shown
-from gitmem.memory.change import Header
 from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, ToolCall
 

@@ -25,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 from recall_speed import NOW, Prose
 
+from gitmem.core.account import claims_at
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.dream.proof.branch import prove_branch
 from gitmem.dream.proof.findable import _lost, lost_to_search
 from gitmem.dream.proof.findable_search import _indexed
-from gitmem.memory.account import claims_at
-from gitmem.memory.trailers import Provenance, format_message
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Repository, Signature

@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from dream_corpus import Corpus, corpus
 from dream_score import score
 
+from gitmem.core import account, claim, facts
+from gitmem.core.memory import parse
 from gitmem.dream.proof.plan import prove_plan
 from gitmem.engines.offline.consolidating import same, words
 from gitmem.engines.offline.consolidating.consolidate import consolidate
-from gitmem.memory import account, claim, facts
-from gitmem.memory.memory import parse
 
 SIZES = (200, 10_000)
 

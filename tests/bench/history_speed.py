@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from gitmem.memory.names import archive_path
+from gitmem.core.names import archive_path
 
 ROOT = Path(__file__).parent.parent.parent
 REF = "refs/gitmem/project"

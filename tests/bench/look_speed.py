@@ -25,12 +25,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
+from gitmem.core import index
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.memory import create
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.memory import index
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.memory import create
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature
 

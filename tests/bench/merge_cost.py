@@ -32,10 +32,10 @@ from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from gitmem.memory import index
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.memory import create
-from gitmem.memory.names import archive_path
+from gitmem.core import index
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.memory import create
+from gitmem.core.names import archive_path
 from gitmem.store.git import GitCommand
 from gitmem.store.merging import merge_commits
 from gitmem.store.open import open_repository

@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 from look_speed import REF, ROOT, START, Place, _write
 from recall_speed import Prose
 
+from gitmem.core import index
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.names import archive_path
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.place import default_argv
-from gitmem.memory import index
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.names import archive_path
 from gitmem.store.commits import commit
 from gitmem.store.repository import Signature
 

@@ -25,7 +25,7 @@ TEXT = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nWhat {0} t
 
 def write_memories(folder: Path, backend: str, writer: int, count: int) -> None:
     """Writes memories through gitmem, a commit each."""
-    from gitmem.memory.trailers import Provenance
+    from gitmem.core.trailers import Provenance
     from gitmem.store.commits import Write, commit
     from gitmem.store.git import GitCommand
     from gitmem.store.open import open_repository

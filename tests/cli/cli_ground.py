@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from ran import Ran
 
+from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from cli_ground import HOUR, START, Ground, ground, memory
 
-from gitmem.errors import RepositoryError
+from gitmem.core.change import Change, Origin
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.names import archive_path, hot_path
+from gitmem.core.trailers import parse
 from gitmem.extract.carry import carry
 from gitmem.integrations import saving
 from gitmem.integrations.suggestions import accept_suggestion
-from gitmem.memory.archive import hot_path
-from gitmem.memory.change import Change, Origin
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import parse
 from gitmem.store.paging import page
 from gitmem.store.parked import park, parked, suggest
 from gitmem.store.pygit2_backend import Pygit2Repository

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 from cli_ground import Ground, ground, memory
 
-from gitmem.memory.claim import parse_body
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import Fate, Provenance
+from gitmem.core.claim import parse_body
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.store.rewrites import keep_rewrites
 
 __all__ = ["ground"]

@@ -8,7 +8,7 @@ import pytest
 from cli_ground import Ground, ground, memory
 
 from gitmem.cli import app
-from gitmem.memory.names import archive_path
+from gitmem.core.names import archive_path
 
 __all__ = ["ground"]
 

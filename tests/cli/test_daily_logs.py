@@ -16,12 +16,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cli_ground import DAY, START, Ground, ground, memory
 
 from gitmem.cli.completing import memory_names, names
+from gitmem.core import tombstone
+from gitmem.core.account import reference
+from gitmem.core.daily_log import facts
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.integrations.ageing import age_out_logs
 from gitmem.integrations.context import session_start, user_prompt
-from gitmem.memory import tombstone
-from gitmem.memory.account import reference
-from gitmem.memory.daily import facts
-from gitmem.memory.trailers import Fate, Provenance
 from gitmem.store.tainted import note_tainted
 from gitmem.store.workspace import MAIN
 

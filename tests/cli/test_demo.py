@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import CheckFailed
+from gitmem.core.errors import CheckFailed
 from gitmem.integrations.demo import checks
 from gitmem.integrations.demo.run import run_demo
 from gitmem.integrations.demo.stage import make_stage

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from ran import Gitmem
 
+from gitmem.core.change import Change
+from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Provenance
 from gitmem.engines.ledger import Ledger, Spending
 from gitmem.engines.usage import Usage
-from gitmem.errors import EngineError
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.engines import claude_program, engine_for, ledger_for, meter_for
-from gitmem.memory.change import Change
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.parked import park, suggest
 from gitmem.store.repository import Signature

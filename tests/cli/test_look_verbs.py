@@ -12,7 +12,7 @@ import pytest
 from cli_ground import DAY, Ground, ground, memory
 
 import gitmem
-from gitmem.memory.trailers import Fate, Provenance
+from gitmem.core.trailers import Fate, Provenance
 
 __all__ = ["ground"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cli_ground import Ground, ground, memory
 
-from gitmem.memory.names import archive_path
+from gitmem.core.names import archive_path
 
 __all__ = ["ground"]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from ran import Gitmem, Ran
 
+from gitmem.core.claim import parse_body
 from gitmem.entry import main
-from gitmem.memory.claim import parse_body
 from gitmem.store import open as opening
 
 REF = "refs/gitmem/project"

@@ -108,9 +108,9 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> No
 
 
 def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) -> None:
+    from gitmem.core.names import archive_path
+    from gitmem.core.trailers import Provenance
     from gitmem.integrations.edges import real_edges, workspace_at
-    from gitmem.memory.names import archive_path
-    from gitmem.memory.trailers import Provenance
     from gitmem.store.commits import Write, commit
     from gitmem.store.repository import Signature
 
@@ -169,7 +169,7 @@ def test_real_folders_come_back_byte_for_byte(gitmem, git, repo: Path, home: Pat
 
 def test_uninstall_writes_nothing_through_a_link(gitmem, git, repo: Path, home: Path) -> None:
     """A teammate's tree chooses the names, and a committed link the place."""
-    from gitmem.memory.names import archive_path
+    from gitmem.core.names import archive_path
 
     gitmem("init", "-y")
     (home / ".claude").mkdir()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cli_ground import Ground, ground, memory
 
-from gitmem.memory.limits import INDEX_LINES
+from gitmem.core.limits import INDEX_LINES
 
 __all__ = ["ground"]
 

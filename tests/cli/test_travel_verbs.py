@@ -9,9 +9,9 @@ import pytest
 from cli_ground import DAY, Ground, ground, memory
 
 import gitmem.store.travel as travel
-from gitmem.memory import tombstone
-from gitmem.memory.claim import parse_body
-from gitmem.memory.trailers import Provenance, parse
+from gitmem.core import tombstone
+from gitmem.core.claim import parse_body
+from gitmem.core.trailers import Provenance, parse
 from gitmem.store.record import read_record
 
 __all__ = ["ground"]

@@ -10,8 +10,8 @@ from pathlib import Path
 from stage import NOW, Stage
 from transcripts import Transcript
 
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.spool import Job, put
-from gitmem.memory.trailers import Provenance
 from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.git import GitCommand

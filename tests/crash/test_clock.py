@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.spool import Job, coalesce, put, take
-from gitmem.memory.trailers import Provenance
 from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.merging import merge_commits

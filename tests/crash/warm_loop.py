@@ -21,7 +21,7 @@ import cffi  # noqa: F401
 import filelock  # noqa: F401
 import psutil  # noqa: F401
 
-from gitmem.memory.trailers import Provenance
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository

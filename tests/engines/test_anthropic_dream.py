@@ -13,13 +13,13 @@ from messages_api import Answer, Broken, Call, Cut, Drip, Failure, Hang, Message
 from prompt_cache import PromptCache
 from talk import KEY, Counting, engine
 
+from gitmem.core.account import references
+from gitmem.core.errors import EngineError
 from gitmem.dream.proof.plan import prove_plan
 from gitmem.engines.anthropic_api import ApiSettings
 from gitmem.engines.anthropic_api import consolidate as dreaming
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation
 from gitmem.engines.engine import Step as Told
-from gitmem.errors import EngineError
-from gitmem.memory.account import references
 
 
 def memory(name: str, said: str, *body: str) -> bytes:

@@ -16,10 +16,10 @@ from messages_api import Answer, Call, Failure, MessagesApi
 from prompt_cache import PromptCache
 from talk import KEY, NOW, Counting, agent, call, engine, memory, person
 
+from gitmem.core.change import Change, Header
+from gitmem.core.errors import EngineError
 from gitmem.engines.anthropic_api import ApiSettings
 from gitmem.engines.engine import ExtractInput
-from gitmem.errors import EngineError
-from gitmem.memory.change import Change, Header
 from gitmem.sessions.claude_code import read_session
 
 OLD = "local/main/no-mocks.md"

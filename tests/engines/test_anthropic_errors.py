@@ -8,10 +8,10 @@ import pytest
 from messages_api import Answer, Broken, Cut, Failure, Hang, MessagesApi, Raw, Step
 from talk import KEY, NOW, Counting, person
 
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.engine import ExtractInput
-from gitmem.errors import EngineError
-from gitmem.memory.change import Header
 
 GIVEN = ExtractInput(messages=(person(1, "Use tabs."),), now=NOW)
 HEADERS = (Header("local", "main", "a.md", "a", "a", "project"),)

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from talk import NOW, Counting, person
 
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.engine import ExtractInput
-from gitmem.errors import EngineError
-from gitmem.memory.change import Header
 
 SERVE = """
 import sys, xllamacpp

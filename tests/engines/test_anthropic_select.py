@@ -10,8 +10,8 @@ import pytest
 from messages_api import Answer, MessagesApi
 from talk import Counting, engine
 
-from gitmem.errors import EngineError
-from gitmem.memory.change import Header
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from talk import NOW, START, agent, call, person
 
+from gitmem.core.change import TYPES, Header
 from gitmem.engines import prompts
 from gitmem.engines.anthropic_api.history import KEPT_BYTES, STEP_BYTES, render
 from gitmem.engines.anthropic_api.models import Spent, brief, dollars
 from gitmem.engines.anthropic_api.select import candidates
 from gitmem.engines.engine import ExtractInput
-from gitmem.memory.change import TYPES, Header
 from gitmem.sessions.session import Message
 
 SECRET = "ghp_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"

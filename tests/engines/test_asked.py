@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from gitmem.core.change import Change
 from gitmem.engines.asked import asked_in, uuids, with_asked
 from gitmem.engines.engine import ExtractInput
-from gitmem.memory.change import Change
 from gitmem.sessions.session import Message
 
 WHEN = datetime(2026, 11, 20, 10, tzinfo=UTC)

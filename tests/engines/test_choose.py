@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gitmem.core.errors import EngineError
 from gitmem.engines.choose import Choice, Found, choose, endpoint_problem, on_this_machine, shown_address
 from gitmem.engines.engine import ConsolidateInput, ExtractInput
 from gitmem.engines.unready import UnreadyEngine
-from gitmem.errors import EngineError
 
 KEY = {"ANTHROPIC_API_KEY": "sk-test"}
 

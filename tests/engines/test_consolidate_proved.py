@@ -12,8 +12,8 @@ from dream_score import made_of, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.account import path_of, references
-from gitmem.memory.memory import create
+from gitmem.core.account import path_of, references
+from gitmem.core.memory import create
 
 SLOTS: dict[str, tuple[str, ...]] = {
     "who": ("Ann", "Ben", "Cleo"),

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import pytest
 from dream_score import made_of
 
+from gitmem.core.account import reject_keys
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import create
+from gitmem.core.tombstone import FILE, bury
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Observation, Step
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.consolidating.work import PROPOSED
-from gitmem.memory.account import reject_keys
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.memory import create
-from gitmem.memory.tombstone import FILE, bury
 
 
 def memories(**bodies: str) -> dict[str, bytes]:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
+from gitmem.core.account import account, references
+from gitmem.core.memory import parse
 from gitmem.engines.consolidated.answer import ENTRIES, Unreadable, entries
 from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
-from gitmem.memory.account import account, references
-from gitmem.memory.memory import parse
 
 
 def memory(name: str, said: str, *body: str, type: str = "project") -> bytes:

@@ -12,6 +12,8 @@ import pytest
 from messages_api import Answer, Call, MessagesApi
 from talk import Counting, engine
 
+from gitmem.core.account import lines_at, path_of
+from gitmem.core.daily_log import LogLine
 from gitmem.dream.proof.plan import prove_plan
 from gitmem.engines.claude_code.dream import _may
 from gitmem.engines.claude_code.shown import shown
@@ -19,9 +21,6 @@ from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
 from gitmem.engines.prompts import dreams
 from gitmem.engines.proved import proved_first
-from gitmem.memory.account import path_of
-from gitmem.memory.daily import LogLine
-from gitmem.memory.distilled import lines_at
 
 LOG = "main/logs/2026/11/2026-11-16.md"
 

@@ -10,9 +10,9 @@ import pytest
 from messages_api import Answer, Failure, MessagesApi
 from ran import Gitmem
 
+from gitmem.core.change import Header
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.engines import engine_for, ledger_for
-from gitmem.memory.change import Header
 
 Git = Callable[..., str]
 

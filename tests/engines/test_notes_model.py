@@ -10,13 +10,13 @@ from messages_api import Answer, Call, Cut, MessagesApi, Step
 from prompt_cache import PromptCache
 from talk import NOW, Counting, agent, engine, person
 
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
+from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.anthropic_api.history import STEP_BYTES
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.noted import problems
 from gitmem.engines.writing import Notes, NotesInput
-from gitmem.errors import EngineError
-from gitmem.memory.change import Header
-from gitmem.memory.session_notes import TEMPLATE
 from gitmem.sessions.private import withheld
 
 FILE = "memory/local/main/session-notes.md"

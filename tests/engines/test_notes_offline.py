@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rollouts import Rollout
 from talk import agent, call, person
 
+from gitmem.core.session_notes import TEMPLATE, fit, parse, render
 from gitmem.engines.offline.notes import sum_up
 from gitmem.engines.writing import NotesInput
-from gitmem.memory.session_notes import TEMPLATE, fit, parse, render
 from gitmem.sessions import clients
 from gitmem.sessions.claude_code import read_session
 from gitmem.sessions.private import withheld

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.core.change import Change, Header
 from gitmem.engines.engine import Considered, Engine, ExtractInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.memory.change import Change, Header
 from gitmem.sessions.session import Message, Role, Source
 
 FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.core.change import Header
 from gitmem.engines.offline import OfflineEngine
-from gitmem.memory.change import Header
 
 HEADERS = tuple(
     Header("local", "main", f"{name}.md", name, description, "project")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gitmem.core.change import Change
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.contractions import spelled
-from gitmem.memory.change import Change
 from gitmem.sessions.session import Message, Source
 
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.core.change import Change
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import parse
 from gitmem.engines.answer import notes
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.proposed import CHANGES, proposed
 from gitmem.extract.edits import sides
-from gitmem.memory.change import Change
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.memory import parse
 from gitmem.sessions.session import Message, Role
 
 FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)

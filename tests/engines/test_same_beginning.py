@@ -14,6 +14,8 @@ from messages_api import Answer, MessagesApi
 from talk import Counting, engine, person
 from transcripts import Transcript
 
+from gitmem.core.change import Header
+from gitmem.core.trailers import Provenance
 from gitmem.engines import prompts
 from gitmem.engines.anthropic_api.history import render
 from gitmem.engines.engine import ExtractInput
@@ -23,8 +25,6 @@ from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.extraction import extract_sessions
 from gitmem.integrations.recordings import Source
 from gitmem.integrations.session_record import told
-from gitmem.memory.change import Header
-from gitmem.memory.trailers import Provenance
 from gitmem.sessions.claude_code import read_session
 from gitmem.sessions.private import withheld
 from gitmem.store.commits import Write, commit

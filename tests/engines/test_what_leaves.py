@@ -12,10 +12,10 @@ from messages_api import Answer, MessagesApi
 from scripted_api import Call
 from transcripts import Transcript
 
+from gitmem.core.trailers import Provenance
 from gitmem.integrations import jobs, pausing
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.spool import Job
-from gitmem.memory.trailers import Provenance
 from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Repository, Signature

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitmem.memory.index import entry
+from gitmem.core.index import entry
 
 
 def memory(

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 from dream_ground import ANN, Ground
 
+from gitmem.core.daily_log import LogLine
+from gitmem.core.trailers import Provenance
 from gitmem.dream.review import Dream, find_dream
 from gitmem.dream.settled import unsettled
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.memory.daily import LogLine
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files, read_paths

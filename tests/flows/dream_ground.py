@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitmem.core.trailers import Op, Provenance, Writer
 from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.memory.trailers import Op, Provenance, Writer
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from dream_ground import Ground
 
+from gitmem.core.account import claims_at, reference
+from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.refs import prefix
 from gitmem.dream.review import Dream, find_dream
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.trailers import Fate, Provenance, format_message
 from gitmem.store.repository import Signature
 from gitmem.store.trees import write_tree
 

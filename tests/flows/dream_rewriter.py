@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from gitmem.core.account import claims_at, reference
+from gitmem.core.claim import Claim
+from gitmem.core.memory import description_claim, parse
+from gitmem.core.trailers import Fate, FateKind
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.claim import Claim
-from gitmem.memory.memory import description_claim, parse
-from gitmem.memory.trailers import Fate, FateKind
 
 PREFIX = "As agreed, "
 

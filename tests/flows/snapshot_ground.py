@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
-from gitmem.memory.trailers import Provenance
 from gitmem.share.making import Made
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature

@@ -12,10 +12,10 @@ import pytest
 from machines import Begin, Machine
 from purge_ground import MakeMachine
 
-from gitmem.errors import UsageError
+from gitmem.core.change import Change
+from gitmem.core.errors import UsageError
 from gitmem.integrations.edges import author, real_edges
 from gitmem.integrations.worker import work
-from gitmem.memory.change import Change
 from gitmem.share import backup as flow
 from gitmem.store.address import checked_address, same_place, without_credentials
 from gitmem.store.parked import park, parked, suggest

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from check_ground import Ground, findings, make_memory, memory
 
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.trailers import Fate, FateKind, Provenance, Writer, format_message
+from gitmem.core.account import claims_at, reference
+from gitmem.core.trailers import Fate, FateKind, Provenance, Writer, format_message
 
 KEEP = "Deploy from the release branch with `make ship`."
 TWICE = "Deploy from the release branch."

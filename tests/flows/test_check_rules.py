@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import USUAL, examples
 
-from gitmem.memory import tombstone
+from gitmem.core import tombstone
 from gitmem.share.check.finding import RULES, Finding
 from gitmem.share.check.judge import judge
 from gitmem.share.check.side import File, Side

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitmem.errors import EngineError
-from gitmem.memory.change import Header
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
 from gitmem.recall.alike import headed_alike, said_by
 from gitmem.recall.by_model import kept_here, select_by
 from gitmem.recall.choose import select

@@ -9,6 +9,8 @@ import pytest
 from distil_ground import SESSION, line, night, tell, waits
 from dream_ground import ANN, DAY, Ground, make_ground, memory, notes
 
+from gitmem.core.account import account, log_references, references
+from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, open_dreams, reject
 from gitmem.integrations.blaming import as_value, blame
@@ -16,8 +18,6 @@ from gitmem.integrations.dreams.dreaming import dream, maybe_dream
 from gitmem.integrations.dreams.refresh import refresh_dream
 from gitmem.integrations.review_dream import tell as show
 from gitmem.integrations.review_edit import Given, edit_dream
-from gitmem.memory.account import account, log_references, references
-from gitmem.memory.trailers import Provenance, format_message, parse
 from gitmem.store.travel import take_back
 
 LINTER = line("Run the linter before every push. **Why:** CI takes ten minutes.")

@@ -15,6 +15,10 @@ from dream_ground import ANN, NOW, Ground, make_ground, memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitmem.core.account import claims_at, lines_at, reference
+from gitmem.core.daily_log import LogLine
+from gitmem.core.errors import CheckFailed
+from gitmem.core.trailers import Fate, FateKind, Provenance, format_message
 from gitmem.dream.gathering.lines import MOST_LINES
 from gitmem.dream.proof.branch import prove_branch
 from gitmem.dream.proof.plan import prove_plan
@@ -23,11 +27,6 @@ from gitmem.dream.settled import unsettled
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
-from gitmem.errors import CheckFailed
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.daily import LogLine
-from gitmem.memory.distilled import lines_at
-from gitmem.memory.trailers import Fate, FateKind, Provenance, format_message
 from gitmem.store.trees import write_tree
 
 SAID = line(

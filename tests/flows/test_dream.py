@@ -12,15 +12,15 @@ from dream_ground import DAY, NOW, TWICE, Ground, make_ground, memory, notes
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gitmem.core.account import account, references
+from gitmem.core.errors import CheckFailed
+from gitmem.core.trailers import Fate, parse
 from gitmem.dream.branch import open_dreams
 from gitmem.dream.lock import last_dream
 from gitmem.dream.run import check
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
-from gitmem.errors import CheckFailed
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
-from gitmem.memory.account import account, references
-from gitmem.memory.trailers import Fate, parse
 from gitmem.store.git import config_set
 from gitmem.store.trees import read_files
 

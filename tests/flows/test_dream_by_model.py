@@ -14,13 +14,13 @@ from dream_ground import Ground, make_ground, notes
 from scripted_api import Call, ScriptedApi
 from scripted_api import Step as Answer
 
+from gitmem.core.account import references
+from gitmem.core.errors import CheckFailed, EngineError
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.engine import Step
 from gitmem.engines.usage import Unmetered
-from gitmem.errors import CheckFailed, EngineError
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
 from gitmem.integrations.stopping import Stopped
-from gitmem.memory.account import references
 
 Git = Callable[..., str]
 

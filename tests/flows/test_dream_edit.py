@@ -12,9 +12,9 @@ import pytest
 from dream_ground import ANN, Ground, make_ground, notes
 from dream_parked import Made, park, ref_of
 
+from gitmem.core.errors import CheckFailed
+from gitmem.core.trailers import Fate, parse
 from gitmem.dream.review import Dream, accept, find_dream
-from gitmem.errors import CheckFailed
-from gitmem.memory.trailers import Fate, parse
 
 BUILD = "The build takes nine minutes."
 NOW = "The build takes four minutes."

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, NOW, Ground, make_ground, memory
 
+from gitmem.core.account import references
+from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.proof.branch import prove_branch
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable import lost_to_search
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proof.findable_search import Search
-from gitmem.memory.account import references
-from gitmem.memory.trailers import Fate, Provenance, format_message
 from gitmem.store.candidates import search
 from gitmem.store.catalog.loose import LooseCatalog
 from gitmem.store.repository import Repository

@@ -12,6 +12,11 @@ from typing import Any
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, notes
 
+from gitmem.core.account import is_memory, references, reject_keys
+from gitmem.core.memory import parse
+from gitmem.core.tombstone import bury
+from gitmem.core.trailers import Fate
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.branch import open_dreams
 from gitmem.dream.gathering.gather import gather
 from gitmem.dream.gathering.history import look_back
@@ -26,11 +31,6 @@ from gitmem.integrations.dreams.code import code_facts
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.recordings import sessions_here
-from gitmem.memory.account import is_memory, references, reject_keys
-from gitmem.memory.memory import parse
-from gitmem.memory.tombstone import bury
-from gitmem.memory.trailers import Fate
-from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.sessions.discover import SessionFile
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_set

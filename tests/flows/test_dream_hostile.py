@@ -11,6 +11,9 @@ import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 from dream_parked import DREAM_ID, NIGHT, Made, park, ref_of
 
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import Fate
 from gitmem.dream.lock import FILE, consolidation_lock, lock_folder
 from gitmem.dream.proof.branch import prove_branch
 from gitmem.dream.proof.budget import allowance
@@ -18,11 +21,8 @@ from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
-from gitmem.errors import CheckFailed, RepositoryError
 from gitmem.integrations.dreams.dreaming import dream, maybe_dream
 from gitmem.integrations.dreams.kill import kill_dreams
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import Fate
 from gitmem.store.git import config_set
 from gitmem.store.locks import process_identity
 from gitmem.store.repository import BLOB, TREE, Entry, Signature

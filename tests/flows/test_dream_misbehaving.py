@@ -18,17 +18,16 @@ import pytest
 from dream_ground import Ground, make_ground, memory, notes
 from git_config import GIT_CONFIG
 
+from gitmem.core.account import claims_at, lines_at, reference
+from gitmem.core.errors import CheckFailed, EngineError, GitmemError
+from gitmem.core.trailers import Fate, FateKind, parse
 from gitmem.dream.branch import dreams_of
 from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
-from gitmem.errors import CheckFailed, EngineError, GitmemError
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.dreams.progress import running
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.stopping import Stopped
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.distilled import lines_at
-from gitmem.memory.trailers import Fate, FateKind, parse
 
 SHIP = "Deploy from the release branch with `make ship`."
 NIGHT = "Deploys wait for the night shift of 3 people."

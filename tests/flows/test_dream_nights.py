@@ -20,14 +20,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from dream_corpus import corpus
 from dream_rewriter import Rewriter
 
+from gitmem.core import index
+from gitmem.core.account import references
+from gitmem.core.claim import Claim
 from gitmem.dream.branch import open_dreams
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.memory import index
-from gitmem.memory.account import references
-from gitmem.memory.claim import Claim
 from gitmem.store.blame import blame_memory
 from gitmem.store.repository import Signature
 

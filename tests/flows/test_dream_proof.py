@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 import pytest
 from dream_ground import memory, notes
 
+from gitmem.core.account import claims_at, reference
+from gitmem.core.errors import CheckFailed
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import Fate, FateKind
 from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.plan import prove_plan, refuse
 from gitmem.dream.proof.prove import prove
 from gitmem.engines.engine import DreamChange
-from gitmem.errors import CheckFailed
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import Fate, FateKind
 
 MOCKS = "Never mock the database in 2 of 3 suites."
 MOCKS_TOO = "In 2 of 3 suites the database is never mocked."

@@ -8,13 +8,12 @@ from dream_ground import memory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.core.account import path_of
+from gitmem.core.facts import added, akin, lacking
+from gitmem.core.memory import parse
+from gitmem.core.trailers import Fate
 from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.prove import costs, ends, prove
-from gitmem.memory.account import path_of
-from gitmem.memory.additions import added, akin
-from gitmem.memory.facts import lacking
-from gitmem.memory.memory import parse
-from gitmem.memory.trailers import Fate
 
 Tree = dict[str, tuple[str, ...]]
 """Path to the claims of its body."""

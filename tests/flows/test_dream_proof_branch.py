@@ -10,11 +10,11 @@ from check_ground import findings, make_memory
 from check_ground import memory as sound
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 
+from gitmem.core.account import claims_at, reference
+from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.proof.branch import is_dream, prove_branch
 from gitmem.dream.proof.budget import WINDOW, allowance, limit, spent
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.trailers import Fate, Provenance, format_message
 from gitmem.store.repository import LINK, TREE, Entry, Repository, Signature
 from gitmem.store.trees import write_tree
 

@@ -8,10 +8,10 @@ import pytest
 from dream_ground import ANN, Ground, make_ground, memory, notes
 from dream_parked import Made, park, ref_of
 
+from gitmem.core.trailers import Fate, parse
 from gitmem.dream.branch import open_dreams
 from gitmem.dream.refresh import refresh
 from gitmem.dream.review import Dream, accept, find_dream
-from gitmem.memory.trailers import Fate, parse
 
 BUILD, BUILD_NOW = "The build takes nine minutes.", "The build takes four minutes."
 PORT, PORT_NOW = "The server listens on port 8000.", "The server listens on port 9000."

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, DAY, TWICE, Ground, make_ground, memory, notes
 
+from gitmem.core.account import account
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.trailers import parse
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
-from gitmem.errors import CheckFailed, UsageError
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.saying import take
-from gitmem.memory.account import account
-from gitmem.memory.trailers import parse
 from gitmem.store.trees import read_files
 
 DATED = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
@@ -162,7 +162,7 @@ def test_a_dream_that_plain_git_merged_is_no_longer_open(ground: Ground) -> None
 
 
 def test_a_branch_that_lost_a_claim_by_hand_is_refused(ground: Ground) -> None:
-    from gitmem.memory.trailers import Provenance
+    from gitmem.core.trailers import Provenance
     from gitmem.store.commits import Write, commit
 
     found = waiting(ground)
@@ -173,7 +173,7 @@ def test_a_branch_that_lost_a_claim_by_hand_is_refused(ground: Ground) -> None:
 
 
 def test_a_secret_on_a_dream_branch_does_not_land(ground: Ground) -> None:
-    from gitmem.memory.trailers import Provenance
+    from gitmem.core.trailers import Provenance
     from gitmem.store.commits import Write, commit
 
     found = waiting(ground)

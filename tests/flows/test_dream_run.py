@@ -15,6 +15,10 @@ import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
 from ran import Gitmem
 
+from gitmem.core.account import references
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Fate
 from gitmem.dream.branch import dreams_of
 from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder, prior_of
 from gitmem.dream.refs import prefix
@@ -29,7 +33,6 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
-from gitmem.errors import EngineError
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.dreams import dreaming
 from gitmem.integrations.dreams import kill as dream_kill
@@ -42,9 +45,6 @@ from gitmem.integrations.saying import leave, leave_proposal, take
 from gitmem.integrations.spool import Job, put
 from gitmem.integrations.spool import take as take_jobs
 from gitmem.integrations.stopping import SIGNALS, Stopped
-from gitmem.memory.account import references
-from gitmem.memory.change import Header
-from gitmem.memory.trailers import Fate
 from gitmem.sessions.discover import slug
 from gitmem.store.git import config_set
 from gitmem.store.locks import process_identity

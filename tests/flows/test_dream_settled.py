@@ -8,12 +8,12 @@ import pytest
 from dream_ground import ANN, NOW, Ground, make_ground, memory
 from dream_parked import Made, park, ref_of
 
+from gitmem.core.trailers import Fate
 from gitmem.dream.landing import close_landed
 from gitmem.dream.review import reject
 from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
-from gitmem.memory.trailers import Fate
 from gitmem.store.git import config_set
 from gitmem.store.landing import Landing
 from gitmem.store.paging import page

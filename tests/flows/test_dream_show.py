@@ -11,11 +11,11 @@ import pytest
 from dream_ground import ANN, DAY, Ground, make_ground, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
 
+from gitmem.core.errors import CheckFailed
+from gitmem.core.names import TURNED_DOWN
+from gitmem.core.trailers import Fate
 from gitmem.dream.kept_aside import let_go
 from gitmem.dream.review import Dream, accept, open_dreams, reject
-from gitmem.errors import CheckFailed
-from gitmem.memory.names import TURNED_DOWN
-from gitmem.memory.trailers import Fate
 from gitmem.store.git import config_set
 
 OLD = "Never mock the database in integration tests."

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.core import tombstone
+from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.claim import parse_body
+from gitmem.core.memory import parse
+from gitmem.core.trailers import Usage
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.extract import changeset
 from gitmem.extract.carry import carry
 from gitmem.extract.edits import claim_keys, fates, said_anew, taken_out
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
-from gitmem.memory import tombstone
-from gitmem.memory.change import Change, Edited, Origin
-from gitmem.memory.claim import parse_body
-from gitmem.memory.memory import parse
-from gitmem.memory.usage import Usage
 from gitmem.sessions.claude_code import read_session
 from gitmem.store.parked import change_from_json, change_to_json, digest, suggest
 

@@ -11,6 +11,9 @@ import pytest
 from transcripts import Transcript
 from typer.testing import CliRunner
 
+from gitmem.core import tombstone
+from gitmem.core.change import Change, Origin
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.extract.carry import carry
@@ -22,9 +25,6 @@ from gitmem.extract.plan import home as home_scope
 from gitmem.extract.turns import to_look_at, writes_memory
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
-from gitmem.memory import tombstone
-from gitmem.memory.change import Change, Origin
-from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.sessions.claude_code import read_session
 from gitmem.sessions.discover import slug
 from gitmem.sessions.session import ToolCall
@@ -567,7 +567,7 @@ def test_no_changeset_makes_reading_fail(data: bytes) -> None:
 def test_without_an_identity_nothing_is_done_and_nothing_lost(
     workspace: Workspace, edges: Edges, home: Path, repo: Path
 ) -> None:
-    from gitmem.errors import RepositoryError
+    from gitmem.core.errors import RepositoryError
 
     path = session(home, repo, ASKED)
     config = (home / ".gitconfig").read_text()
@@ -654,7 +654,7 @@ def test_a_dry_run_does_not_print_a_secret(workspace: Workspace, home: Path, rep
 
 def test_a_transcript_that_is_not_there_is_a_usage_error(workspace: Workspace, repo: Path) -> None:
     from gitmem.cli.app import app
-    from gitmem.errors import UsageError
+    from gitmem.core.errors import UsageError
 
     done = CliRunner().invoke(app, ["-C", str(repo), "extract", "--session", "no.jsonl"])
     assert isinstance(done.exception, UsageError) and "no.jsonl" in done.exception.message

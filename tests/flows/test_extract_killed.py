@@ -16,16 +16,15 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Provenance, Usage
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.errors import EngineError
 from gitmem.integrations.carrying_out import Watch
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import extract_sessions
 from gitmem.integrations.recordings import Source
-from gitmem.memory.change import Change, Edited, Origin
-from gitmem.memory.trailers import Provenance
-from gitmem.memory.trailers import parse as parse_trailers
-from gitmem.memory.usage import Usage
 from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.parked import parked

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.core import tombstone
+from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations.commit_trailers import begin_with_commits, learn_from_commits
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.suggestions import accept_suggestion
-from gitmem.memory import tombstone
-from gitmem.memory.change import Change, Edited, Origin
-from gitmem.memory.trailers import parse as parse_trailers
 from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.parked import parked

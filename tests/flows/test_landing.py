@@ -7,8 +7,8 @@ import re
 import pytest
 from request_ground import FACTS, PROJECT, Team, body, learn_all, memory, team
 
-from gitmem.memory import tombstone
-from gitmem.memory.trailers import Provenance
+from gitmem.core import tombstone
+from gitmem.core.trailers import Provenance
 from gitmem.store.blame import blame_memory
 from gitmem.store.commits import Write, commit
 from gitmem.store.landing import asked

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, NOW, Ground, make_ground, memory
 
-from gitmem.memory.archive import archived_path
+from gitmem.core.names import archived_path
 from gitmem.store.landing import asked_for, find_landing, left_out
 from gitmem.store.paging import page
 from gitmem.store.trees import write_tree

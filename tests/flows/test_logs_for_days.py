@@ -14,15 +14,15 @@ from machines import Machine
 from purge_ground import MakeMachine
 from transcripts import Transcript
 
+from gitmem.core.change import Change, Origin
+from gitmem.core.daily_log import LogLine, facts
+from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.extract.commit import store_change
 from gitmem.extract.logged import as_logged, log_lines
 from gitmem.extract.plan import Placed
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import extract_sessions
-from gitmem.memory.change import Change, Origin
-from gitmem.memory.daily import LogLine, facts
-from gitmem.memory.trailers import Provenance
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files

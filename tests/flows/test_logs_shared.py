@@ -8,9 +8,9 @@ import pytest
 from machines import Machine
 from purge_ground import MakeMachine
 
-from gitmem.errors import CheckFailed
-from gitmem.memory import tombstone
-from gitmem.memory.trailers import Provenance
+from gitmem.core import tombstone
+from gitmem.core.errors import CheckFailed
+from gitmem.core.trailers import Provenance
 from gitmem.share.check.judge import judge
 from gitmem.share.check.side import File, Side
 from gitmem.share.inbox import accept_inbox, inboxes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.guard.text import printable
-from gitmem.memory.session_notes import Section, parse, render
+from gitmem.core.session_notes import Section, parse, render
+from gitmem.core.text import printable
 from gitmem.notes.due import AGAIN_CALLS, AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
 from gitmem.notes.names import path_of
 from gitmem.notes.resume import resume_of, resume_text

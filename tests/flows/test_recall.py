@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 from memory_repository import DAY, START, MemoryRepository
 
-from gitmem.memory.truth import Code, Finding, Kind, Named
+from gitmem.core.references import Code, Finding, Kind, Named
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.recall import Recall, RecallItem, age_note, capped, recall
 from gitmem.recall.show import as_context, as_json

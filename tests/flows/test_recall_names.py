@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.truth import (
+from gitmem.core.references import (
     LONGEST,
     MOST_PATHS,
     MOST_SAID,

@@ -11,7 +11,7 @@ import pytest
 from machines import Machine
 from sync_ground import PROJECT, Team
 
-from gitmem.memory.trailers import Provenance
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature
 
@@ -94,7 +94,7 @@ def test_what_waits_in_an_inbox_or_a_dream_is_told_until_it_is_turned_down(team:
 
 
 def inbox_id() -> str:
-    from gitmem.memory.names import inbox_id as named
+    from gitmem.core.names import inbox_id as named
 
     return named("refs/heads/gitmem/inbox/ben-example-com")
 

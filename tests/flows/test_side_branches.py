@@ -9,7 +9,7 @@ import pytest
 from machines import Machine
 from sync_ground import PROJECT, Team, live, teach
 
-from gitmem.memory.trailers import Provenance
+from gitmem.core.trailers import Provenance
 from gitmem.share import sync as sync_module
 from gitmem.share.tending import plan_tending
 from gitmem.store.commits import Write, commit

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from snapshot_ground import ANN, MEMORY, NOW, SECRET, USUAL, Person, Team
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import workspace_at
 from gitmem.integrations.refresh import (
     after_checkout,
@@ -22,7 +23,6 @@ from gitmem.integrations.refresh import (
     settle_snapshot,
     snapshot_standings,
 )
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.snapshots import digest, state, write_snapshot
 
@@ -257,7 +257,7 @@ def test_a_snapshot_taken_in_is_the_same_commit_in_every_clone(ann: Person, mate
 
 
 def test_what_was_forgotten_does_not_come_back_with_a_snapshot(mate: Person) -> None:
-    from gitmem.memory.tombstone import bury, with_stones
+    from gitmem.core.tombstone import bury, with_stones
 
     stones = with_stones("", [bury("Closed since May.", "5a" * 8, "2026-11-20", "forgot")])
     scope = mate.workspace.scope("project")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, NOW, USUAL
 
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.remote import MEMORY_BRANCH
 from gitmem.store.repository import Signature

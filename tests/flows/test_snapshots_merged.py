@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, USUAL, Person, Team
 
+from gitmem.core import index
 from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
 from gitmem.integrations.refresh import after_checkout, pending_snapshots, settle_snapshot
-from gitmem.memory import index
 from gitmem.store.snapshots import read_worktree
 
 Git = Callable[..., str]
@@ -143,7 +143,7 @@ def test_attributes_of_the_persons_own_stay(team: Team) -> None:
 
 
 def test_attributes_are_written_through_no_link(team: Team, tmp_path: Path) -> None:
-    from gitmem.errors import RepositoryError
+    from gitmem.core.errors import RepositoryError
 
     ann = team.join("ann")
     ann.learn("ports", "Eighty.")

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import CheckFailed, RepositoryError
+from gitmem.core.attributes import BRANCH_TEXT
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, real_edges
 from gitmem.integrations.sharing import carry_out_share, share, synchronise, unshare
-from gitmem.memory.attributes import BRANCH_TEXT
-from gitmem.memory.trailers import Provenance
 from gitmem.share import sync as sync_module
 from gitmem.share.sync import sync
 from gitmem.share.synced import Options, Synced

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import CheckFailed
-from gitmem.memory.limits import OTHER_BYTES
-from gitmem.memory.trailers import Provenance
+from gitmem.core.errors import CheckFailed
+from gitmem.core.limits import OTHER_BYTES
+from gitmem.core.trailers import Provenance
 from gitmem.share.arrival import take_in
 from gitmem.store import caps
 from gitmem.store.caps import TooLarge, check_caps, no_room

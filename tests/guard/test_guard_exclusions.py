@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from planted_secrets import GITHUB
 
+from gitmem.core.change import MemoryType
 from gitmem.guard.exclusions import excluded, for_this_task_only, in_rules
-from gitmem.memory.change import MemoryType
 
 RULES = (
     "# Rules\n\n- Do not mock the database in tests.\n- Python 3.11 is the minimum.\n"

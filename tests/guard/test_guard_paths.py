@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
+from gitmem.core.names import agent_name, archive_path, is_memory_file, slugify
 from gitmem.guard.paths import check_path, no_symlink_on_the_way
-from gitmem.memory.names import agent_name, archive_path, is_memory_file, slugify
 
 
 @pytest.mark.parametrize(

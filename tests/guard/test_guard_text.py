@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.guard.text import fence_for_model, find_invisible, lasting, one_line, printable
+from gitmem.core.text import fence_for_model, find_invisible, lasting, one_line, printable
 
 NASTY = st.text(
     alphabet=st.one_of(

@@ -12,8 +12,8 @@ import pytest
 from planted_secrets import GITHUB, Maker
 from ran import Ran
 
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.memory.trailers import Fate, Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature
 from gitmem.store.said import safe_message

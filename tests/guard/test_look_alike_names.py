@@ -10,10 +10,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.names import RESERVED, agent_folder_name
 from gitmem.guard.paths import check_path, colliding, linked, no_symlink_on_the_way
-from gitmem.memory.look_alikes import RESERVED
-from gitmem.memory.names import agent_folder_name
 from gitmem.store.merging import check_paths
 from gitmem.store.scan import is_laid_out
 

@@ -13,17 +13,16 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.core.change import Change, Origin
+from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage, parse
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.errors import EngineError
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction_rules import withholds
 from gitmem.integrations.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.integrations.spool import Job, put, take
 from gitmem.integrations.subagents import is_transcript, memory_scope
-from gitmem.memory.change import Change, Origin
-from gitmem.memory.trailers import parse
-from gitmem.memory.usage import Usage
 from gitmem.sessions.discover import slug
 from gitmem.store.parked import parked
 from gitmem.store.trees import read_files

@@ -17,13 +17,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.cli import bench
+from gitmem.core.account import claims_at, reference
+from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
-from gitmem.errors import EngineError, UsageError
 from gitmem.integrations.benching.dream import Nights, dream_nights
 from gitmem.integrations.benching.dream_corpus import deal, read_folder
 from gitmem.integrations.benching.dream_figures import dream_figures
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.trailers import Fate
 
 __all__ = ["ground"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gitmem.core.errors import UsageError
 from gitmem.engines.offline import OfflineEngine
-from gitmem.errors import UsageError
 from gitmem.integrations.benching.extraction import figures, score
 from gitmem.integrations.benching.gold import read_gold
 from gitmem.integrations.benching.intervals import wilson

@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations.benching.corpus import Given, read_given
 from gitmem.integrations.benching.figures import each, figures
 from gitmem.integrations.benching.ground import number_of, path_of, read_line

@@ -14,11 +14,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.core.trailers import parse
 from gitmem.integrations import checked_out, jobs
 from gitmem.integrations.checked_out import _by_state, is_memory_tree, keep_up, stale_trees
 from gitmem.integrations.saving import directories
 from gitmem.integrations.spool import Job
-from gitmem.memory.trailers import parse
 from gitmem.store.git import GitCommand
 
 __all__ = ["ground"]

@@ -15,12 +15,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.errors import EngineError
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
 from gitmem.integrations import engines, hook_entry, jobs, picked, spool
 from gitmem.integrations.pausing import pause
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.tools_in_use import TAIL, tools_in_use
-from gitmem.memory.change import Header
 
 __all__ = ["ground"]
 

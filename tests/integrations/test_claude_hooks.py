@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations import claude_hooks
 from gitmem.integrations.claude_hooks import EVENTS, EXCLUDE, SETTINGS, SettingsPlan
 from gitmem.store.git import GitCommand

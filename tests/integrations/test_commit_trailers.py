@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.trailers import parse
 from gitmem.extract.trailers import Request, requests
 from gitmem.integrations.commit_trailers import CommitsLearned, begin_with_commits, learn_from_commits
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
-from gitmem.memory.trailers import parse
 from gitmem.store.parked import parked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground, start
 
-from gitmem.errors import EngineError, RepositoryError
+from gitmem.core.errors import EngineError, RepositoryError
+from gitmem.core.trailers import parse
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.docs.state import read_kept
 from gitmem.integrations.docs.update import NotNow
 from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.spool import Job
-from gitmem.memory.trailers import parse
 from gitmem.store import pygit2_backend
 from gitmem.store.repository import RefMoved
 from gitmem.store.workspace import DOCS_REF

@@ -20,9 +20,9 @@ from record_sessions import prepare
 from scripted_api import Call
 from scripted_api import Step as Said
 
+from gitmem.core.errors import EngineError
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, wiring
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
-from gitmem.errors import EngineError
 from gitmem.integrations.stopping import Stop, Stopped
 
 pytestmark = pytest.mark.client

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 
+from gitmem.core.errors import EngineError
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, guard, proof, wiring
 from gitmem.engines.claude_code.leftovers import forget
 from gitmem.engines.claude_code.parent import denied
@@ -20,7 +21,6 @@ from gitmem.engines.claude_code.scratch import May, scratch
 from gitmem.engines.claude_code.shown import shown
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.usage import Usage
-from gitmem.errors import EngineError
 
 NOW = 1_795_000_000.0
 GIVEN = ConsolidateInput(

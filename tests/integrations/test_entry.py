@@ -15,7 +15,7 @@ import pytest
 
 from gitmem import __version__, entry
 from gitmem.cli import app
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations import hook_entry, place
 from gitmem.integrations.spool import Job, take
 

@@ -14,11 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
+from gitmem.core.errors import EngineError
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.claude_code.parent import Parent, model_of, read_parent
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.usage import Usage
-from gitmem.errors import EngineError
 from gitmem.sessions.session import Message
 
 SESSION = "01234567-89ab-4def-8123-456789abcdef"

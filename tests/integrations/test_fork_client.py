@@ -16,10 +16,10 @@ from real_client import Client, find_client
 from record_sessions import prepare, transcript
 from scripted_api import Call, Step
 
+from gitmem.core.errors import EngineError
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, wiring
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.usage import Unmetered
-from gitmem.errors import EngineError
 from gitmem.sessions.claude_code import read_session
 
 pytestmark = pytest.mark.client

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.engines.claude_code import guard, proof, wiring
 from gitmem.engines.claude_code.scratch import May, Scratch, scratch
-from gitmem.memory.limits import MEMORY_BYTES
 
 KNOWN = {
     "local/main/known.md": b"known\n",

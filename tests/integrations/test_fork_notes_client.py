@@ -15,10 +15,10 @@ from record_sessions import prepare, transcript
 from scripted_api import Call, Step
 from test_fork_client import shared
 
+from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.usage import Unmetered
 from gitmem.engines.writing import DocumentInput, NotesInput, Stale
-from gitmem.memory.session_notes import TEMPLATE
 from gitmem.sessions.claude_code import read_session
 
 pytestmark = pytest.mark.client

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations import git_hooks
 from gitmem.integrations.git_hooks import GitSetup, HookAction
 from gitmem.integrations.spool import take

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.integrations.git_merge import (
     BEGIN,
     DRIVER_KEY,
@@ -20,7 +21,6 @@ from gitmem.integrations.git_merge import (
     text_command,
 )
 from gitmem.integrations.place import default_argv
-from gitmem.memory.attributes import BRANCH_TEXT
 from gitmem.store.git import GitCommand
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.errors import CheckFailed, EngineError, UsageError
+from gitmem.core.change import Change, Origin
+from gitmem.core.errors import CheckFailed, EngineError, UsageError
+from gitmem.core.trailers import Provenance
 from gitmem.extract.plan import Placed
 from gitmem.integrations import context, pausing, per_session, switches
 from gitmem.integrations.agent_writes import carry_out
@@ -29,8 +31,6 @@ from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
 from gitmem.integrations.tools_in_use import tools_in_use
 from gitmem.integrations.waiting_changes import FILE, _read
-from gitmem.memory.change import Change, Origin
-from gitmem.memory.trailers import Provenance
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
 from gitmem.store.parked import parked

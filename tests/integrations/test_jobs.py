@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
+from gitmem.core.trailers import parse
 from gitmem.integrations import jobs, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.spool import Job, put
-from gitmem.memory.trailers import parse
 from gitmem.sessions.discover import slug
 from gitmem.store import rewrites
 from gitmem.store.parked import parked

@@ -10,7 +10,7 @@ import pytest
 from client_world import World, make_world, text_of
 from scripted_api import ScriptedApi, Step
 
-from gitmem.memory.daily import PATTERN
+from gitmem.core.daily_log import PATTERN
 
 pytestmark = pytest.mark.client
 

@@ -14,8 +14,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.core.trailers import parse as trailers
 from gitmem.integrations.mcp import reading, resources, tools
-from gitmem.memory.trailers import parse as trailers
 from gitmem.store.tainted import note_tainted
 
 __all__ = ["ground"]

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from ran import Gitmem
 
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import parse
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.memory_tool import commands
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import parse
 from gitmem.store.commits import Tip, Write, commit, read_tip
 from gitmem.store.repository import BLOB, LINK, TREE, Entry, Signature
 from gitmem.store.trees import list_files, read_file
@@ -349,7 +349,7 @@ def test_the_oldest_leave_the_hot_set_when_a_new_one_comes(opened: Open) -> None
     scope = tool.scope
 
     def add(tip: Tip) -> Write:
-        from gitmem.memory.trailers import Provenance
+        from gitmem.core.trailers import Provenance
 
         return Write(many, "Many", Provenance(op="add"))
 

@@ -24,7 +24,7 @@ from ran import Gitmem
 from scripted_api import Call, ScriptedApi, Step
 
 import gitmem
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.store.git import GitCommand
 from gitmem.store.open import create_bare
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations.merge_driver import main, merge_file
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import pytest
 from ran import Gitmem
 
 from gitmem.cli.pause import seconds
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.integrations import pausing
 from gitmem.integrations.pausing import Pause, intervals, paused, said_in_pause
 

@@ -11,7 +11,7 @@ import pytest
 from ran import Gitmem
 
 import gitmem as package
-from gitmem.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 
 
 def test_a_program_remembers_recalls_and_reads_the_log(gitmem: Gitmem, repo: Path) -> None:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", "filelock", "mcp", "typer")
 # What only daily logs need; here are none.
 LOGS = {
-    "gitmem.memory.daily",
+    "gitmem.core.daily_log",
     "gitmem.store.catalog.lines",
     "gitmem.store.candidates.unsaid",
     "gitmem.store.log_facts",

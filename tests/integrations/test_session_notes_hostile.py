@@ -25,15 +25,15 @@ from test_session_notes_worker import (  # noqa: F401 - fixtures
     why,
 )
 
+from gitmem.core.errors import EngineError
+from gitmem.core.session_notes import TEMPLATE, parse
 from gitmem.engines.noted import refused
-from gitmem.errors import EngineError
 from gitmem.integrations import jobs
 from gitmem.integrations.context import session_start
 from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.notes.looking import noted_ids
 from gitmem.integrations.spool import Job
 from gitmem.integrations.upkeep import keep_house
-from gitmem.memory.session_notes import TEMPLATE, parse
 from gitmem.notes.kept import all_notes, notes_of, prune
 from gitmem.notes.names import ref_of
 

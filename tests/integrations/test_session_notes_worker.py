@@ -14,9 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground  # noqa: F401 - a fixture
 from transcripts import Transcript
 
+from gitmem.core.errors import EngineError
+from gitmem.core.session_notes import parse, render
+from gitmem.core.trailers import parse as trailers
 from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Notes, NotesInput
-from gitmem.errors import EngineError
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.context import session_start
 from gitmem.integrations.job_record import read_runs
@@ -24,8 +26,6 @@ from gitmem.integrations.pausing import pause
 from gitmem.integrations.spool import Job
 from gitmem.integrations.uninstalling import plan_uninstall
 from gitmem.integrations.upkeep import keep_house
-from gitmem.memory.session_notes import parse, render
-from gitmem.memory.trailers import parse as trailers
 from gitmem.notes.kept import all_notes, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.sessions.discover import slug

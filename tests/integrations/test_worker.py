@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.integrations import worker
 from gitmem.integrations.spool import Job, put, take
 from gitmem.store.locks import process_identity, writer_lock

@@ -11,20 +11,20 @@ from machines import MEMORY, Machine
 from promotion_ground import HOT, archived, commit_proposed, machine, without_hooks, work
 from transcripts import Transcript
 
+from gitmem.core.errors import CheckFailed
+from gitmem.core.memory import parse
+from gitmem.core.names import archived_path
+from gitmem.core.pointer import with_pointer
+from gitmem.core.trailers import Provenance
 from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
-from gitmem.errors import CheckFailed
 from gitmem.extract.plan import plan_extraction
 from gitmem.integrations.edges import real_edges
 from gitmem.integrations.extraction import known_at
 from gitmem.integrations.extraction_rules import rules_of
 from gitmem.integrations.last_recalls import record_of
-from gitmem.memory.archive import archived_path
-from gitmem.memory.memory import parse
-from gitmem.memory.pointer import with_pointer
-from gitmem.memory.trailers import Provenance
 from gitmem.sessions.claude_code import read_session
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import examples
 
-from gitmem.memory.memory import create, parse
-from gitmem.memory.pointer import is_promoted, rule_file, with_pointer, without_pointer
+from gitmem.core.memory import create, parse
+from gitmem.core.pointer import is_promoted, rule_file, with_pointer, without_pointer
 from gitmem.promote.rule import rule_text, says_the_same
 from gitmem.promote.section import (
     BEGIN,

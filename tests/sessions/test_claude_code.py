@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transcripts import BARE, Transcript, reasoned
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.sessions.claude_code import read_session
 from gitmem.sessions.session import Message, Session
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 from gitmem.sessions.clients import read
 from gitmem.sessions.private import WINDOW, ignoring, without_private
 

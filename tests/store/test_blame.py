@@ -16,9 +16,9 @@ from laws import examples
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import MemoryRepository
 
-from gitmem.memory.account import claims_at, reference
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import Fate, Provenance, format_message
+from gitmem.core.account import claims_at, reference
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.store.blame import Blamed, Origin, blame_memory
 from gitmem.store.git import GitCommand
 from gitmem.store.log import entries_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from gitmem.memory.trailers import Provenance
+from gitmem.core.trailers import Provenance
 from gitmem.store.blame import blame_memory, origins_of
 from gitmem.store.commits import Write, commit
 from gitmem.store.git import GitCommand

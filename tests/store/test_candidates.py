@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.candidates import seek as seeking
 from gitmem.store.candidates.question import ask

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, REF, START, MemoryRepository
 
-from gitmem.memory.trailers import Provenance, format_message
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.store.catalog import Catalog, read_memory
 from gitmem.store.catalog.trees import Trees
 

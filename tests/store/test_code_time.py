@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.trailers import Provenance
+from gitmem.core.trailers import Provenance
 from gitmem.store.code_time import Became, became
 from gitmem.store.commits import Write, commit
 from gitmem.store.history import resolve_at

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store import git as runner
 from gitmem.store.git import GitCommand, identity, layout, worktrees
 

@@ -12,8 +12,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, MemoryRepository
 
-from gitmem.errors import UsageError
-from gitmem.memory.trailers import Provenance, format_message, parse
+from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.store.commits import Write, commit, root_commit
 from gitmem.store.damaged import changed
 from gitmem.store.git import GitCommand

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.store.live import Saved, look, save
 from gitmem.store.live_plan import Request
 from gitmem.store.record import read_record, write_record
@@ -225,7 +225,7 @@ def test_a_writer_that_read_before_the_layout_does_not_undo_it(live: LiveDirecto
     now = path.stat().st_mtime
     save(Request(live, now, ANN))
     other = MEMORY.format("a") + "\nArrived by merge.\n"
-    from gitmem.memory.trailers import Provenance
+    from gitmem.core.trailers import Provenance
     from gitmem.store.commits import Write, commit
 
     commit(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gitmem.memory import tombstone
-from gitmem.memory.trailers import Provenance
+from gitmem.core import tombstone
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.live import Saved
 from gitmem.store.repository import Signature

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import RepositoryError
-from gitmem.memory import tombstone
-from gitmem.memory.trailers import Provenance
+from gitmem.core import tombstone
+from gitmem.core.errors import RepositoryError
+from gitmem.core.trailers import Provenance
 from gitmem.store import live as live_module
 from gitmem.store import quiet
 from gitmem.store import replace as replace_module

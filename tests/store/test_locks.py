@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
 
 HOLD = """\

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitmem
-from gitmem.memory import frontmatter
-from gitmem.memory.trailers import Provenance
+from gitmem.core import frontmatter
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Write, commit
 from gitmem.store.holdings import heads, memory_files, taught
 from gitmem.store.lookup import Ambiguous, age, find, headers
@@ -184,7 +184,7 @@ def test_a_look_loads_neither_pygit2_nor_a_parser_once_the_catalog_knows(
         f"import sys\nsys.argv = ['gitmem', *{words!r}]\n"
         "from gitmem.entry import main\ncode = main()\n"
         "heavy = {'pygit2', 'markdown_it', 'psutil', 'yaml', 'betterleaks', 'anthropic'}\n"
-        "if 'list' in sys.argv: heavy |= {'gitmem.memory.claim', 'gitmem.store.history'}\n"
+        "if 'list' in sys.argv: heavy |= {'gitmem.core.claim', 'gitmem.store.history'}\n"
         "print(code, sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(

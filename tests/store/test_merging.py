@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind
-from gitmem.memory.tombstone import bury, with_stones
-from gitmem.memory.trailers import parse as trailers
+from gitmem.core.errors import RepositoryError
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind
+from gitmem.core.tombstone import bury, with_stones
+from gitmem.core.trailers import parse as trailers
 from gitmem.store.commits import root_commit
 from gitmem.store.git import GitCommand
 from gitmem.store.merging import merge_commits

@@ -8,9 +8,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.core.merge import merge_trees
 from gitmem.dream.applying import some
 from gitmem.dream.branch import DreamCommit
-from gitmem.memory.merge import merge_trees
 
 __all__ = ["ground"]
 

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.archive import archived_path, hot_path
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import kind, merge_trees
-from gitmem.memory.names import archive_path
-from gitmem.memory.trailers import Provenance
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind, merge_trees
+from gitmem.core.names import archive_path, archived_path, hot_path
+from gitmem.core.trailers import Provenance
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.store.catalog import Catalog
 from gitmem.store.commits import Write, Written, commit, read_tip
 from gitmem.store.git import GitCommand, layout

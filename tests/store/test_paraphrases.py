@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.memory import parse
 from gitmem.integrations.benching.corpus import Given, read_given
 from gitmem.integrations.benching.recall import measure
-from gitmem.memory.memory import parse
 from gitmem.store.catalog import Catalog
 from gitmem.store.catalog.words import STOP, indexed
 from gitmem.store.git import GitCommand

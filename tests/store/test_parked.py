@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.change import Change, Origin
-from gitmem.memory.trailers import Provenance, parse
+from gitmem.core.change import Change, Origin
+from gitmem.core.trailers import Provenance, parse
 from gitmem.store import parked as module
 from gitmem.store.commits import Write, commit
 from gitmem.store.git import GitCommand

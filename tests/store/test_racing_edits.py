@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.trailers import Provenance
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.git import GitCommand
 from gitmem.store.live import save

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store import ref_locks
 from gitmem.store.git import GitCommand, config_get, config_set
 from gitmem.store.locks import Locked, process_identity

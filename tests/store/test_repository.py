@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store import objects
 from gitmem.store.git import GitCommand
 from gitmem.store.open import create_bare, open_repository
@@ -599,7 +599,7 @@ def test_the_private_repository_is_for_its_owner_alone_and_made_once(
 
 WRITE = """\
 import os, pathlib, sys
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Signature

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from purge_ground import objects
 
-from gitmem.memory.purged import Purge, explain
+from gitmem.core.purge import Purge, explain
 from gitmem.store.commits import root_commit
 from gitmem.store.counterparts import match
 from gitmem.store.epochs import Epoch, after, joined, read_epoch, with_epoch

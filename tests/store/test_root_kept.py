@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.trailers import Provenance
+from gitmem.core.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit, root_name
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository

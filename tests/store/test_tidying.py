@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import examples
 
-from gitmem.memory.attributes import BRANCH_TEXT
-from gitmem.memory.claim import normal_form
-from gitmem.memory.memory import parse
-from gitmem.memory.tidy import collapsed, has_marks, without_marks, without_repeats
-from gitmem.memory.tombstone import bury
-from gitmem.memory.trailers import Provenance, format_message
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.core.attributes import BRANCH_TEXT
+from gitmem.core.claim import normal_form
+from gitmem.core.memory import parse
+from gitmem.core.tidy import collapsed, has_marks, without_marks, without_repeats
+from gitmem.core.tombstone import bury
+from gitmem.core.trailers import Provenance, format_message
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.store.commits import Write, commit, root_commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository

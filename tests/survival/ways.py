@@ -13,9 +13,9 @@ from pathlib import Path
 
 from writers import Cell, Files, base, disorder, hosted, is_inside_one, lost, side
 
+from gitmem.core.attributes import CLONE
+from gitmem.core.trailers import Provenance, format_message
 from gitmem.integrations.git_merge import merge_command
-from gitmem.memory.attributes import CLONE
-from gitmem.memory.trailers import Provenance, format_message
 from gitmem.share.sync import sync
 from gitmem.share.synced import Options
 from gitmem.store.commits import FORMAT_FILE, root_commit

@@ -7,10 +7,10 @@ from itertools import combinations_with_replacement
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from gitmem.memory import index
-from gitmem.memory.attributes import BRANCH_TEXT
-from gitmem.memory.memory import parse
-from gitmem.memory.names import INDEX, is_memory_file, kind
+from gitmem.core import index
+from gitmem.core.attributes import BRANCH_TEXT
+from gitmem.core.memory import parse
+from gitmem.core.names import INDEX, is_memory_file, kind
 
 Files = dict[str, bytes]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from gitmem.memory.account import is_memory
-from gitmem.memory.merge import agent_folder
+from gitmem.core.account import is_memory
+from gitmem.core.merge import agent_folder
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Scope
 

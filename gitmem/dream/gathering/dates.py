@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
+from gitmem.core.account import claims_at, is_memory, lines_named, reference
+from gitmem.core.dates import relative_dates
+from gitmem.core.merge import agent_folder
+from gitmem.core.trailers import Fate, parse
 from gitmem.dream.gathering.history import Past, Spoken
-from gitmem.memory.account import claims_at, is_memory, reference
-from gitmem.memory.dates import relative_dates
-from gitmem.memory.distilled import lines_named
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.trailers import Fate, parse
 from gitmem.store.log import homes
 from gitmem.store.repository import Signature
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitmem.core.pointer import is_promoted
 from gitmem.dream.branch import dreams_of
 from gitmem.dream.gathering.ages import Taught
 from gitmem.dream.gathering.dates import said_when, spoken
@@ -15,7 +16,6 @@ from gitmem.dream.proof.budget import allowance
 from gitmem.dream.settled import unsettled
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput
-from gitmem.memory.pointer import is_promoted
 from gitmem.store.commits import Tip
 from gitmem.store.workspace import Scope
 

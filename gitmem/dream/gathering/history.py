@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from gitmem.memory.account import claims_at, is_memory, path_of
-from gitmem.memory.encoding import decode
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.names import slugify
-from gitmem.memory.trailers import parse as parse_trailers
+from gitmem.core.account import claims_at, is_memory, path_of
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder
+from gitmem.core.names import slugify
+from gitmem.core.text import decode
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.store.repository import Commit, Difference, MissingObject, Repository, Step
 from gitmem.values import dataclass
 

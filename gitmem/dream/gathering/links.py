@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
+from gitmem.core.account import claims_at, is_memory
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder
 from gitmem.dream.gathering.history import Past
 from gitmem.engines.offline.consolidating.links import inline_links, links, slug, spoken
-from gitmem.memory.account import claims_at, is_memory
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder
 
 Dangling = dict[str, set[str]]
 """Slug of a name that no memory has to the ways in which links write it."""

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
+from gitmem.core.account import claims_at, is_memory, reference
+from gitmem.core.claim import Claim, with_dispute
+from gitmem.core.merge import agent_folder, kind
+from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.gathering.dates import moment
 from gitmem.dream.gathering.history import Past, Spoken
 from gitmem.dream.sources import CodeFacts
 from gitmem.engines.engine import Observation
-from gitmem.guard.text import counted, one_line
-from gitmem.memory.account import claims_at, is_memory, reference
-from gitmem.memory.claim import Claim, with_dispute
-from gitmem.memory.encoding import decode
-from gitmem.memory.merge import agent_folder, kind
 
 MOST_LOGS = 30
 """Logs that are told of, the newest."""

@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gitmem.core.account import is_memory, line_mark, lines_at, lines_named, path_of
+from gitmem.core.daily_log import is_log
+from gitmem.core.limits import OTHER_BYTES
+from gitmem.core.merge import Files
+from gitmem.core.names import INDEX
+from gitmem.core.trailers import Provenance, parse
 from gitmem.dream.proof.budget import FLOOR, dreamt, limit, named, spent
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import costs, ends, prove
-from gitmem.memory.account import is_memory, path_of
-from gitmem.memory.daily import is_log
-from gitmem.memory.distilled import line_mark, lines_at, lines_named
-from gitmem.memory.limits import OTHER_BYTES
-from gitmem.memory.merge import Files
-from gitmem.memory.names import INDEX
-from gitmem.memory.trailers import Provenance, parse
 from gitmem.store import repository
 from gitmem.store.log import homes
 from gitmem.store.repository import BLOB, TREE, Difference, Repository

@@ -6,16 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gitmem.core.account import account, is_memory, path_of, references
+from gitmem.core.claim import Claim
+from gitmem.core.facts import added, akin, lacking, undated
+from gitmem.core.merge import Files
+from gitmem.core.text import decode, one_line
+from gitmem.core.trailers import Fate
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Mark
-from gitmem.guard.text import one_line
-from gitmem.memory.account import account, is_memory, path_of, references
-from gitmem.memory.additions import added, akin, undated
-from gitmem.memory.claim import Claim
-from gitmem.memory.encoding import decode
-from gitmem.memory.facts import lacking
-from gitmem.memory.merge import Files
-from gitmem.memory.trailers import Fate
 
 QUOTED = 80
 """Terminal cells of a claim that a message quotes."""

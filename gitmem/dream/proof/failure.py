@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gitmem.guard.text import one_line
+from gitmem.core.text import one_line
 from gitmem.values import dataclass
 
 Rule = Literal["account", "merged", "invented", "budget", "found", "secret", "instruction", "place"]

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import islice
 
+from gitmem.core.account import claims_at, is_memory, path_of
+from gitmem.core.limits import CANDIDATES, RECALLED
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import Files
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Fate
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proof.findable_search import NEIGHBOURS, Search, surely_among, surely_not_among
-from gitmem.guard.text import one_line
-from gitmem.memory.account import claims_at, is_memory, path_of
-from gitmem.memory.limits import CANDIDATES, RECALLED
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import Files
-from gitmem.memory.trailers import Fate
 
 __all__ = ["Recalled", "lost_to_search"]
 

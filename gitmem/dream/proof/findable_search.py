@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 from threading import get_ident
 from typing import NamedTuple
 
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import Files
-from gitmem.memory.names import slugify
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import Files
+from gitmem.core.names import slugify
 from gitmem.store.candidates import search
 from gitmem.store.candidates.question import ask
 from gitmem.store.candidates.scoring import rarity, scores

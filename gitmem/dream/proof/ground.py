@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 
-from gitmem.memory.daily import LogLine
-from gitmem.memory.merge import Files
-from gitmem.memory.trailers import Fate
+from gitmem.core.daily_log import LogLine
+from gitmem.core.merge import Files
+from gitmem.core.trailers import Fate
 from gitmem.values import dataclass
 
 Mark = tuple[str, str]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from gitmem.core.account import line_fates, path_of, references
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import LogLine, is_log, statements
+from gitmem.core.facts import akin, lacking
+from gitmem.core.trailers import Fate
 from gitmem.dream.proof.claims import agent_of, line_of, quoted
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Step
-from gitmem.memory.account import line_fates, path_of, references
-from gitmem.memory.additions import akin
-from gitmem.memory.claim import Claim
-from gitmem.memory.daily import LogLine, is_log, statements
-from gitmem.memory.facts import lacking
-from gitmem.memory.trailers import Fate
 
 MOST_LINES = 1_000
 """Lines that one change may be made of: ten times as many as a dream is given, so that it can be judged."""

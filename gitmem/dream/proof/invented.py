@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 
+from gitmem.core.account import by_target, is_memory, line_fates, path_of, references
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import LogLine
+from gitmem.core.dates import relative_dates
+from gitmem.core.facts import added, undated, unheard
+from gitmem.core.memory import Memory, parse
+from gitmem.core.trailers import Fate
 from gitmem.dream.proof.claims import agent_of, line_of, quoted
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Step
-from gitmem.memory.account import is_memory, line_fates, path_of, references
-from gitmem.memory.additions import added, undated, unheard
-from gitmem.memory.claim import Claim
-from gitmem.memory.daily import LogLine
-from gitmem.memory.dates import relative_dates
-from gitmem.memory.distilled import by_target
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.trailers import Fate
 
 _OWN = frozenset({"name", "description", "type"})
 """What every memory says of itself in its frontmatter."""

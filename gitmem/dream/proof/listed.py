@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gitmem.memory import index
-from gitmem.memory.account import path_of
-from gitmem.memory.encoding import decode
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.trailers import Fate
+from gitmem.core import index
+from gitmem.core.account import path_of
+from gitmem.core.merge import agent_folder
+from gitmem.core.text import decode
+from gitmem.core.trailers import Fate
 
 
 def listed(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> dict[str, str]:

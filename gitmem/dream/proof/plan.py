@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gitmem.core.account import is_memory, lines_named, paths_named
+from gitmem.core.errors import CheckFailed
+from gitmem.core.merge import Files, only
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import prove
 from gitmem.engines.engine import DreamChange
-from gitmem.errors import CheckFailed
-from gitmem.memory.account import is_memory, paths_named
-from gitmem.memory.distilled import lines_named
-from gitmem.memory.merge import Files, only
 
 if TYPE_CHECKING:
     from gitmem.dream.proof.findable import Recalled

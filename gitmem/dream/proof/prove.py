@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gitmem.core.account import account, claims_at, path_of, proposals, references
+from gitmem.core.claim import Claim
+from gitmem.core.merge import Files
+from gitmem.core.text import counted
+from gitmem.core.trailers import Fate
 from gitmem.dream.paged import where_they_stand
 from gitmem.dream.proof.claims import agent_of, fewer, given_up, losses
 from gitmem.dream.proof.failure import Failure
@@ -12,12 +17,6 @@ from gitmem.dream.proof.ground import Ground, Mark, Step
 from gitmem.dream.proof.heard import crowd, misheard
 from gitmem.dream.proof.invented import inventions, refiled
 from gitmem.dream.proof.stored import collisions, instructions, oddities, places, secrets
-from gitmem.guard.text import counted
-from gitmem.memory.account import account, claims_at, path_of, references
-from gitmem.memory.claim import Claim
-from gitmem.memory.merge import Files
-from gitmem.memory.proposal import proposals
-from gitmem.memory.trailers import Fate
 
 __all__ = ["Ground", "Step", "costs", "ends", "prove"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitmem.core.change import Header
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, ApiSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
 from gitmem.engines.usage import Meter
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.memory.change import Header
 
 __all__ = ["DEFAULT_MODEL", "AnthropicEngine", "ApiSettings"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gitmem.core.errors import EngineError
+from gitmem.core.text import one_line
 from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.prompts import clean
-from gitmem.errors import EngineError
-from gitmem.guard.text import one_line
 
 _SAID_CHARS = 300
 _OF_INPUT = ("engine-declined", "engine-answer-too-long", "engine-too-much", "engine-request")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from gitmem.core.change import Header
 from gitmem.engines.anthropic_api import request
 from gitmem.engines.anthropic_api.client import Client
 from gitmem.engines.anthropic_api.history import STEP_BYTES
@@ -12,7 +13,6 @@ from gitmem.engines.anthropic_api.loop import Loop
 from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.sandbox.sandbox import Sandbox
-from gitmem.memory.change import Header
 
 TURNS = 5
 """Requests for one portion of messages: read, write, answer, and two to spare."""

@@ -13,8 +13,8 @@ from datetime import UTC
 from itertools import accumulate
 from typing import Any
 
+from gitmem.core.text import counted, one_line, printable
 from gitmem.engines.prompts import clean
-from gitmem.guard.text import counted, one_line, printable
 from gitmem.sessions.private import without_private
 from gitmem.sessions.session import Message, ToolCall
 

@@ -7,15 +7,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from gitmem.core.change import Header
+from gitmem.core.limits import CANDIDATES
+from gitmem.core.text import one_line
 from gitmem.engines.anthropic_api import errors
 from gitmem.engines.anthropic_api.client import Client
 from gitmem.engines.anthropic_api.models import brief
 from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.prompts import clean, text
-from gitmem.guard.text import one_line
-from gitmem.memory.change import Header
-from gitmem.memory.limits import CANDIDATES
 
 OUTPUT_TOKENS = 256
 _QUERY_CHARS = 4_000

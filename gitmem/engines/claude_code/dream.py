@@ -11,6 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.core.account import is_memory
+from gitmem.core.errors import EngineError
+from gitmem.core.merge import agent_folder
+from gitmem.core.names import is_memory_file
 from gitmem.engines import prompts
 from gitmem.engines.claude_code import held, own, wiring
 from gitmem.engines.claude_code.leftovers import forget
@@ -23,10 +27,6 @@ from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell
 from gitmem.engines.prompts import dreams
 from gitmem.engines.proved import proved_first
 from gitmem.engines.usage import Meter
-from gitmem.errors import EngineError
-from gitmem.memory.account import is_memory
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.names import is_memory_file
 
 REPAIR_TURNS = 6
 """How often the model may answer once it is told what is left open: read, edit, answer, and again."""

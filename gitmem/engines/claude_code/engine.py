@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.core.change import Header
 from gitmem.engines.asked import asked_in, uuids, with_asked
 from gitmem.engines.claude_code.fork import Order, fork, readable, refuse_to_start
 from gitmem.engines.claude_code.held import canary
@@ -17,7 +18,6 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.proposed import proposed
 from gitmem.engines.usage import Meter
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.memory.change import Header
 from gitmem.sessions.discover import claude_config_dir
 
 NAME = "claude-code"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitmem.core.errors import EngineError
 from gitmem.engines.claude_code import wiring
 from gitmem.engines.claude_code.held import Watch, closed, refuse_without_program
 from gitmem.engines.claude_code.leftovers import forget
@@ -14,7 +15,6 @@ from gitmem.engines.claude_code.run import run
 from gitmem.engines.claude_code.scratch import May, Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.usage import Meter, Usage
-from gitmem.errors import EngineError
 
 _WHAT = "The fork of the session"
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitmem.core.errors import EngineError
+from gitmem.core.text import one_line
 from gitmem.engines.claude_code import guard, proof
 from gitmem.engines.claude_code.scratch import Scratch
 from gitmem.engines.claude_code.settings import ForkSettings
-from gitmem.errors import EngineError
-from gitmem.guard.text import one_line
 
 _CANARY = """\
 First of all, and once: call the Bash tool with exactly this command, and with no other.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import EngineError
+from gitmem.core.errors import EngineError
 from gitmem.sessions.lines import read_lines
 from gitmem.sessions.private import without_private
 

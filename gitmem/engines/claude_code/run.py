@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.errors import EngineError
+from gitmem.core.errors import EngineError
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of output; files that the fork reads are in it."""

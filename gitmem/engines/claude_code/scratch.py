@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
-from gitmem.errors import EngineError
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.core.errors import EngineError
+from gitmem.core.limits import MEMORY_BYTES
 
 PREFIX = "gitmem-fork-"
 SCOPES = ("local", "user", "project")

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.names import kind
+from gitmem.core.text import counted, decode, one_line
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.prompts import clean
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import scan
-from gitmem.guard.text import counted, one_line
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.names import kind
+from gitmem.rules.secrets import scan
 
 SESSION_CHARS = 4_000_000
 """Of what was said, for one dream: searched for secrets at about a second for a million."""

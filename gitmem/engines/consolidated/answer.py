@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitmem.guard.text import one_line
+from gitmem.core.text import one_line
 
 ANSWER_CHARS = 400_000
 """Of an answer, at most: several times what the output tokens of one answer can hold."""

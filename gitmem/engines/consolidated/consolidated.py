@@ -9,6 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from gitmem.core.account import is_memory, path_of, references
+from gitmem.core.daily_log import is_log
+from gitmem.core.errors import EngineError
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import is_agent_folder, is_memory_file
+from gitmem.core.text import counted, one_line
+from gitmem.core.trailers import Fate
 from gitmem.engines.consolidated.answer import Entry, Unreadable, entries
 from gitmem.engines.consolidated.fates import Settled, settle
 from gitmem.engines.consolidated.heard import hear, labels
@@ -20,16 +28,8 @@ from gitmem.engines.consolidated.judged import (
     untold_twins,
 )
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
-from gitmem.errors import EngineError
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import find_secrets, redact
-from gitmem.guard.text import counted, one_line
-from gitmem.memory.account import is_memory, path_of, references
-from gitmem.memory.daily import is_log
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.names import is_agent_folder, is_memory_file
-from gitmem.memory.trailers import Fate
+from gitmem.rules.secrets import find_secrets, redact
 
 NOTES = 20
 """Remarks to a person that are taken from one answer."""

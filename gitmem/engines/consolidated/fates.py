@@ -11,16 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gitmem.core.account import path_of, proposals, references
+from gitmem.core.claim import Claim
+from gitmem.core.facts import akin, lacking, stem
+from gitmem.core.merge import Files, agent_folder, only
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Fate
 from gitmem.engines.consolidated.answer import Told
 from gitmem.engines.offline.consolidating.same import holds
-from gitmem.guard.text import one_line
-from gitmem.memory.account import path_of, references
-from gitmem.memory.additions import akin
-from gitmem.memory.claim import Claim
-from gitmem.memory.facts import lacking, stem
-from gitmem.memory.merge import Files, agent_folder, only
-from gitmem.memory.proposal import proposals
-from gitmem.memory.trailers import Fate
 
 SILENTLY = 0.8
 """Share of a claim's words that a new claim must have, to hold it without the model saying so."""

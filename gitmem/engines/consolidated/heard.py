@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gitmem.core.account import path_of, reference
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import LogLine, statements
+from gitmem.core.dates import relative_dates
+from gitmem.core.facts import akin, lacking
+from gitmem.core.memory import parse
+from gitmem.core.merge import Files, agent_folder
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Fate
 from gitmem.engines.consolidated.answer import Entry, Source
 from gitmem.engines.consolidated.fates import REASON_CHARS, SAID, quoted, share
 from gitmem.engines.engine import ConsolidateInput
-from gitmem.guard.text import one_line
-from gitmem.memory.account import path_of, reference
-from gitmem.memory.additions import akin
-from gitmem.memory.claim import Claim
-from gitmem.memory.daily import LogLine, statements
-from gitmem.memory.dates import relative_dates
-from gitmem.memory.facts import lacking
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import Files, agent_folder
-from gitmem.memory.trailers import Fate
 
 _SHOWN = 100
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from gitmem.core.account import account, path_of, paths_named, references
+from gitmem.core.claim import Claim
+from gitmem.core.dates import relative_dates
+from gitmem.core.facts import added, lacking, unheard
+from gitmem.core.memory import parse
+from gitmem.core.merge import Files, only
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Fate
 from gitmem.engines.consolidated.answer import Entry
 from gitmem.engines.consolidated.fates import Settled, content, quoted, share
 from gitmem.engines.engine import ConsolidateInput, DreamChange
-from gitmem.guard.text import one_line
-from gitmem.memory.account import account, path_of, paths_named, references
-from gitmem.memory.additions import added, unheard
-from gitmem.memory.claim import Claim
-from gitmem.memory.dates import relative_dates
-from gitmem.memory.facts import lacking
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import Files, only
-from gitmem.memory.trailers import Fate
 
 PART, PART_WORDS = 0.7, 2
 """Share of a claim's words that the one it was taken from must have, and how many it needs to have."""

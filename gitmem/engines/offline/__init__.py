@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitmem.core.change import Header
 from gitmem.engines.engine import (
     Considered,
     ConsolidateInput,
@@ -14,7 +15,6 @@ from gitmem.engines.engine import (
     untold,
 )
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.memory.change import Header
 
 
 class OfflineEngine:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from gitmem.core.text import counted, one_line, printable
 from gitmem.engines.prompts.documents import said
 from gitmem.engines.writing import Document, DocumentInput, Stale
-from gitmem.guard.text import counted, one_line, printable
 
 _WIDTH = 300
 _BEFORE = r"(?:(?<![\w./@~$+-])|(?<=(?<![\w./])\./))"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gitmem.core.change import Change, Header, Origin
+from gitmem.core.dates import annotate, relative_dates, unclear
 from gitmem.engines.engine import Considered, ExtractInput
 from gitmem.engines.offline import prose, wording
 from gitmem.engines.offline.judge import Find, Refusal, asks_for_several, judge
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
 from gitmem.engines.offline.repeats import Stated, earlier, takes_back
 from gitmem.engines.offline.sentences import Sentence, sentences
-from gitmem.memory.change import Change, Header, Origin
-from gitmem.memory.dates import annotate, relative_dates, unclear
 from gitmem.sessions.session import Message
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from gitmem.core.change import MemoryType
 from gitmem.engines.offline import gates, wording
 from gitmem.engines.offline.asked import asked, reminder
 from gitmem.engines.offline.clauses import clauses, laid_down
@@ -13,7 +14,6 @@ from gitmem.engines.offline.facts import FACTS, PERSON
 from gitmem.engines.offline.purposes import PURPOSES
 from gitmem.engines.offline.sentences import Sentence, masked
 from gitmem.engines.offline.signals import CONFIRMED, IDENTITY, STATED, Signal
-from gitmem.memory.change import MemoryType
 from gitmem.sessions.session import Source
 
 # What was plainly asked is as sure as a rule can be of prose.

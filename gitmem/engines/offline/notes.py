@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from gitmem.core.session_notes import Section, is_notice, parse, render
+from gitmem.core.text import one_line
 from gitmem.engines import prompts
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import extract
@@ -24,8 +26,6 @@ from gitmem.engines.offline.prose import paragraphs
 from gitmem.engines.offline.repeats import takes_back
 from gitmem.engines.offline.sentences import sentences
 from gitmem.engines.writing import Notes, NotesInput
-from gitmem.guard.text import one_line
-from gitmem.memory.session_notes import Section, is_notice, parse, render
 from gitmem.sessions.session import Message
 
 TITLE = 80

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from gitmem.core.change import MemoryType
 from gitmem.engines.offline.signals import Signal
 from gitmem.engines.offline.vocabulary import PRODUCT, START
-from gitmem.memory.change import MemoryType
 
 GOAL_LABEL = "a goal"
 CLEAR_LABEL = "a clarification"

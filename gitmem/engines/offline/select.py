@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from gitmem.core.change import Header
 from gitmem.engines.offline.likeness import words
-from gitmem.memory.change import Header
 
 # Okapi BM25's usual constants; headers are short and alike in length, so length counts less.
 K1 = 1.2

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from gitmem.core.change import MemoryType
 from gitmem.engines.offline.vocabulary import (
     DATE,
     LASTING,
@@ -18,7 +19,6 @@ from gitmem.engines.offline.vocabulary import (
     THING,
     WORK,
 )
-from gitmem.memory.change import MemoryType
 
 Weight = Literal["strong", "weak"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gitmem.core.names import slugify
 from gitmem.engines.offline.sentences import masked
-from gitmem.memory.names import slugify
 
 # An index entry is about 150 characters, and the name takes its share (design, section 4).
 DESCRIPTION = 110

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from gitmem.core.text import counted, fence_for_model, one_line
 from gitmem.engines import prompts
 from gitmem.engines.prompts.notes import without_runs
 from gitmem.engines.writing import DocumentInput, Stale
-from gitmem.guard.text import counted, fence_for_model, one_line
 
 SYSTEM = "document-system.v1"
 

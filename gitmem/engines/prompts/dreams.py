@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from gitmem.core.account import is_memory
+from gitmem.core.limits import INDEX_BYTES
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder
+from gitmem.core.names import INDEX, is_archived, kind
+from gitmem.core.text import counted, decode, fence_for_model, one_line
 from gitmem.engines import prompts
 from gitmem.engines.consolidated.heard import labels
 from gitmem.engines.engine import ConsolidateInput
-from gitmem.guard.text import counted, fence_for_model, one_line
-from gitmem.memory.account import is_memory
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import INDEX_BYTES
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.names import INDEX, is_archived, kind
 
 SYSTEM = "consolidate-system.v2"
 OBSERVED = 120

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from gitmem.core.text import one_line
 from gitmem.engines import prompts
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.writing import NotesInput
-from gitmem.guard.text import one_line
 
 FILE = "local/main/session-notes.md"
 """The notes in the tree that a model works on."""

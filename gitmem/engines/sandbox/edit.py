@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import parse, problems
+from gitmem.core.names import collision_key, is_memory_file
 from gitmem.engines.sandbox.budget import Problem, Refusal
 from gitmem.engines.sandbox.view import MEMORY, View
 from gitmem.guard.paths import check_path
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.look_alikes import collision_key
-from gitmem.memory.memory import parse, problems
-from gitmem.memory.names import is_memory_file
 from gitmem.store.workspace import SCOPES
 
 CHANGED_FILES = 50

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gitmem.core.text import one_line, printable
 from gitmem.engines.sandbox.bash_run import run
 from gitmem.engines.sandbox.budget import CALLS, Budget, Problem, Refusal
 from gitmem.engines.sandbox.edit import Writable, Writer
@@ -14,8 +15,7 @@ from gitmem.engines.sandbox.search import Wanted, lines_of, search_files
 from gitmem.engines.sandbox.tools import LINES, TEXT_CHARS, TOOLS
 from gitmem.engines.sandbox.view import Roots, View
 from gitmem.engines.sandbox.wildcards import alternatives, path_matches
-from gitmem.guard.secrets import find_secrets, redact
-from gitmem.guard.text import one_line, printable
+from gitmem.rules.secrets import find_secrets, redact
 
 LOGGED = 200
 """Refusals that are kept; one is a line of at most 300 cells."""

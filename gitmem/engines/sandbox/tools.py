@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.core.limits import MEMORY_BYTES
 
 TEXT_CHARS: Final = 30_000
 """Characters of one result, as of the client's own Bash tool."""

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import PATH_BYTES
+from gitmem.core.names import is_agent_folder, kind
+from gitmem.core.text import printable
 from gitmem.engines.sandbox.budget import Budget, Problem, Refusal
 from gitmem.engines.sandbox.opening import read_regular
-from gitmem.errors import RepositoryError
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import find_secrets, redact
-from gitmem.guard.text import printable
-from gitmem.memory.limits import PATH_BYTES
-from gitmem.memory.names import is_agent_folder, kind
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.git import GitCommand
 from gitmem.store.workspace import SCOPES
 

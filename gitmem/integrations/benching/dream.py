@@ -8,20 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from gitmem.core import index
+from gitmem.core.account import is_memory, references
+from gitmem.core.errors import CheckFailed, EngineError
+from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.merge import Files, agent_folder
+from gitmem.core.text import counted, decode
+from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, Step
-from gitmem.errors import CheckFailed, EngineError
-from gitmem.guard.text import counted
 from gitmem.integrations.benching.dream_claims import Claims, Followed, Survival
 from gitmem.integrations.benching.dream_corpus import deal
 from gitmem.integrations.benching.dream_ground import ThrowAway
 from gitmem.integrations.benching.dream_recall import Question, Shares, ask, drawn, placed, questions
 from gitmem.integrations.benching.recall import PROGRESS_SECONDS
-from gitmem.memory import index
-from gitmem.memory.account import is_memory, references
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import HOT_MEMORIES
-from gitmem.memory.merge import Files, agent_folder
-from gitmem.memory.usage import Usage
 
 DAY = 86_400
 NIGHTS = 5

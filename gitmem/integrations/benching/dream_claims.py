@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitmem.memory.account import account, path_of, references
-from gitmem.memory.claim import Claim
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import Files, agent_folder
-from gitmem.memory.trailers import Fate, FateKind
+from gitmem.core.account import account, path_of, references
+from gitmem.core.claim import Claim
+from gitmem.core.memory import parse
+from gitmem.core.merge import Files, agent_folder
+from gitmem.core.trailers import Fate, FateKind
 
 
 @dataclass

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem.errors import UsageError
-from gitmem.memory import index
-from gitmem.memory.account import is_memory
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import MEMORY_BYTES, OTHER_BYTES
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.names import agent_name, is_memory_file
+from gitmem.core import index
+from gitmem.core.account import is_memory
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder
+from gitmem.core.names import agent_name, is_memory_file
+from gitmem.core.text import decode
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import MAIN, Workspace
 

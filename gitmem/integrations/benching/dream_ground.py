@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from gitmem.core import index
+from gitmem.core.errors import CheckFailed
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine, Tell, untold
-from gitmem.errors import CheckFailed
 from gitmem.integrations.benching.dream_corpus import Arriving
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
 from gitmem.integrations.edges import Edges, author, workspace_at
-from gitmem.memory import index
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.trailers import Fate, Provenance, parse
 from gitmem.store.commits import Write, commit
 from gitmem.store.git import GitCommand, config_set
 from gitmem.store.trees import read_files

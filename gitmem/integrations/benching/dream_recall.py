@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gitmem.core.account import path_of
+from gitmem.core.facts import sentences
+from gitmem.core.limits import RECALLED
+from gitmem.core.merge import Files
 from gitmem.integrations.benching.dream_claims import Followed
-from gitmem.memory.account import path_of
-from gitmem.memory.facts import sentences
-from gitmem.memory.limits import RECALLED
-from gitmem.memory.merge import Files
 from gitmem.store.candidates import search
 from gitmem.store.catalog.loose import LooseCatalog
 from gitmem.store.catalog.words import terms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.guard.text import counted
+from gitmem.core.text import counted
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import ceilings_for, choice_for, ledger_for
 from gitmem.store.workspace import Workspace

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gitmem.core.change import Change
 from gitmem.engines.engine import Engine
 from gitmem.extract.known import Known
 from gitmem.extract.plan import Rules, plan_extraction
 from gitmem.integrations.benching.gold import Gold, Label
 from gitmem.integrations.benching.intervals import wilson
-from gitmem.memory.change import Change
 from gitmem.sessions.session import Session
 
 

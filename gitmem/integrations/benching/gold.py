@@ -22,9 +22,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from gitmem.errors import UsageError
+from gitmem.core.change import TYPES
+from gitmem.core.errors import UsageError
 from gitmem.integrations.benching.lines import bad_line, objects
-from gitmem.memory.change import TYPES
 from gitmem.sessions import clients
 from gitmem.sessions.session import Message, Session, Source
 

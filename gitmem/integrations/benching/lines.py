@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
 
 
 def bad_line(path: Path, number: int, what: str) -> UsageError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from gitmem.memory.periods import MONTHS
+from gitmem.core.dates import MONTHS
 
 _MONTH = rf"(?P<month>{'|'.join(MONTHS)})[a-z]*\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"

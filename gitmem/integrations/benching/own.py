@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.integrations.benching.recall import PROGRESS_SECONDS
 from gitmem.integrations.recalling import opened_sources
-from gitmem.memory.limits import CANDIDATES, RECALLED
 from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
 from gitmem.store.candidates import Candidate

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.integrations.benching.corpus import Given, Query, Space
 from gitmem.integrations.benching.ground import REF, Grown, build, number_of, read_line
-from gitmem.memory.limits import CANDIDATES, RECALLED
 from gitmem.recall.choose import choose
 from gitmem.store.candidates import Candidate, search
 from gitmem.store.catalog import Catalog

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 
-from gitmem.errors import CheckFailed
+from gitmem.core.errors import CheckFailed
 from gitmem.integrations.demo.stage import Person, Stage
 from gitmem.integrations.demo.transcript import SESSION, write_session
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from gitmem.errors import CheckFailed, GitmemError
+from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.integrations.demo.stage import Person, Stage, make_stage
 from gitmem.integrations.demo.steps import STEPS, Step
 

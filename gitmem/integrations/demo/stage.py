@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import gitmem
-from gitmem.errors import CheckFailed
+from gitmem.core.errors import CheckFailed
 
 STEP_SECONDS = 60
 """A command that takes longer hangs."""

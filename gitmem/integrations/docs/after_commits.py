@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitmem.errors import GitmemError
-from gitmem.guard.text import counted
+from gitmem.core.errors import GitmemError
+from gitmem.core.text import counted
 from gitmem.integrations.docs.planned import Request, Updated
 from gitmem.integrations.docs.update import NotNow, update
 from gitmem.integrations.edges import Edges

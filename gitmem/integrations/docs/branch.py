@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.trailers import Provenance, parse
-from gitmem.memory.usage import Usage
+from gitmem.core.errors import RepositoryError
+from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.store.git import GitCommand, config_get
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, Repository, Signature
 from gitmem.store.said import safe_message

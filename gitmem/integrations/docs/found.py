@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import counted
 from gitmem.docs import check as pure
 from gitmem.docs.document import MARK, SUFFIXES, Doc, may_be, parse
 from gitmem.docs.places import Places, linked
 from gitmem.docs.statements import MOST
 from gitmem.engines.writing import Stale
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import counted
 from gitmem.integrations.docs.code import GitCode
 from gitmem.integrations.docs.git_reader import STAGED, Ground, is_prose
 from gitmem.store.git import GitCommand

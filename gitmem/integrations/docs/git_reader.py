@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.docs import commands, hunks
 from gitmem.docs.places import Places
-from gitmem.errors import GitmemError, RepositoryError
 from gitmem.integrations.code_looks import PROSE, Looker
 from gitmem.store.git import GitCommand, layout
 from gitmem.store.object_reader import ObjectReader

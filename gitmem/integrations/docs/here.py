@@ -6,8 +6,8 @@ import os.path
 from collections.abc import Sequence
 from pathlib import Path
 
+from gitmem.core.errors import UsageError
 from gitmem.docs.document import Doc
-from gitmem.errors import UsageError
 from gitmem.integrations.docs.found import STAGED, Checked, check, documents
 from gitmem.integrations.edges import Edges
 from gitmem.store.git import GitCommand, layout

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitmem.errors import CheckFailed, RepositoryError
-from gitmem.guard.text import counted, one_line
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.text import counted, one_line
 from gitmem.integrations.docs.state import Kept, change_kept, read_kept
 from gitmem.integrations.docs.waiting import NAME, Waiting, waiting_documents
 from gitmem.integrations.edges import Edges

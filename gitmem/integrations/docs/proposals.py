@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from gitmem.core.errors import EngineError
 from gitmem.docs.document import Doc
 from gitmem.engines.engine import Engine
-from gitmem.errors import EngineError
 from gitmem.integrations.docs.asking import Answer, ask
 from gitmem.integrations.docs.branch import Change, is_file
 from gitmem.integrations.docs.code_branch import Place

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.text import counted
 from gitmem.docs.document import parse
-from gitmem.errors import CheckFailed, RepositoryError
-from gitmem.guard.text import counted
 from gitmem.integrations.docs.asking import stale_line
 from gitmem.integrations.docs.branch import build
 from gitmem.integrations.docs.code_branch import checked_out

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.docs.document import Doc
 from gitmem.engines.engine import Engine
-from gitmem.errors import RepositoryError, UsageError
 from gitmem.integrations.docs.asking import Answer
 from gitmem.integrations.docs.branch import Change, Standing, build, read_branch
 from gitmem.integrations.docs.code_branch import Place, changed_between, checked_out, place_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.store.begun_anew import is_usable
 from gitmem.store.catalog.database import FILE as CATALOG
 from gitmem.store.commits import is_memory

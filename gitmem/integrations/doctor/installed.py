@@ -6,8 +6,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted
+from gitmem.core.errors import UsageError
+from gitmem.core.text import counted
 from gitmem.integrations.claude_hooks import apply_settings, plan_claude_hooks
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.engines import choice_for

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import lasting
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import lasting
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.store.locks import ProcessIdentity, is_alive, writer_lock
 from gitmem.store.ref_locks import left_over_locks

@@ -9,8 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import counted
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import counted
 from gitmem.integrations import spool
 from gitmem.integrations.doctor.evidence import Standing, stand
 from gitmem.integrations.doctor.finding import Finding, Patient

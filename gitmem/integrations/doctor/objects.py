@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import counted
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import counted
 from gitmem.integrations.doctor.evidence import evidence, is_readable, stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.doctor.walk import Broken, Walk

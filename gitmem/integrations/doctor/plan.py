@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitmem.errors import GitmemError, RepositoryError
+from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.integrations.doctor import installed, locks, notes, objects, refs, trees
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.edges import Edges

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from gitmem.errors import RepositoryError
-from gitmem.guard.text import counted
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import counted
 from gitmem.integrations.doctor.evidence import Evidence, Standing, evidence, stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.doctor.walk import Walk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations.doctor.evidence import stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.store.commits import Tip, check_format

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
+from gitmem.core.account import path_of
+from gitmem.core.references import Finding, Named, named, warnings
+from gitmem.core.text import counted, one_line
 from gitmem.dream.lock import lock_folder
 from gitmem.dream.sources import CodeFacts
 from gitmem.engines.engine import Observation
-from gitmem.guard.text import counted, one_line
 from gitmem.integrations.code_looks import Looker
 from gitmem.integrations.code_now import CodeNow
 from gitmem.integrations.dreams.code_past import words_gone
-from gitmem.memory.account import path_of
-from gitmem.memory.truth import Finding, Named, named, warnings
 from gitmem.store.catalog import Catalog
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Scope, Workspace

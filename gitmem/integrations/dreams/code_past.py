@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
+from gitmem.core.references import Finding, Named
 from gitmem.integrations.code_looks import LISTING, Looker
 from gitmem.integrations.code_now import DAY
-from gitmem.memory.truth import Finding, Named
 
 SAMPLES = 6
 """Former commits that are asked about all missing words."""

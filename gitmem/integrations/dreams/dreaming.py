@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.core.errors import GitmemError
+from gitmem.core.text import counted
 from gitmem.dream.branch import dreams_of
 from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate
 from gitmem.dream.lock import consolidation_lock, prior_of
@@ -17,8 +19,6 @@ from gitmem.dream.resting import forget_failures, note_failure
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
-from gitmem.errors import GitmemError
-from gitmem.guard.text import counted
 from gitmem.integrations.dreams.progress import Record, Running, running
 from gitmem.integrations.dreams.sessions import count_sessions
 from gitmem.integrations.dreams.sources import dream_sources

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from gitmem.core.account import is_memory, path_of
+from gitmem.core.memory import parse
+from gitmem.core.text import one_line
 from gitmem.dream.branch import DreamCommit
-from gitmem.guard.text import one_line
 from gitmem.integrations.saying import NAME_CHARS, leave_improved, withdraw_proposal
-from gitmem.memory.account import is_memory, path_of
-from gitmem.memory.memory import parse
 
 
 def tell_landed(state: Path, dream: str, changes: Iterable[DreamCommit]) -> None:

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from gitmem.core.text import counted, one_line
 from gitmem.dream.lock import last_dream, lock_folder, taker
 from gitmem.engines.engine import Step
-from gitmem.guard.text import counted, one_line
 from gitmem.integrations.place import read_json
 from gitmem.store.locks import ProcessIdentity, process_identity
 from gitmem.store.record import write_atomically

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.branch import Dream, open_dreams
 from gitmem.dream.refresh import Refreshed, refresh
-from gitmem.errors import CheckFailed, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.saving import save_all

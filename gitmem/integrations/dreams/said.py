@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction_rules import left_out
 from gitmem.integrations.recordings import sessions_here

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import GitmemError
-from gitmem.guard.text import fence_for_model, one_line, printable
+from gitmem.core.errors import GitmemError
+from gitmem.core.text import fence_for_model, one_line, printable
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
-from gitmem.memory.trailers import Provenance
 from gitmem.store.lookup import Ambiguous
 from gitmem.store.workspace import Workspace
 

@@ -7,15 +7,15 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from gitmem.guard.text import fence_for_model, one_line
+from gitmem.core.limits import RECALLED
+from gitmem.core.memory import parse
+from gitmem.core.text import fence_for_model, one_line
 from gitmem.integrations import blaming, last_recalls, learned, showing
 from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.withholding import without_secrets
 from gitmem.integrations.words import iso
-from gitmem.memory.limits import RECALLED
-from gitmem.memory.memory import parse
 from gitmem.recall.recall import capped
 from gitmem.recall.show import as_context, as_json, plain_place
 from gitmem.store.repository import MissingObject
@@ -165,7 +165,7 @@ def _hide_secrets(call: Call, values: list[dict[str, Any]]) -> None:
     """Subjects that others wrote may repeat a secret that came with their memory."""
     if not read_tainted(call.workspace.scope("project").state).blobs:
         return
-    from gitmem.guard.secrets import redact, scan
+    from gitmem.rules.secrets import redact, scan
 
     shared = [value for value in values if value["scope"] == "project"]
     subjects = [value["subject"] for value in shared]

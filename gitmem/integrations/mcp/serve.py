@@ -7,7 +7,7 @@ import logging
 import signal
 from pathlib import Path
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 
 EXTRA = "pip install 'gitmem-vcs[mcp]'"
 

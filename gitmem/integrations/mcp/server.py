@@ -18,8 +18,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from gitmem import __version__
-from gitmem.errors import GitmemError, UsageError
-from gitmem.guard.text import one_line
+from gitmem.core.errors import GitmemError, UsageError
+from gitmem.core.text import one_line
 from gitmem.integrations.mcp import resources
 from gitmem.integrations.mcp.call import Call, Caller, harmless, in_words, opened, session_name
 from gitmem.integrations.mcp.tools import Tool, offered

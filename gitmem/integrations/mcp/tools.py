@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitmem.core.change import TYPES
 from gitmem.integrations.mcp import reading, writing
 from gitmem.integrations.mcp.call import Run
-from gitmem.memory.change import TYPES
 from gitmem.store.workspace import SCOPES
 
 Schema = Mapping[str, Any]

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitmem.errors import CheckFailed, UsageError
+from gitmem.core.change import TYPES, Change, Edited, MemoryType, Origin
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import agent_name, kind
+from gitmem.core.trailers import one_line
 from gitmem.extract.plan import Placed
 from gitmem.integrations.agent_writes import Outcome, carry_out, may_write
 from gitmem.integrations.editing import Wanted, composed, scope_of
@@ -14,10 +18,6 @@ from gitmem.integrations.forgetting import Holding, find_claim, forget_claim, wi
 from gitmem.integrations.mcp.call import Answer, Call
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import place_value, sound
-from gitmem.memory.change import TYPES, Change, Edited, MemoryType, Origin
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.names import agent_name, kind
-from gitmem.memory.trailers import one_line
 from gitmem.recall.show import plain_place
 from gitmem.store.commits import Written
 from gitmem.store.lookup import Ambiguous, Found, find

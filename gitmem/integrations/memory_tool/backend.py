@@ -7,15 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
 
-from gitmem.errors import GitmemError
-from gitmem.guard.text import one_line
+from gitmem.core.errors import GitmemError
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.memory_tool import commands, words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, listing
 from gitmem.integrations.memory_tool.record import to_write
 from gitmem.integrations.saving import code_head
-from gitmem.memory.trailers import Provenance
 from gitmem.store.commits import Tip, Write, commit, memory_commit
 from gitmem.store.paging import page
 from gitmem.store.workspace import Scope, ScopeName, Workspace

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from gitmem.core.trailers import Op
 from gitmem.guard.paths import colliding
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.folder import Folder, is_index
 from gitmem.integrations.memory_tool.paths import check_writable, locate
-from gitmem.memory.trailers import Op
 
 
 @dataclass(frozen=True)

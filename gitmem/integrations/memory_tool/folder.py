@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from gitmem.core.index import INDEX
+from gitmem.core.names import ARCHIVE, archive_path, is_memory_file
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.paths import is_visible
-from gitmem.memory.index import INDEX
-from gitmem.memory.names import ARCHIVE, archive_path, is_memory_file
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
 from gitmem.store.trees import list_files, subtree
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gitmem.core.index import INDEX
+from gitmem.core.names import ARCHIVE
 from gitmem.guard.paths import check_path
 from gitmem.integrations.memory_tool import words
-from gitmem.memory.index import INDEX
-from gitmem.memory.names import ARCHIVE
 
 
 def locate(path: object) -> str:

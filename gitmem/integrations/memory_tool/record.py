@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gitmem.errors import CheckFailed
+from gitmem.core import index, tombstone
+from gitmem.core.account import references
+from gitmem.core.errors import CheckFailed
+from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import kind
+from gitmem.core.names import is_memory_file
+from gitmem.core.text import decode, encode, one_line
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.extract.edits import fates
-from gitmem.guard.secrets import find_secrets, redact
-from gitmem.guard.text import one_line
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, is_index
-from gitmem.memory import index, tombstone
-from gitmem.memory.account import references
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.limits import MEMORY_BYTES, OTHER_BYTES
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.merge import kind
-from gitmem.memory.names import is_memory_file
-from gitmem.memory.trailers import Fate, Provenance
+from gitmem.rules.screen import refuse_secrets
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.commits import Write
-from gitmem.store.screen import refuse_secrets
 
 TOOL = "memory_20250818"
 """The tool's type, which commits name."""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from gitmem.core import tombstone
+from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.memory import parse
+from gitmem.core.names import slugify
+from gitmem.core.text import decode
+from gitmem.core.trailers import Provenance
 from gitmem.extract.edits import claim_keys
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.memory_tool import words
@@ -10,12 +16,6 @@ from gitmem.integrations.memory_tool.folder import Folder
 from gitmem.integrations.memory_tool.record import check, described, single_memory
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import iso
-from gitmem.memory import tombstone
-from gitmem.memory.change import Change, Edited, Origin
-from gitmem.memory.encoding import decode
-from gitmem.memory.memory import parse
-from gitmem.memory.names import slugify
-from gitmem.memory.trailers import Provenance
 from gitmem.store.parked import park, suggest
 from gitmem.store.workspace import Workspace
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Self
 from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 from anyio.to_thread import run_sync
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
+from gitmem.core.names import agent_name
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
-from gitmem.memory.names import agent_name
 from gitmem.store.workspace import MAIN, SCOPES, ScopeName
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class GitMemoryTool(BetaAbstractMemoryTool):
         cache_control: as for any tool of the SDK.
 
     Raises:
-        gitmem.errors.RepositoryError: there is no repository, or `git mem init` has not run in it.
-        gitmem.errors.UsageError: there is no such scope, or no agent can have that name.
+        gitmem.core.errors.RepositoryError: there is no repository, or `git mem init` has not run in it.
+        gitmem.core.errors.UsageError: there is no such scope, or no agent can have that name.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ Sentences under "ours" have no counterpart there: they tell of what that backend
 
 from __future__ import annotations
 
-from gitmem.guard.text import printable
+from gitmem.core.text import printable
 
 ROOT = "/memories"
 MOST_LINES = 999_999

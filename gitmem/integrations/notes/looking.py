@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitmem.errors import UsageError
+from gitmem.core.errors import UsageError
+from gitmem.core.session_notes import Section, parse
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.notes.recorded import cleaner, said_in
 from gitmem.integrations.recordings import sessions_here
-from gitmem.memory.session_notes import Section, parse
 from gitmem.notes.due import FIRST_TOKENS, amount
 from gitmem.notes.kept import Kept, all_notes, notes_of
 from gitmem.notes.names import is_plain, ref_of

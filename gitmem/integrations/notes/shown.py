@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.encoding import decode
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import decode
 from gitmem.notes.names import is_plain, path_of, ref_of
 from gitmem.notes.telling import notes_within
 from gitmem.store.glimpse import peek

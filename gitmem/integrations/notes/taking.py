@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 
+from gitmem.core.errors import EngineError, GitmemError, RepositoryError
+from gitmem.core.session_notes import CHARS_A_TOKEN
+from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
-from gitmem.errors import EngineError, GitmemError, RepositoryError
 from gitmem.integrations import stuck
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.extraction_rules import rule_texts
@@ -22,8 +24,6 @@ from gitmem.integrations.notes.recorded import clean_messages, cleaner, said_in,
 from gitmem.integrations.place import log, read_json
 from gitmem.integrations.session_record import known_before
 from gitmem.integrations.spool import Job
-from gitmem.memory.session_notes import CHARS_A_TOKEN
-from gitmem.memory.trailers import Provenance
 from gitmem.notes.due import AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
 from gitmem.notes.kept import Kept, keep, notes_of
 from gitmem.notes.names import ref_of

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.guard.paths import linked
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import read_regular, read_theirs, replace_file

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gitmem.errors import GitmemError
+from gitmem.core.errors import GitmemError
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.promoting.settling import settle
 

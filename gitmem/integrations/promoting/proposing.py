@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gitmem.errors import CheckFailed, GitmemError
-from gitmem.guard.text import one_line
+from gitmem.core.errors import CheckFailed, GitmemError
+from gitmem.core.names import archived_path, hot_path
+from gitmem.core.pointer import rule_file
+from gitmem.core.text import one_line
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.promoting.pending import read_state
-from gitmem.memory.archive import archived_path, hot_path
-from gitmem.memory.pointer import rule_file
 from gitmem.promote.moving import EVERYWHERE, Place, place_at, place_of
 from gitmem.promote.proposals import (
     AT_ONCE,

@@ -7,8 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from gitmem.errors import GitmemError
-from gitmem.guard.text import one_line
+from gitmem.core.errors import GitmemError
+from gitmem.core.memory import parse
+from gitmem.core.names import is_agent_folder
+from gitmem.core.pointer import is_promoted, rule_file
+from gitmem.core.text import one_line
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.promoting import files
 from gitmem.integrations.promoting.message import propose
@@ -16,9 +19,6 @@ from gitmem.integrations.promoting.noted import FILE
 from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
 from gitmem.integrations.promoting.promote import take_back
 from gitmem.integrations.saving import code_head, sync_live
-from gitmem.memory.memory import parse
-from gitmem.memory.names import is_agent_folder
-from gitmem.memory.pointer import is_promoted, rule_file
 from gitmem.promote import section
 from gitmem.promote.moving import Place, place_of, to_rule
 from gitmem.promote.rule import meaning, quotes, rule_text, says_the_same, taken_over

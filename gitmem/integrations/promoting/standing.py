@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.guard.text import counted
+from gitmem.core.claim import Claim
+from gitmem.core.memory import Memory
+from gitmem.core.names import hot_path
+from gitmem.core.pointer import rule_file
+from gitmem.core.text import counted
 from gitmem.integrations.promoting.noted import taken_over
 from gitmem.integrations.promoting.pending import noted_rules
-from gitmem.memory.archive import hot_path
-from gitmem.memory.claim import Claim
-from gitmem.memory.memory import Memory
-from gitmem.memory.pointer import rule_file
 from gitmem.promote.rule import is_worded_anew, says_the_same, unsaid
 from gitmem.promote.section import OddMarks, Rule, parse
 from gitmem.store.workspace import Workspace

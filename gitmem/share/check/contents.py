@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from gitmem.guard.text import counted
-from gitmem.memory import frontmatter, index
-from gitmem.memory.change import TYPES
-from gitmem.memory.dates import relative_dates
-from gitmem.memory.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.core import frontmatter, index
+from gitmem.core.change import TYPES
+from gitmem.core.dates import relative_dates
+from gitmem.core.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.core.text import counted
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.logs import judge_lines
 from gitmem.share.check.side import Text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitmem.memory.account import account, claims_at, is_memory, path_of, paths_named, references
-from gitmem.memory.trailers import Fate, Provenance, parse
+from gitmem.core.account import account, claims_at, is_memory, path_of, paths_named, references
+from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gitmem.guard.text import one_line
+from gitmem.core.text import one_line
 
 Level = Literal["error", "notice"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitmem.guard.text import find_invisible
+from gitmem.core.text import find_invisible
 from gitmem.share.check.finding import Finding
 from gitmem.share.check.side import Text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gitmem.memory import attributes
-from gitmem.memory.encoding import decode
+from gitmem.core import attributes
+from gitmem.core.text import decode
 from gitmem.share.check.finding import Finding
 from gitmem.share.check.side import Side
 from gitmem.store.commits import FORMAT, FORMAT_FILE, FORMAT_TEXT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.share.check.contents import judge_content, too_large
 from gitmem.share.check.finding import Finding, new_ones
 from gitmem.share.check.hidden import judge_hidden

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Set
 from pathlib import PurePosixPath
 
-from gitmem.memory import index
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.names import INDEX, is_archived, slugify
+from gitmem.core import index
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.names import INDEX, is_archived, slugify
 from gitmem.share.check.finding import Finding, Level, quoted
 from gitmem.share.check.side import Side, Text
 

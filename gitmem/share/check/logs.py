@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitmem.memory.append_only import taken_out
-from gitmem.memory.daily import SOME_DAY, read_line
-from gitmem.memory.log_lines import split
-from gitmem.memory.names import TOMBSTONES
+from gitmem.core.daily_log import SOME_DAY, read_line, split, taken_out
+from gitmem.core.names import TOMBSTONES
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import Side, Text
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gitmem.core.daily_log import day_of
+from gitmem.core.names import is_agent_folder, is_memory_file, log_path
+from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.guard.lookalike import skeleton
 from gitmem.guard.paths import check_path
-from gitmem.memory.daily import day_of
-from gitmem.memory.names import is_agent_folder, is_memory_file, log_path
-from gitmem.memory.tombstone import FILE as TOMBSTONES
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import File, Side
 from gitmem.store.repository import BLOB, EXECUTABLE, LINK, SUBMODULE

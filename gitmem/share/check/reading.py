@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.memory.names import is_agent_folder
+from gitmem.core.names import is_agent_folder
 from gitmem.share.check.side import File, Side
 from gitmem.store.git import GitCommand
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitmem.errors import RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.store.git import GitCommand, Layout, failure
 from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import MissingObject, Repository, short_name

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.share.check.fates import judge_fates
 from gitmem.share.check.finding import Finding
 from gitmem.share.check.hosts import judge_epoch

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gitmem.memory.encoding import decode
-from gitmem.memory.limits import MEMORY_BYTES
-from gitmem.memory.memory import Memory, parse
-from gitmem.memory.names import kind
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import kind
+from gitmem.core.text import decode
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from gitmem.errors import UsageError
-from gitmem.memory.names import INDEX, agent_name, is_memory_file
+from gitmem.core.errors import UsageError
+from gitmem.core.names import INDEX, agent_name, is_memory_file
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import Side
 from gitmem.store.snapshots import (

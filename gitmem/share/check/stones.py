@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitmem.guard.text import counted
-from gitmem.memory import tombstone
-from gitmem.memory.account import claims_at
-from gitmem.memory.daily import line_keys
-from gitmem.memory.encoding import decode
-from gitmem.memory.log_lines import split
+from gitmem.core import tombstone
+from gitmem.core.account import claims_at
+from gitmem.core.daily_log import line_keys, split
+from gitmem.core.text import counted, decode
 from gitmem.share.check.finding import Finding, quoted
 from gitmem.share.check.side import Side
 

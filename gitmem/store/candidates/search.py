@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from time import gmtime, strftime
 
-from gitmem.memory.limits import CANDIDATES
+from gitmem.core.limits import CANDIDATES
 from gitmem.store.candidates import lexical, links, times
 from gitmem.store.candidates.candidate import Candidate
 from gitmem.store.candidates.fuse import fuse

@@ -28,7 +28,7 @@ def spans(query: str, now: int | None) -> tuple[tuple[int, int], ...]:
     """
     if now is None:
         return ()
-    from gitmem.memory.periods import asked_days  # most questions come from processes that ask but one
+    from gitmem.core.dates import asked_days  # most questions come from processes that ask but one
 
     today = datetime.fromtimestamp(now, UTC).date()
     return tuple((first.toordinal(), last.toordinal()) for first, last in asked_days(query, today))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitmem.memory.account import path_of
-from gitmem.memory.distilled import lines_named
-from gitmem.memory.trailers import parse
+from gitmem.core.account import lines_named, path_of
+from gitmem.core.trailers import parse
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.trees import read_log
 

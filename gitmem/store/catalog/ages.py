@@ -382,7 +382,7 @@ def _is_shallow(repo: Repository) -> bool:
 
 
 def _teaches(commit: Commit) -> bool:
-    from gitmem.memory.trailers import parse
+    from gitmem.core.trailers import parse
 
     provenance = parse(commit.message)
     return provenance.writer in _TEACHERS and provenance.op not in _NO_TEACHING

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import RepositoryError
-from gitmem.memory.names import is_archived
+from gitmem.core.errors import RepositoryError
+from gitmem.core.names import is_archived
 from gitmem.store.catalog import ages, database, folders, heads, texts
 from gitmem.store.catalog.fields import Read, read_memory
 from gitmem.store.catalog.heads import Head

@@ -44,8 +44,8 @@ Read = Callable[[str, bytes], Fields]
 
 def read_memory(path: str, data: bytes) -> Fields:
     """Reads the fields of a memory file, whatever its bytes."""
-    from gitmem.memory.memory import parse
-    from gitmem.memory.periods import named_days
+    from gitmem.core.dates import named_days
+    from gitmem.core.memory import parse
 
     memory = parse(path, data)
     text = f"{memory.description}\n{memory.body}"
@@ -69,7 +69,7 @@ def links(text: str) -> tuple[str, ...]:
     """Names that a text links to as `[[name]]`, as slugs, the first `MOST_LINKS`."""
     if "[[" not in text:
         return ()
-    from gitmem.memory.names import slugify
+    from gitmem.core.names import slugify
 
     found: Iterable[str] = (match[1].strip().removesuffix(".md") for match in _LINK.finditer(text))
     named = dict.fromkeys(slugify(link) for link in found if any(char.isalpha() for char in link))

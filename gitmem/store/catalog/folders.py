@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gitmem.memory.names import kind
+from gitmem.core.names import kind
 from gitmem.store.catalog import database
 from gitmem.store.catalog.heads import Head, heads
 from gitmem.store.repository import TREE, Repository

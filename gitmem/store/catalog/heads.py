@@ -11,7 +11,7 @@ from gitmem.store.catalog import database
 from gitmem.store.repository import MissingObject, Repository
 
 if TYPE_CHECKING:
-    from gitmem.memory.memory import Memory
+    from gitmem.core.memory import Memory
 
 DISPUTED = b"*(disputed "
 """What a disputed claim's mark begins with."""
@@ -52,7 +52,7 @@ def heads(
     lacking = [oid for oid in oids if oid not in found or (checked and found[oid].problems is None)]
     if not lacking:
         return found
-    from gitmem.memory.memory import parse, problems
+    from gitmem.core.memory import parse, problems
 
     read: dict[str, Head] = {}
     for oid in lacking:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitmem.memory.daily import day_of, facts, read_line, statements
-from gitmem.memory.names import is_archived
-from gitmem.memory.periods import named_days
+from gitmem.core.daily_log import day_of, facts, read_line, statements
+from gitmem.core.dates import named_days
+from gitmem.core.names import is_archived
 from gitmem.store.catalog.fields import LONGEST_SESSION, MOST_PERIODS, Fields, links
 from gitmem.store.objects import object_name
 from gitmem.store.repository import MissingObject, Repository

@@ -60,7 +60,7 @@ def passages(body: str) -> list[Passage]:
 def _blocks(body: str) -> list[str]:
     if body.count("\n") > MANY_LINES:
         return [block for block in _BLANK_LINES.split(body) if block.strip()]
-    from gitmem.memory.claim import parse_body
+    from gitmem.core.claim import parse_body
 
     return [claim.text for claim in parse_body(body).claims]
 

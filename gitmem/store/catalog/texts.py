@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
-from gitmem.memory.limits import MEMORY_BYTES
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.store.catalog import heads, postings
 from gitmem.store.catalog.database import portions, writing
 from gitmem.store.catalog.fields import Fields, Read
@@ -220,7 +220,7 @@ def _insert_blob(connection: sqlite3.Connection, cut: _Cut) -> int:
 
 def _insert_names(connection: sqlite3.Connection, cuts: Iterable[tuple[int, _Cut]]) -> None:
     """Writes what texts are called, link to and name; in the order of the tables, which is quicker."""
-    from gitmem.memory.names import slugify
+    from gitmem.core.names import slugify
 
     called: set[tuple[int, int]] = set()
     links: set[tuple[int, int]] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gitmem.memory.names import kind
+from gitmem.core.names import kind
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository, Step
 
 DEEPEST = 12

@@ -8,6 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitmem.core.account import reference
+from gitmem.core.claim import Claim
+from gitmem.core.facts import lacking
+from gitmem.core.memory import Memory
 from gitmem.engines.engine import Observation
 from gitmem.engines.offline.consolidating.context import Titles, anchored, same_context
 from gitmem.engines.offline.consolidating.differ import Words, difference, shapes
@@ -15,10 +19,6 @@ from gitmem.engines.offline.consolidating.place import heading, led_in, quoted
 from gitmem.engines.offline.consolidating.same import said
 from gitmem.engines.offline.consolidating.words import sequence
 from gitmem.engines.offline.consolidating.work import Work, ages
-from gitmem.memory.account import reference
-from gitmem.memory.claim import Claim
-from gitmem.memory.facts import lacking
-from gitmem.memory.memory import Memory
 
 ALIKE = 0.6
 """Share of words in common from which two claims are shown to a person side by side."""

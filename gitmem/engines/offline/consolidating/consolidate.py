@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gitmem.core.account import path_of, reject_keys, where_it_goes
+from gitmem.core.daily_log import is_log
+from gitmem.core.merge import agent_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
 from gitmem.engines.offline.consolidating.against import note_contradictions
 from gitmem.engines.offline.consolidating.dates import date_claims
@@ -14,9 +17,6 @@ from gitmem.engines.offline.consolidating.index import keep_long_entries, note_l
 from gitmem.engines.offline.consolidating.merge import merge_duplicates
 from gitmem.engines.offline.consolidating.repair import repair_links
 from gitmem.engines.offline.consolidating.work import Work
-from gitmem.memory.account import path_of, reject_keys, where_it_goes
-from gitmem.memory.daily import is_log
-from gitmem.memory.merge import agent_folder
 
 LISTED = 20
 """Notes of one kind that are listed; the rest is counted."""

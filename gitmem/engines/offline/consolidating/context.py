@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+from gitmem.core.facts import lacking, names, stem
+from gitmem.core.memory import Memory
 from gitmem.engines.offline.consolidating.same import said
 from gitmem.engines.offline.consolidating.words import NEGATED, NOT, form, forms, sequence, words
-from gitmem.memory.facts import lacking, names, stem
-from gitmem.memory.memory import Memory
 
 COVERED = 0.6
 """Share of a description that a claim must say itself to mean the same in another memory."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from gitmem.core.account import reference
+from gitmem.core.dates import annotate, relative_dates
+from gitmem.core.facts import lacking
+from gitmem.core.trailers import Fate
 from gitmem.engines.offline.consolidating.edit import described, reworded
 from gitmem.engines.offline.consolidating.place import flat
 from gitmem.engines.offline.consolidating.work import Work
-from gitmem.memory.account import reference
-from gitmem.memory.dates import annotate, relative_dates
-from gitmem.memory.facts import lacking
-from gitmem.memory.trailers import Fate
 
 
 def date_claims(work: Work, path: str, said_at: Mapping[str, datetime]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gitmem.core.facts import names
 from gitmem.engines.offline.consolidating.words import NOT, form, forms
-from gitmem.memory.facts import names
 
 Words = tuple[str, ...]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from gitmem.core.account import reference
+from gitmem.core.claim import with_dispute
+from gitmem.core.memory import Memory
+from gitmem.core.merge import agent_folder
+from gitmem.core.trailers import Fate
 from gitmem.engines.engine import Observation
 from gitmem.engines.offline.consolidating.edit import reworded, without
 from gitmem.engines.offline.consolidating.place import movable, quoted
 from gitmem.engines.offline.consolidating.same import holds
 from gitmem.engines.offline.consolidating.work import Work, ages
-from gitmem.memory.account import reference
-from gitmem.memory.claim import with_dispute
-from gitmem.memory.memory import Memory
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.trailers import Fate
 
 
 def settle_disputes(

@@ -9,6 +9,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from gitmem.core.account import path_of, reference
+from gitmem.core.claim import Claim, normal_form, parse_body, repeated
+from gitmem.core.daily_log import LogLine, statements
+from gitmem.core.dates import annotate, unclear
+from gitmem.core.facts import added, undated
+from gitmem.core.memory import Memory, create
+from gitmem.core.merge import agent_folder
+from gitmem.core.names import file_name
+from gitmem.core.text import counted, one_line
+from gitmem.core.trailers import Fate
 from gitmem.engines.offline import wording
 from gitmem.engines.offline.consolidating.edit import reworded, with_after
 from gitmem.engines.offline.consolidating.place import heading, led_in
@@ -16,17 +26,7 @@ from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
 from gitmem.engines.offline.consolidating.work import Work
 from gitmem.guard.instructions import find_instructions
 from gitmem.guard.lookalike import skeleton
-from gitmem.guard.secrets import scan
-from gitmem.guard.text import counted, one_line
-from gitmem.memory.account import path_of, reference
-from gitmem.memory.additions import added, undated
-from gitmem.memory.claim import Claim, normal_form, parse_body, repeated
-from gitmem.memory.daily import LogLine, statements
-from gitmem.memory.dates import annotate, unclear
-from gitmem.memory.memory import Memory, create
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.names import file_name
-from gitmem.memory.trailers import Fate
+from gitmem.rules.secrets import scan
 
 _SHOWN = 100
 _BLOCK = re.compile(r"[#>|<=~]|```|[-+*] |\d{1,9}[.)] |\[[^\]]*\]:")

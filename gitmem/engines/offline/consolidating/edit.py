@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gitmem.memory.claim import Claim, normal_form, parse_body
-from gitmem.memory.memory import Memory
+from gitmem.core.claim import Claim, normal_form, parse_body
+from gitmem.core.memory import Memory
 
 
 def without(memory: Memory, gone: Sequence[int]) -> Memory | None:

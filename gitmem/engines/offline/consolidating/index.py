@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
+from gitmem.core import index
+from gitmem.core.account import reference
+from gitmem.core.claim import Claim, claim_id, normal_form, repeated
+from gitmem.core.facts import lacking
+from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.core.memory import Memory
+from gitmem.core.text import decode
+from gitmem.core.trailers import Fate
 from gitmem.engines.offline.consolidating.edit import with_after
 from gitmem.engines.offline.consolidating.words import sequence, words
 from gitmem.engines.offline.consolidating.work import Work
-from gitmem.memory import index
-from gitmem.memory.account import reference
-from gitmem.memory.claim import Claim, claim_id, normal_form, repeated
-from gitmem.memory.encoding import decode
-from gitmem.memory.facts import lacking
-from gitmem.memory.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
-from gitmem.memory.memory import Memory
-from gitmem.memory.trailers import Fate
 
 NEW = 1 / 3
 """Share of the words of an index line that its memory may lack and still say the same."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
-from gitmem.memory.facts import stem
-from gitmem.memory.memory import Memory
-from gitmem.memory.names import INDEX, slugify
+from gitmem.core.facts import stem
+from gitmem.core.memory import Memory
+from gitmem.core.names import INDEX, slugify
 
 LINK = re.compile(r"\[\[([^\[\]\n|#]+)([^\[\]\n]*)\]\]")
 _INLINE = re.compile(r"(?<!!)\[([^\[\]\n]*)\]\(<?([^()<>\s#]+\.md)(#[^()<>\s]*)?>?\)")

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from gitmem.core.account import reference
+from gitmem.core.claim import Claim
+from gitmem.core.memory import Memory, description_claim
+from gitmem.core.merge import agent_folder
+from gitmem.core.trailers import Fate
 from gitmem.engines.offline.consolidating.context import Titles, same_context
 from gitmem.engines.offline.consolidating.edit import with_after, without
 from gitmem.engines.offline.consolidating.links import Way, slug, spoken
 from gitmem.engines.offline.consolidating.place import heading, led_in, movable, quoted
 from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
 from gitmem.engines.offline.consolidating.work import Work
-from gitmem.memory.account import reference
-from gitmem.memory.claim import Claim
-from gitmem.memory.memory import Memory, description_claim
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.trailers import Fate
 
 REPEATED = 20
 """Claims that stand twice in one memory and are taken out in one dream; each is a commit to review."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitmem.core.claim import Claim
 from gitmem.engines.offline.consolidating.same import is_tagged, said
-from gitmem.memory.claim import Claim
 
 
 class Lookup:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitmem.core.merge import agent_folder
 from gitmem.engines.offline.consolidating.links import Names, Way, inline_links, links, slug
 from gitmem.engines.offline.consolidating.work import Work, with_links
-from gitmem.memory.merge import agent_folder
 
 REPAIRED = 50
 """Links of one memory that are looked after in one dream."""

@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gitmem.core.claim import Claim, with_dispute
+from gitmem.core.dates import relative_dates
+from gitmem.core.facts import lacking
 from gitmem.engines.offline.consolidating.words import NEGATED, NOT, forms, sequence
-from gitmem.memory.claim import Claim, with_dispute
-from gitmem.memory.dates import relative_dates
-from gitmem.memory.facts import lacking
 
 MIN_WORDS = 3
 """Words that count which a claim needs before it may be called a duplicate: shorter ones mean too much."""

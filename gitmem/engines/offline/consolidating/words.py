@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from gitmem.memory.facts import NEGATIONS, NUMBER_WORDS, stem
+from gitmem.core.facts import NEGATIONS, NUMBER_WORDS, stem
 
 NOT = "\0not"
 """Stands for any way to say no."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
+from gitmem.core import tombstone
+from gitmem.core.account import is_memory, path_of, paths_named, reference, reject_keys
+from gitmem.core.facts import lacking
+from gitmem.core.memory import Memory, description_claim, parse
+from gitmem.core.merge import agent_folder
+from gitmem.core.pointer import is_promoted
+from gitmem.core.text import decode
+from gitmem.core.trailers import Fate
 from gitmem.engines.engine import DreamChange
 from gitmem.engines.offline.consolidating.edit import described, reworded
 from gitmem.engines.offline.consolidating.links import LINK, Way, inline_links, links, slug, turned
 from gitmem.engines.offline.consolidating.place import Lookup
-from gitmem.memory import tombstone
-from gitmem.memory.account import is_memory, path_of, paths_named, reference, reject_keys
-from gitmem.memory.encoding import decode
-from gitmem.memory.facts import lacking
-from gitmem.memory.memory import Memory, description_claim, parse
-from gitmem.memory.merge import agent_folder
-from gitmem.memory.pointer import is_promoted
-from gitmem.memory.trailers import Fate
 
 PROPOSED = 500
 """Changes of one dream: more is nothing that a person reviews; the next dream goes on."""

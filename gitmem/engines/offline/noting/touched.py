@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from gitmem.core.text import counted
 from gitmem.engines.offline.noting.commands import code
 from gitmem.engines.offline.noting.turns import Say, Turn
-from gitmem.guard.text import counted
 from gitmem.sessions.calls import EDITORS
 
 MOST_CHANGED, MOST_READ, MOST_NAMES = 40, 20, 8

@@ -1,0 +1,269 @@
+"""The facts that no rewording may lose (numbers, negations, names, paths, URLs, links), and what one adds.
+
+Similarity cannot tell "3.11 is the minimum" from "3.12 is the minimum", nor "always" from "never"; these
+can. A dream may say again what is there, in other words; what it adds it has made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import lru_cache
+
+from gitmem.core.dates import relative_dates
+
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"'`)\]]*[^\s<>\"'`)\].,;:!?]", re.IGNORECASE)
+_LINK = re.compile(r"\[\[([^\[\]\n|#]+)[^\[\]\n]*\]\]")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_PATH = re.compile(
+    r"(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@-][\w.@-]*(?:/[\w.@*-]+)+/?|(?<![\w/.])[~.]?/[\w.@-]+"
+)
+_IDENTIFIER = re.compile(
+    r"(?<![\w.-])(?:--?[A-Za-z][\w-]+|\w+(?:\.\w+)*\.[A-Za-z]\w*(?:\(\))?|\w*[^\W\d_]_\w+|[a-z]+[A-Z]\w*"
+    r"|[^\W\d_]+\d\w*)"
+)
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*(?:%|[A-Za-z]{1,3}\b)?")
+_PART = re.compile(r"[\w/.@-]")
+_ONTO = re.compile(r"[\w/@-]")
+_WRITTEN = 200
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SENTENCE = re.compile(r"(?<=[.!?;:])[\s*_)\"”]+|\n+|\s+[—–]\s+|\s+--?\s+")
+
+_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTS.split())} | {
+    "once": "1",
+    "twice": "2",
+    "hundred": "100",
+    "thousand": "1000",
+}
+_NEGATION_WORDS = """
+    no not never none nobody nothing neither nor without cannot avoid except unless forbidden
+"""
+NEGATIONS = frozenset(_NEGATION_WORDS.split())
+
+# Words that open a sentence and are no name. A word that is missing here is taken for one, which only
+# makes a merge harder to claim.
+_OPENER_WORDS = """
+    a an the this that these those it its they there here he she we you i our your my their his
+    her if when while where why how what which who because since so as at by for from in into of
+    on once to with within without under over after before until unless during and or but also
+    then thus both each every all any some most many few more other another always never only
+    just even still now today new old same not no do does don doesn is are was were be been can
+    could should must may might will would shall has have had use uses using used run runs
+    running keep make makes put puts set sets check write read prefer avoid add remove delete
+    update create call test tests ask tell see look find start stop try let get give take treat
+    wait expect note remember ensure verify please instead rather otherwise however everything
+    nothing everyone nobody one two first second last next default
+"""
+_OPENERS = frozenset(_OPENER_WORDS.split())
+
+
+@lru_cache(maxsize=32_768)
+def stem(word: str) -> str:
+    """A word without case and the endings of number and tense."""
+    plain = word.casefold().replace("’", "'").removesuffix("'s")
+    for end in ("ing", "ed", "es", "s"):
+        if plain.endswith(end) and len(plain) - len(end) >= 3 and not plain.endswith("ss"):
+            plain = plain[: -len(end)]
+            break
+    if len(plain) > 3 and plain[-1] == plain[-2] and plain[-1] not in "sl":
+        plain = plain[:-1]
+    if len(plain) > 3 and plain[-1] == "i":
+        plain = plain[:-1] + "y"
+    return plain[:-1] if len(plain) > 3 and plain[-1] == "e" else plain
+
+
+def is_negation(word: str) -> bool:
+    """Whether a word says no."""
+    plain = word.casefold().replace("’", "'")
+    return plain in NEGATIONS or plain.endswith("n't")
+
+
+@lru_cache(maxsize=8192)
+def lacking(source: str, target: str) -> tuple[str, ...]:
+    """Names the facts of one text that another does not hold, each as a phrase for a person.
+
+    Args:
+        source: the text that would go.
+        target: the text that would stand for it.
+
+    Returns:
+        Empty where nothing is lost. In doubt a fact counts as lost: "merged" must be true.
+    """
+    missing = [f"the number {number}" for number in sorted(numbers(source) - numbers(target))]
+    plain = " ".join(target.split())
+    missing += [f"the {what} {text}" for what, text in _exact(source) if not _holds(plain, text)]
+    known = {stem(word) for word in _WORD.findall(target)}
+    missing += [f"the name {name}" for name in names(source) if stem(name) not in known]
+    if _turned(source, target):
+        missing.append("a negation")
+    return tuple(missing)
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Numbers with the unit that is written onto them; number words as digits."""
+    words = (word.casefold() for word in _WORD.findall(text))
+    found = {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
+    return frozenset(found | {match.casefold() for match in _NUMBER.findall(text)})
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Capitalised words, in order, each once; the first word of a sentence unless it commonly opens one."""
+    found: dict[str, None] = {}
+    for sentence in sentences(_blanked(text)):
+        for number, match in enumerate(_WORD.finditer(sentence)):
+            word = match.group().replace("’", "'").removesuffix("'s")
+            opener = number == 0 and word.casefold() in _OPENERS
+            if word[0].isupper() and not opener and word != "I" and not is_negation(word):
+                found[word] = None
+    return tuple(found)
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences and lines of a text."""
+    return tuple(part for part in _SENTENCE.split(text) if part.strip())
+
+
+def _exact(text: str) -> list[tuple[str, str]]:
+    """What has to stand in the other text letter by letter: (kind, text)."""
+    found = [("URL", match.group()) for match in _URL.finditer(text)]
+    found += [("link", f"[[{match.group(1).strip()}") for match in _LINK.finditer(text)]
+    found += [("name", " ".join(match.group(2).split())) for match in _CODE.finditer(text)]
+    plain = _blanked(text)
+    found += [("path", _whole(plain, *match.span())) for match in _PATH.finditer(plain)]
+    rest = _PATH.sub(lambda match: " " * len(match.group()), plain)
+    found += [("name", _whole(plain, *match.span())) for match in _IDENTIFIER.finditer(rest)]
+    return found
+
+
+def _whole(text: str, start: int, end: int) -> str:
+    """A path or name with what is written onto it, so that it is found where it stands: `e2e/`, `P0-4b`."""
+    least, most = start - _WRITTEN, end + _WRITTEN
+    while text[start].isalnum() and max(least, 0) < start and _PART.match(text[start - 1]):
+        start -= 1
+    if text[end - 1].isalnum() and _ONTO.match(text, end):
+        while end < min(most, len(text)) and _PART.match(text[end]):
+            end += 1
+        while text[end - 1] == ".":
+            end -= 1
+    return text[start:end]
+
+
+def _holds(plain: str, text: str) -> bool:
+    edge = r"(?![\w/@-])" if text[-1:].isalnum() else ""
+    front = r"(?<![\w/.@-])" if text[:1].isalnum() else ""
+    return re.search(front + re.escape(text) + edge, plain) is not None
+
+
+def _blanked(text: str) -> str:
+    """The text with URLs, code and links taken out, since they are compared as they stand."""
+    for pattern in (_URL, _CODE, _LINK):
+        text = pattern.sub(lambda match: " " * len(match.group()), text)
+    return text
+
+
+def _turned(source: str, target: str) -> bool:
+    """Whether some sentence is negated in one text and not in the other."""
+    there = [(_stems(part), _negated(part)) for part in sentences(target)]
+    for part in sentences(source):
+        here = _stems(part)
+        scored = [(len(here & words), negated) for words, negated in there]
+        best = max((score for score, _ in scored), default=0)
+        wanted = _negated(part)
+        if 2 * best < len(here) or not best:
+            if wanted and not any(negated for _, negated in there):
+                return True
+        elif not any(negated == wanted for score, negated in scored if score == best):
+            return True
+    return False
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in _WORD.findall(text) if not is_negation(word))
+
+
+def _negated(text: str) -> bool:
+    return any(is_negation(word) for word in _WORD.findall(text))
+
+
+_DATE = re.compile(r" \((\d{4}-\d{2}-\d{2})\)")
+_LONG_WORD = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
+
+# Words that stand in any sentence, whatever it is about.
+_COMMON_WORDS = """
+    a about after again all also always an and any are as at be because been before behind being but
+    by can could did do does doing done each else even ever every for from had has have he her here
+    his how if in into is it its just keep like made make may more most much must need new of off on
+    once one only or other our out over own put same see set she should so some still such than that
+    the their them then there these they this those through to too under until up us use used using
+    very was we were what when where which while who why will with within would yet you your
+"""
+_COMMON = frozenset(map(stem, _COMMON_WORDS.split()))
+
+KIN = 3
+"""One in so many words that say what a claim is about must stand in what takes its place."""
+
+NEW = 2
+"""One in so many of them, in a claim that took no other's place, must have stood somewhere before."""
+
+
+def added(new: str, sources: Iterable[str]) -> tuple[str, ...]:
+    """Names the facts of a claim that none of its sources has, each as a phrase for a person.
+
+    Args:
+        new: the claim, its dates by `undated` taken out.
+        sources: claims that it was made of, and those that stood around it.
+    """
+    return lacking(new, "\n\n".join(sources))
+
+
+def undated(text: str, days: Mapping[str, date] | None = None) -> str:
+    """A claim without the dates that are written behind relative phrases.
+
+    Args:
+        days: relative phrase to the day it means, where that is known: another date stays.
+    """
+    parts: list[str] = []
+    dates: list[tuple[int, str]] = []
+    at = length = 0
+    for match in _DATE.finditer(text):
+        parts.append(text[at : match.start()])
+        length += len(parts[-1])
+        dates.append((length, match[1]))
+        at = match.end()
+    if not dates:
+        return text
+    plain = "".join([*parts, text[at:]])
+    phrases = {phrase.end: phrase.text for phrase in relative_dates(plain)}
+    kept: list[str] = []
+    at = 0
+    for end, day in dates:
+        phrase = phrases.get(end)
+        meant = (days or {}).get(phrase) if phrase is not None else None
+        kept.append(plain[at:end])
+        if phrase is None or (meant is not None and meant.isoformat() != day):
+            kept.append(f" ({day})")
+        at = end
+    return "".join([*kept, plain[at:]])
+
+
+def akin(source: str, target: str) -> bool:
+    """Whether a text can stand for another: some of the words that say what that is about are in it.
+
+    A claim without numbers and names lacks no fact in any other claim; it is not said there all the same.
+    """
+    words, there = _about(source), _about(target)
+    return source == target or not words or KIN * len(words & there) >= len(words)
+
+
+def unheard(new: str, sources: Iterable[str]) -> bool:
+    """Whether most of what a claim is about stands in none of these texts."""
+    words = _about(new)
+    known = frozenset().union(*map(_about, sources))
+    return NEW * len(words & known) < len(words)
+
+
+def _about(text: str) -> frozenset[str]:
+    words = (word for word in _LONG_WORD.findall(text) if not is_negation(word))
+    return frozenset(map(stem, words)) - _COMMON

@@ -1,0 +1,134 @@
+"""A memory: one fact, one markdown file, of one of four types; and how it is shown where changes are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Literal
+
+from gitmem.core import frontmatter
+from gitmem.core.claim import Body, Claim, normal_form, parse_body
+from gitmem.core.frontmatter import Frontmatter
+from gitmem.core.text import decode, encode
+from gitmem.values import dataclass
+
+MemoryType = Literal["user", "feedback", "project", "reference"]
+TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One file as read; `render` gives its bytes back.
+
+    Attributes:
+        path: where it stands, relative to the root of a tree or of an agent's folder.
+        front: its frontmatter, None where it has none.
+        body: everything after the frontmatter.
+    """
+
+    path: str
+    front: Frontmatter | None
+    body: str
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """The `name` key, else the file's stem."""
+        return (self.front.text("name") if self.front else "") or PurePosixPath(self.path).stem
+
+    @property
+    def description(self) -> str:
+        """The `description` key, or empty."""
+        return self.front.text("description") if self.front else ""
+
+    @property
+    def type(self) -> str:
+        """One of the four types; `project` where the file names none or another."""
+        named = self.front.text("type").lower() if self.front else ""
+        return named if named in TYPES else "project"
+
+    @cached_property
+    def parsed(self) -> Body:
+        """The body cut into claims."""
+        return parse_body(self.body)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Claims of the body in order, then the description as one."""
+        described = description_claim(self.description)
+        return (*self.parsed.claims, *([described] if described else []))
+
+    def render(self) -> bytes:
+        """The file's bytes."""
+        return encode((self.front.render() if self.front else "") + self.body)
+
+
+def parse(path: str, data: bytes) -> Memory:
+    """Reads a memory file; never fails.
+
+    Args:
+        path: its path, for the name of files without frontmatter.
+        data: its bytes; those that are not UTF-8 survive as surrogates.
+    """
+    front, body = frontmatter.split(decode(data))
+    return Memory(path, front, body)
+
+
+def problems(memory: Memory) -> tuple[str, ...]:
+    """What a reader of this file would stumble over, each as a phrase for a person."""
+    found = []
+    try:
+        memory.render().decode("utf-8")
+    except UnicodeDecodeError as error:
+        found.append(f"not UTF-8 at byte {error.start}")
+    if memory.front is None:
+        found.append("no frontmatter")
+    else:
+        trouble = frontmatter.yaml_problem(memory.front)
+        if trouble:
+            found.append(trouble)
+        named = memory.front.text("type")
+        if named.lower() not in TYPES:
+            found.append(f"unknown type {named!r}" if named else "no type")
+    return tuple(found)
+
+
+def description_claim(description: str) -> Claim | None:
+    """The description as a claim; None where there is none."""
+    key = normal_form(description, item=False)
+    return Claim(description, "", key) if key else None
+
+
+def create(name: str, description: str, type: str, body: str, file: str) -> Memory:
+    """A new memory in the layout of current clients, its body ending in one newline."""
+    return Memory(file, frontmatter.new(name, description, type), "\n" + body.strip() + "\n")
+
+
+_KNOWN = re.compile(r"\s*(?:name|description|type|metadata)\s*:")
+_PROSE = re.compile(r"(?:\*\*|[(\"'*_`\[]?)[^\W\d_]")
+_FIRST = re.compile(r"\s{0,3}(?:[-+*]\s+|\d{1,9}[.)]\s+)?(?:\*\*|[(\"'*_`\[]?)\w")
+
+
+def claim_lines(text: str) -> list[str]:
+    """Lines of a claim as they are shown: prose on one, what has a shape of its own as it stands."""
+    first, *more = text.replace("\r\n", "\n").split("\n")
+    if _FIRST.match(first) and all(_PROSE.match(line.strip()) for line in more):
+        return [" ".join(text.split())]
+    return [first, *more]
+
+
+def memory_text(memory: Memory) -> str:
+    """The whole memory: each line after a space, as git puts a sign before it; dispute marks stay.
+
+    Args:
+        memory: any file with frontmatter; its keys other than those of the format come as they stand.
+    """
+    lines = [f"name: {memory.name}", f"type: {memory.type}", f"description: {memory.description}"]
+    if memory.front:
+        raw = memory.front.render().splitlines()
+        lines += [line for line in raw if line.strip() not in ("", "---") and not _KNOWN.match(line)]
+    for claim in memory.parsed.claims:
+        lines += claim_lines(claim.text)
+    return "".join(f" {line}".rstrip() + "\n" for line in lines)

@@ -1,0 +1,206 @@
+"""Relative dates get the day they mean, once; whatever could be two days is left to a person."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.core.dates import annotate, relative_dates, unclear
+
+WEDNESDAY = datetime(2026, 11, 18, 15, 0, tzinfo=UTC)
+
+WORDS = st.sampled_from(
+    [
+        *("yesterday", "today", "tomorrow's", "3 days ago", "two", "weeks", "in 3 days", "the other day"),
+        *("last", "next", "this", "on", "by", "in", "Friday", "monday", "week", "end of the month", "27"),
+        *(
+            "`",
+            "```",
+            "~~~",
+            "\n",
+            "\n\n",
+            ">",
+            "- ",
+            ".",
+            "**",
+            "[[",
+            "]]",
+            "](",
+            ")",
+            "(",
+            "https://x.y/",
+        ),
+        *("was fixed", "will", "every", "and", "(2026-11-20)"),
+    ]
+)
+PROSE = st.lists(WORDS, max_size=25).flatmap(
+    lambda words: st.sampled_from([" ", ""]).map(lambda separator: separator.join(words))
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "annotated"),
+    [
+        ("We agreed yesterday.", "We agreed yesterday (2026-11-17)."),
+        ("Today, tomorrow", "Today (2026-11-18), tomorrow (2026-11-19)"),
+        ("the day before yesterday", "the day before yesterday (2026-11-16)"),
+        ("the day after tomorrow", "the day after tomorrow (2026-11-20)"),
+        ("this morning", "this morning (2026-11-18)"),
+        ("yesterday's outage", "yesterday's (2026-11-17) outage"),
+        ("3 days ago", "3 days ago (2026-11-15)"),
+        ("two weeks ago", "two weeks ago (2026-11-04)"),
+        ("a month ago", "a month ago (2026-10-18)"),
+        ("The launch is in 2 weeks", "The launch is in 2 weeks (2026-12-02)"),
+        ("five days from now", "five days from now (2026-11-23)"),
+        ("frozen by Friday", "frozen by Friday (2026-11-20)"),
+        ("We ship on Monday", "We ship on Monday (2026-11-23)"),
+        ("Merge freeze begins Thursday", "Merge freeze begins Thursday (2026-11-19)"),
+        ("since Monday", "since Monday (2026-11-16)"),
+        ("last Friday", "last Friday (2026-11-13)"),
+        ("next Monday", "next Monday (2026-11-23)"),
+        ("this Friday", "this Friday (2026-11-20)"),
+        ("last\nFriday", "last\nFriday (2026-11-13)"),
+        ('she said "yesterday"', 'she said "yesterday (2026-11-17)"'),
+        ("**yesterday** it broke", "**yesterday (2026-11-17)** it broke"),
+    ],
+)
+def test_what_means_one_day_is_annotated(text: str, annotated: str) -> None:
+    assert annotate(text, WEDNESDAY) == annotated
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("last week we moved", "last week"),
+        ("due next month", "next month"),
+        ("a few days ago", "a few days ago"),
+        ("the other day", "the other day"),
+        ("2 years ago", "2 years ago"),
+        ("by end of the month", "by end of the month"),
+        ("next Friday", "next Friday"),
+        ("last Monday", "last Monday"),
+        ("by Wednesday", "by Wednesday"),
+        ("We shipped it on Friday", "on Friday"),
+        ("It was done in 3 days", "in 3 days"),
+        ("Tokens expire in 30 days", "in 30 days"),
+        ("a couple of weeks ago", "a couple of weeks ago"),
+    ],
+)
+def test_what_could_be_two_days_is_listed_and_left(text: str, phrase: str) -> None:
+    """`next Friday` on a Wednesday is in two days for some and in nine for others."""
+    (found,) = unclear(text, WEDNESDAY)
+    assert (found.text, found.date) == (phrase, None)
+    assert text[found.start : found.end] == phrase
+    assert annotate(text, WEDNESDAY) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`yesterday`",
+        "``a ` today``",
+        "```\ntoday\n```",
+        "~~~ text\ntoday\n~~~~",
+        "```\ntoday, never closed",
+        "> ```\n> today\n> ```",
+        "https://example.org/today/x",
+        "www.example.org/today",
+        "[[today]]",
+        "[notes](today)",
+        "[ref]: today",
+        "today.md, notes/today, today-view, get_today, @today, #today",
+        "on Friday, November 27",
+        "on Friday 27",
+        "on Friday the 13th",
+        "on Fridays",
+        "Never deploy on Friday.",
+        "Standup is every week on Monday",
+        "todays",
+        "May 2026",
+    ],
+)
+def test_code_links_habits_and_absolute_dates_are_left_alone(text: str) -> None:
+    assert relative_dates(text, WEDNESDAY) == ()
+    assert annotate(text, WEDNESDAY) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yesterday (2026-01-02)",
+        "**yesterday** (2026-01-02)",
+        '"today" (2026-01-02)',
+        "last week (2026-01-05 to 2026-01-11)",
+    ],
+)
+def test_an_annotated_phrase_is_settled_whatever_the_date(text: str) -> None:
+    assert relative_dates(text, WEDNESDAY) == ()
+    assert annotate(text, WEDNESDAY) == text
+
+
+def test_a_time_of_day_behind_a_weekday_is_no_date() -> None:
+    assert annotate("by Friday 5 pm", WEDNESDAY) == "by Friday (2026-11-20) 5 pm"
+
+
+def test_a_clause_in_the_past_does_not_touch_the_next() -> None:
+    text = "We fixed it. The release goes out on Friday."
+    assert annotate(text, WEDNESDAY) == "We fixed it. The release goes out on Friday (2026-11-20)."
+
+
+def test_days_are_those_of_the_zone_the_message_was_said_in() -> None:
+    late = datetime(2026, 11, 18, 23, 30, tzinfo=timezone(timedelta(hours=-8)))
+    assert annotate("today", late) == "today (2026-11-18)"
+    assert annotate("today", late.astimezone(UTC)) == "today (2026-11-19)"
+
+
+def test_end_of_a_short_month_is_kept_inside_it() -> None:
+    assert annotate("1 month ago", datetime(2027, 3, 31, tzinfo=UTC)) == "1 month ago (2027-02-28)"
+
+
+def test_without_a_time_every_phrase_is_listed_undated() -> None:
+    phrases = relative_dates("today and last week")
+    assert [(phrase.text, phrase.date) for phrase in phrases] == [("today", None), ("last week", None)]
+
+
+def test_the_ends_of_the_calendar_do_not_crash() -> None:
+    assert annotate("yesterday", datetime(1, 1, 1)) == "yesterday"
+    assert annotate("tomorrow", datetime(9999, 12, 31)) == "tomorrow"
+    assert annotate("9 months ago", datetime(1, 1, 1)) == "9 months ago"
+    assert annotate("9999 weeks ago", datetime(1, 1, 1)) == "9999 weeks ago"
+
+
+@given(
+    st.dates(min_value=date(2000, 1, 1), max_value=date(2100, 1, 1)),
+    st.sampled_from(["last", "next", "this"]),
+)
+def test_a_weekday_is_only_dated_where_both_readings_agree(today: date, word: str) -> None:
+    """The nearest such day and the one in the neighbouring (or this) calendar week must be the same."""
+    said = datetime(today.year, today.month, today.day)
+    (phrase,) = relative_dates(f"{word} Friday", said)
+    monday = today - timedelta(days=today.weekday())
+    of_week = monday + timedelta(days=4, weeks={"last": -1, "next": 1, "this": 0}[word])
+    if phrase.date is not None:
+        assert phrase.date == of_week
+        assert 0 < abs((phrase.date - today).days) < 7
+
+
+@given(PROSE | st.text(max_size=80))
+def test_annotating_twice_changes_nothing(text: str) -> None:
+    once = annotate(text, WEDNESDAY)
+    assert annotate(once, WEDNESDAY) == once
+    assert all(phrase.date is None for phrase in relative_dates(once, WEDNESDAY))
+
+
+@given(PROSE)
+def test_annotating_only_inserts_dates(text: str) -> None:
+    phrases = relative_dates(text, WEDNESDAY)
+    added = annotate(text, WEDNESDAY)
+    rebuilt, at = "", 0
+    for phrase in phrases:
+        assert at <= phrase.start < phrase.end
+        mark = f" ({phrase.date.isoformat()})" if phrase.date else ""
+        rebuilt, at = rebuilt + text[at : phrase.end] + mark, phrase.end
+    assert added == rebuilt + text[at:]

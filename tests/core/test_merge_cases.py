@@ -1,0 +1,120 @@
+"""What the merge does in the cases that people meet."""
+
+from __future__ import annotations
+
+from gitmem.core import tombstone
+from gitmem.core.memory import parse
+from gitmem.core.merge import merge_trees
+
+HEAD = "---\nname: db\ndescription: Which database\ntype: project\n---\n\n"
+
+
+def tree(body: str, head: str = HEAD) -> dict[str, bytes]:
+    return {"main/db.md": (head + body).encode()}
+
+
+def merged(base: str, ours: str, theirs: str) -> str:
+    return merge_trees(tree(base), tree(ours), tree(theirs)).files["main/db.md"].decode().removeprefix(HEAD)
+
+
+def test_a_claim_changed_differently_stays_twice_and_says_so() -> None:
+    result = merged("Use Postgres 15.\n", "Use Postgres 16.\n", "Use MySQL.\n")
+    mark = parse("x.md", b"Use Postgres 15.\n").claims[0].id[:8]
+    assert result == f"Use MySQL. *(disputed {mark})*\n\nUse Postgres 16. *(disputed {mark})*\n"
+
+
+def test_a_dispute_is_settled_by_taking_one_side_out_and_the_mark_off() -> None:
+    both = merged("Use Postgres 15.\n", "Use Postgres 16.\n", "Use MySQL.\n")
+    assert merged(both, "Use Postgres 16.\n", both) == "Use Postgres 16.\n"
+
+
+def test_additions_of_both_sides_stand_in_the_place_they_were_put() -> None:
+    result = merged("First.\n\nLast.\n", "First.\n\nOurs.\n\nLast.\n", "First.\n\nLast.\n\n- theirs\n")
+    assert result == "First.\n\nOurs.\n\nLast.\n\n- theirs\n"
+
+
+def test_a_claim_deleted_on_one_side_and_left_alone_on_the_other_goes() -> None:
+    assert merged("Keep.\n\nGone.\n", "Keep.\n", "Keep.\n\nGone.\n\nNew.\n") == "Keep.\n\nNew.\n"
+
+
+def test_an_edit_wins_over_a_deletion() -> None:
+    assert merged("A fact about ports.\n", "", "A fact about ports and hosts.\n") == (
+        "A fact about ports and hosts.\n"
+    )
+    base = tree("A fact.\n")
+    assert merge_trees(base, {}, tree("A better fact.\n")).files == tree("A better fact.\n")
+
+
+def test_what_a_person_forgot_stays_forgotten_and_the_losing_text_is_listed() -> None:
+    stone = tombstone.bury("A fact.", "00" * 16, "2026-11-20", "forgot")
+    forgot = {"main/.tombstones": stone.line().encode()}
+    result = merge_trees(tree("A fact.\n"), forgot, tree("A better fact.\n"))
+    assert result.files == forgot
+    assert result.buried == (("main/db.md", "A better fact."),)
+
+
+def test_two_different_memories_at_one_path_both_stay() -> None:
+    one = tree("Cats.\n", HEAD.replace("name: db", "name: cats"))
+    other = tree("Dogs are longer.\n", HEAD.replace("name: db", "name: dogs"))
+    result = merge_trees({}, one, other)
+    assert result.files["main/db.md"] == one["main/db.md"]
+    (aside,) = result.split
+    assert aside.startswith("main/db-") and result.files[aside] == other["main/db.md"]
+
+
+def test_one_memory_written_twice_under_one_name_unites() -> None:
+    files = merge_trees({}, tree("Cats.\n"), tree("Dogs.\n")).files
+    assert files == tree("Cats.\n\nDogs.\n")
+
+
+def test_an_edit_follows_a_rename() -> None:
+    renamed = {"main/database.md": tree("One.\n\nTwo.\n")["main/db.md"]}
+    result = merge_trees(tree("One.\n\nTwo.\n"), renamed, tree("One.\n\nTwo.\n\nThree.\n"))
+    assert result.files == {"main/database.md": (HEAD + "One.\n\nTwo.\n\nThree.\n").encode()}
+
+
+def test_frontmatter_takes_the_more_private_type_and_keeps_a_lost_description_as_a_claim() -> None:
+    ours = HEAD.replace("type: project", "type: reference").replace("Which database", "Choice of database")
+    theirs = HEAD.replace("type: project", "type: feedback").replace(
+        "Which database", "The database we use"
+    )
+    result = merge_trees(tree("Postgres.\n"), tree("Postgres.\n", ours), tree("Postgres.\n", theirs))
+    memory = parse("db.md", result.files["main/db.md"])
+    assert memory.type == "feedback"
+    assert memory.description == "Choice of database"
+    assert "description: The database we use *(disputed " in memory.body
+
+
+def test_bytes_survive_where_nothing_was_changed() -> None:
+    lines = [
+        "---",
+        "name:   db",
+        "# a comment",
+        "description: it's: odd",
+        "metadata: ",
+        "  type: user",
+        "---",
+        "",
+    ]
+    head = "\r\n".join(lines)
+    base, ours = tree("One.\r\n", head), tree("One.\r\n\r\nTwo.\r\n", head)
+    theirs = tree("One.\r\n", head.replace("type: user", "type: project"))
+    (data,) = merge_trees(base, ours, theirs).files.values()
+    assert data.decode() == head.replace("type: user", "type: project") + "One.\r\n\r\nTwo.\r\n"
+
+
+def test_indexes_merge_entry_by_entry() -> None:
+    base = b"# Index\n\n- [A](a.md) \xe2\x80\x94 a\n- [B](b.md) \xe2\x80\x94 b\n"
+    ours = base.replace(b"- [B]", b"- [Z](z.md) \xe2\x80\x94 z\n- [B]")
+    theirs = base.replace(b"- [A](a.md) \xe2\x80\x94 a\n", b"") + b"\n## More\n- [C](c.md) \xe2\x80\x94 c\n"
+    result = merge_trees(*({"main/MEMORY.md": data} for data in (base, ours, theirs))).files
+    assert result["main/MEMORY.md"].decode() == (
+        "# Index\n\n- [Z](z.md) — z\n- [B](b.md) — b\n\n## More\n- [C](c.md) — c\n"
+    )
+
+
+def test_tombstones_merge_as_a_set_and_a_lifted_one_stays_lifted() -> None:
+    lines = [tombstone.bury(t, "00" * 16, "2026-11-20", "forgot").line() for t in ("a", "b", "c")]
+    sides = ["".join(sorted(lines[:2])), lines[1], "".join(sorted(lines))]
+    files = merge_trees(*({"main/.tombstones": text.encode()} for text in sides)).files
+    assert files["main/.tombstones"].decode() == "".join(sorted(lines[1:]))

@@ -1,0 +1,209 @@
+"""Names that survive every file system and every tree."""
+
+from __future__ import annotations
+
+import string
+from datetime import date
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import NAME_CHARS
+from gitmem.core.names import (
+    agent_folder_name,
+    agent_name,
+    archive_path,
+    file_name,
+    is_agent_folder,
+    is_memory_file,
+    log_path,
+    slugify,
+    unsafe_segment,
+)
+
+AGENTS = st.text(min_size=1, max_size=50)
+TRICKY = st.text(alphabet="aAbBcCoOnN^0123456789._- é/", min_size=1, max_size=12)
+
+
+def possible(raw: str) -> bool:
+    """Whether a folder of this name can lie in the folder of agents."""
+    try:
+        return bool(agent_name(raw))
+    except UsageError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("No mocks in tests", "no-mocks-in-tests"),
+        ("Don't mock the database!", "dont-mock-the-database"),
+        ("  Ärger mit Straße & Søren  ", "arger-mit-strasse-soren"),
+        ("feedback_lint_patterns", "feedback-lint-patterns"),
+        ("v2.0 -- final", "v2-0-final"),
+    ],
+)
+def test_slug_is_ascii_kebab_case(text: str, slug: str) -> None:
+    assert slugify(text) == slug
+
+
+def test_long_slug_is_cut_at_a_word() -> None:
+    slug = slugify("word " * 40)
+    assert slug == "-".join(["word"] * 12)
+    assert len(slug) <= NAME_CHARS
+
+
+def test_one_long_word_is_cut_at_the_limit() -> None:
+    assert slugify("x" * 200) == "x" * NAME_CHARS
+
+
+@pytest.mark.parametrize("text", ["", "   ", "!!!", "記憶", "🙂"])
+def test_text_without_ascii_still_has_a_name(text: str) -> None:
+    assert slugify(text).startswith("note-")
+
+
+def test_texts_without_ascii_have_different_names() -> None:
+    assert slugify("記憶") != slugify("忘却")
+
+
+@pytest.mark.parametrize("text", ["memory", "MEMORY", "con", "NUL", "com1"])
+def test_names_with_another_meaning_get_a_second_word(text: str) -> None:
+    """Where case is ignored `memory.md` is the index; on Windows `con.md` is the console."""
+    assert slugify(text) == f"{text.lower()}-note"
+
+
+@given(st.text(max_size=200))
+@example("memory")
+@example("ſ" * 80)
+def test_slug_is_stable_safe_and_never_empty(text: str) -> None:
+    slug = slugify(text)
+    assert slug
+    assert slugify(slug) == slug
+    assert len(slug) <= NAME_CHARS
+    assert set(slug) <= set(string.ascii_lowercase + string.digits + "-")
+    assert is_memory_file(file_name(text))
+
+
+@pytest.mark.parametrize(
+    "name", ["a.md", "No mocks in tests.md", "feedback_x.md", "what?.md", "mémoire.md"]
+)
+def test_memory_files(name: str) -> None:
+    assert is_memory_file(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MEMORY.md", "memory.md", "Memory.MD", ".hidden.md", ".md", "a.txt", "a.MD", "sub/a.md", "../x.md",
+        "a\\b.md", "a\nb.md", "a:b.md", "con.md", "e\u0301.md", "x" * 253 + ".md", " a.md", "", "\udcff.md",
+    ],
+)  # fmt: skip
+def test_what_is_no_memory_file(name: str) -> None:
+    assert not is_memory_file(name)
+
+
+@pytest.mark.parametrize(
+    "segment",
+    [
+        ".git",
+        ".GIT",
+        ".g\u200cit",
+        "\ufeff.git",
+        ".git ",
+        ".git. .",
+        "git~1",
+        "GIT~1",
+        ".git::$INDEX_ALLOCATION",
+    ],
+)
+def test_look_alikes_of_git_are_unsafe(segment: str) -> None:
+    assert unsafe_segment(segment) is not None
+
+
+@pytest.mark.parametrize(
+    "segment", [".gitattributes", ".gitmem", ".github", "git", "git~2", "console", "aux-port"]
+)
+def test_names_that_only_resemble_are_safe(segment: str) -> None:
+    assert unsafe_segment(segment) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "folder"),
+    [
+        ("main", "main"),
+        ("code-reviewer", "code-reviewer"),
+        ("Code-Reviewer", "^code-^reviewer"),
+        ("QA", "^q^a"),
+        ("a b", "a^032b"),
+        ("plugin:agent", "plugin^058agent"),
+        ("con", "^099on"),
+        ("é", "^195^169"),
+        ("^a", "^094a"),
+    ],
+)
+def test_agent_folder(raw: str, folder: str) -> None:
+    assert agent_name(raw) == folder
+    assert agent_folder_name(folder) == raw
+
+
+@given(AGENTS | TRICKY)
+@example("con.txt")
+@example(".git")
+def test_agent_folder_can_be_reversed_and_is_safe(raw: str) -> None:
+    try:
+        folder = agent_name(raw)
+    except UsageError as refused:
+        assert "too long" in refused.message or "cannot be a folder's name" in refused.message
+        return
+    assert "/" not in raw and not raw.startswith(".")
+    assert agent_folder_name(folder) == raw
+    assert is_agent_folder(folder)
+    assert folder == folder.lower()
+    assert unsafe_segment(folder) is None
+    assert not folder.startswith(".")
+
+
+@given(AGENTS | TRICKY, AGENTS | TRICKY)
+@example("Code-Reviewer", "code-reviewer")
+@example("A", "^a")
+@example("^A", "A")
+def test_two_agents_never_share_a_folder_even_where_case_is_ignored(one: str, other: str) -> None:
+    if one != other and possible(one) and possible(other):
+        assert agent_name(one).casefold() != agent_name(other).casefold()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x" * 256, "\ud800", ".", "..", "../x", "/x", "a/b", "a\\b", ".x", "a\0"]
+)
+def test_impossible_agents_are_usage_errors(name: str) -> None:
+    with pytest.raises(UsageError):
+        agent_name(name)
+
+
+@pytest.mark.parametrize(
+    "folder", ["Code", ".github", "^", "^97", "^999", "^097", "a b", "é", "con", "..", "", "a."]
+)
+def test_folders_that_no_agent_has(folder: str) -> None:
+    """Only the one spelling counts, so that a hostile tree cannot hold an agent twice."""
+    assert not is_agent_folder(folder)
+    with pytest.raises(UsageError):
+        agent_folder_name(folder)
+
+
+def test_archive_fans_out_by_the_hash_of_the_file_name() -> None:
+    # printf a.md | sha256sum
+    assert archive_path("a.md") == "archive/fe/a.md"
+
+
+def test_log_path() -> None:
+    assert log_path(date(2026, 3, 5)) == "logs/2026/03/2026-03-05.md"
+
+
+@pytest.mark.parametrize(
+    "folder", ["^046.", "^046^046", "^046.^047..", "a^047b", "^047abs", "a^092b", "a^000b"]
+)
+def test_a_folder_that_spells_a_path_is_no_agents(folder: str) -> None:
+    """A hostile tree may hold `^046.^047..`, which unescapes to `../..`."""
+    assert not is_agent_folder(folder)

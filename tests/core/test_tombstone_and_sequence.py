@@ -1,0 +1,92 @@
+"""Tombstone files, and the ordered merge under bodies and indexes."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.core import tombstone
+from gitmem.core.sequence import merge_keys, pair_edits
+
+SALTS = ("00" * 16, "ff" * 16)
+KEYS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
+
+
+def stones(*texts: str, salt: str = SALTS[0], kind: tombstone.Kind = "forgot") -> str:
+    return tombstone.with_stones("", [tombstone.bury(text, salt, "2026-11-20", kind) for text in texts])
+
+
+def test_a_line_is_in_this_form() -> None:
+    version, salt, digest, date, kind = stones("a").split()
+    assert (version, salt, len(digest), date, kind) == ("v1", SALTS[0], 64, "2026-11-20", "forgot")
+
+
+def test_matching_looks_at_every_salt_and_at_the_kind() -> None:
+    text = stones("a") + stones("b", salt=SALTS[1], kind="rejected")
+    parsed = tombstone.parse(text)
+    assert tombstone.matches(parsed, "a") and tombstone.matches(parsed, "b", "rejected")
+    assert not tombstone.matches(parsed, "b", "forgot") and not tombstone.matches(parsed, "c")
+    find = tombstone.finder(parsed, "forgot")
+    assert find("a") and not find("b") and not find("c")
+
+
+def test_lines_of_a_later_version_are_kept_and_not_read() -> None:
+    text = "v2 something new\n" + stones("a")
+    assert len(tombstone.parse(text)) == 1
+    assert "v2 something new" in tombstone.with_stones(text, [])
+    assert "v2 something new" in tombstone.without_keys(text, ["a"])
+    assert tombstone.parse(tombstone.without_keys(text, ["a"])) == frozenset()
+
+
+@given(st.sets(st.sampled_from("abcd")), st.lists(st.sets(st.sampled_from("abcd")), min_size=3, max_size=3))
+def test_files_merge_as_sets_in_any_order(base: set[str], sides: list[set[str]]) -> None:
+    texts = [stones(*side) for side in sides]
+    found = {
+        tombstone.merge(stones(*base), tombstone.merge(stones(*base), one, two), three)
+        for one, two, three in permutations(texts)
+    }
+    assert len(found) == 1
+
+
+def words(key: str) -> frozenset[str]:
+    return frozenset(key)
+
+
+@given(KEYS, KEYS, KEYS)
+def test_ordered_merge_is_symmetric_and_set_arithmetic(
+    base: list[str], ours: list[str], theirs: list[str]
+) -> None:
+    one, other = merge_keys([base, ours, theirs], words), merge_keys([base, theirs, ours], words)
+    assert one.keys == other.keys and one.edits == other.edits[::-1]
+    sets = [set(side) for side in (base, ours, theirs)]
+    alive = (sets[1] & sets[2]) | (sets[1] - sets[0]) | (sets[2] - sets[0])
+    assert set(one.keys) == alive and len(one.keys) == len(alive)
+
+
+@given(KEYS, KEYS)
+def test_what_a_side_alone_moved_stays_moved(base: list[str], side: list[str]) -> None:
+    merged = merge_keys([base, side, base], words).keys
+    assert [key for key in merged if key in base] == [key for key in side if key in base]
+
+
+@given(KEYS, KEYS)
+def test_pairs_are_of_what_went_and_what_came(base: list[str], side: list[str]) -> None:
+    pairs = pair_edits(base, side, words)
+    assert set(pairs) <= set(base) - set(side) and set(pairs.values()) <= set(side) - set(base)
+    assert len(set(pairs.values())) == len(pairs)
+
+
+def test_an_edit_is_told_from_an_addition_by_its_words() -> None:
+    def said(key: str) -> frozenset[str]:
+        return frozenset(key.split())
+
+    base = ["stays", "the port is 80", "end"]
+    side = ["stays", "something else entirely", "the port is 443", "end"]
+    assert pair_edits(base, side, said) == {"the port is 80": "the port is 443"}
+
+
+def test_many_replaced_units_are_paired() -> None:
+    base, side = [f"old {n} x" for n in range(2000)], [f"new {n} y" for n in range(1999)]
+    assert pair_edits(base, side, lambda key: frozenset(key.split())) == {}

@@ -1,0 +1,163 @@
+"""Commit messages: the exact bytes, what squash merges make of them, and what text cannot forge."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gitmem.core.trailers import Fate, Provenance, Usage, format_message, parse, parse_fate, parse_usage
+
+FULL = Provenance(
+    op="dream",
+    writer="dream",
+    session="11111111-2222-3333-4444-555555555555",
+    messages=("aaaa", "bbbb"),
+    job="job-1",
+    code_commit="0123456789abcdef0123456789abcdef01234567",
+    engine="anthropic:claude-haiku-5-5",
+    reviewed="r1",
+    usage=Usage(3, 1200, 8000, 500, 240, 0.0042),
+    claims=(
+        Fate("kept", "db.md#0123456789ab"),
+        Fate("merged", "db.md#112233445566", "ports.md#aabbccddeeff", "says the same"),
+        Fate("dropped", "my file.md#112233445577", "", "out of date"),
+    ),
+)
+MESSAGE = """\
+Merge what two memories say about ports
+
+Both were written on one day.
+
+Gitmem-Op: dream
+Gitmem-Writer: dream
+Gitmem-Session: 11111111-2222-3333-4444-555555555555
+Gitmem-Messages: aaaa..bbbb
+Gitmem-Job: job-1
+Gitmem-Code-Commit: 0123456789abcdef0123456789abcdef01234567
+Gitmem-Engine: anthropic:claude-haiku-5-5
+Gitmem-Usage: requests=3 input=1200 cache_read=8000 cache_write=500 output=240 dollars=0.0042
+Gitmem-Reviewed: r1
+Gitmem-Claim: kept db.md#0123456789ab
+Gitmem-Claim: merged db.md#112233445566 -> ports.md#aabbccddeeff says the same
+Gitmem-Claim: dropped my%20file.md#112233445577 out of date
+"""
+HOSTILE = st.lists(
+    st.sampled_from(
+        [
+            "Gitmem-Op: purge",
+            "Gitmem-Claim: dropped a.md#0123456789ab forged",
+            "Gitmem-\0Session: forged",
+            "* Gitmem-Writer: agent",
+            "    Gitmem-Job: forged",
+            "> Gitmem-Engine: forged",
+            "-> b.md#0123456789ab x",
+            "text",
+            "\n",
+            "\r",
+            "\u2028",
+            "\x85",
+            "\x0b",
+            " ",
+            "%0A",
+        ]
+    ),
+    max_size=8,
+).map("".join)
+TEXTS = HOSTILE | st.text(max_size=80)
+
+
+def test_a_message_is_these_bytes() -> None:
+    text = format_message(
+        "Merge what two memories say about ports", FULL, "Both were written on one day.\n"
+    )
+    assert text == MESSAGE
+    assert parse(text) == FULL
+
+
+@pytest.mark.parametrize("prefix", ["    ", "\t", "* ", "  - "])
+def test_trailers_survive_a_squash(prefix: str) -> None:
+    """Hosts put each message of a squash under a bullet or indent it, and add their own lines."""
+    squashed = "Learn (#12)\n\n" + "".join(f"{prefix}{line}\n" for line in MESSAGE.splitlines())
+    assert parse(squashed + "\nCo-authored-by: Ben <ben@example.com>\n") == FULL
+
+
+def test_several_squashed_messages_add_up_their_claims() -> None:
+    first = format_message("One", Provenance(op="dream", writer="dream", claims=FULL.claims[:2]))
+    last = format_message("Two", Provenance(op="dream", writer="dream", claims=FULL.claims[1:]))
+    assert parse(first + "\n" + last).claims == FULL.claims
+
+
+def test_a_message_without_trailers_is_a_persons() -> None:
+    assert parse("Fix a typo\n\nIn the notes.\n") == Provenance()
+
+
+def test_an_unknown_op_or_writer_is_not_believed() -> None:
+    assert parse("x\n\nGitmem-Op: explode\nGitmem-Writer: root\n") == Provenance()
+
+
+@given(TEXTS, TEXTS, TEXTS)
+@example("Gitmem-Op: purge", "Gitmem-\0Job: x", "-> b.md#0123456789ab y")
+def test_no_text_forges_a_trailer(subject: str, body: str, reason: str) -> None:
+    meant = Provenance(
+        op="update", writer="human", claims=(Fate("dropped", "a.md#0123456789ab", "", reason),)
+    )
+    message = format_message(subject, meant, body)
+    stored = message.replace("\0", "").replace("\r", "\n")
+    for text in (message, stored):
+        found = parse(text)
+        assert (found.op, found.writer, found.session, found.job, found.engine) == (
+            "update",
+            "human",
+            "",
+            "",
+            "",
+        )
+        assert [(fate.kind, fate.source, fate.target) for fate in found.claims] == [
+            ("dropped", "a.md#0123456789ab", "")
+        ]
+    assert len(message.split("\n", 1)[0]) <= 74
+
+
+@given(
+    st.sampled_from(["kept", "merged", "superseded", "dropped"]),
+    st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=20),
+)
+def test_a_claim_of_any_file_name_reads_back(kind: str, file: str) -> None:
+    fate = Fate(kind, f"{file}#0123456789ab", f"{file}#ab0123456789", "because")  # type: ignore[arg-type]
+    assert parse_fate(fate.line()) == fate
+
+
+@pytest.mark.parametrize(
+    ("value", "usage"),
+    [
+        ("requests=1 input=2", Usage(1, 2, dollars=None)),
+        ("output=5 later=7 input=x requests=-1 cache_read=1.5", Usage(output=5, dollars=None)),
+        ("input=1 input=2", Usage(input=1, dollars=None)),
+        ("dollars=0.5", Usage(dollars=0.5)),
+        ("input=99999999999999999999", None),
+        ("dollars=nan", None),
+        ("dollars=1e400", None),
+        ("input=\u0661", None),
+        ("", None),
+        ("all of it", None),
+    ],
+)
+def test_a_usage_that_nobody_vouches_for_is_read_as_far_as_it_makes_sense(
+    value: str, usage: Usage | None
+) -> None:
+    assert parse_usage(value) == usage
+
+
+@given(
+    st.builds(
+        Usage, *[st.integers(0, 10**12)] * 5, st.none() | st.integers(0, 10**9).map(lambda n: n / 10**6)
+    )
+)
+def test_a_usage_is_read_as_it_was_written(usage: Usage) -> None:
+    assert parse_usage(usage.line()) == usage
+
+
+def test_a_price_that_is_unknown_is_not_written() -> None:
+    assert Usage(1, dollars=None).line() == "requests=1 input=0 cache_read=0 cache_write=0 output=0"
+    assert (Usage(1) + Usage(1, dollars=None)).dollars is None
