@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from gitmem.core.errors import UsageError
-from gitmem.core.text import counted
+from gitmem.core.text import counted, one_line
 from gitmem.dream import review as dreams
-from gitmem.errors import UsageError
-from gitmem.guard.text import counted, one_line
 from gitmem.integrations.disputes import Dispute, settle
 from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.dreams.landed import tell_landed

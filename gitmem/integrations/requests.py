@@ -8,7 +8,6 @@ from typing import Literal
 
 from gitmem.core.account import is_memory
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.core.names import inbox_id
 from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.dream.landing import close_landed
@@ -18,7 +17,6 @@ from gitmem.integrations.gh import GhFailed, find_gh
 from gitmem.integrations.request_body import Row, request_body
 from gitmem.integrations.request_links import Host, find_host
 from gitmem.integrations.request_rows import dream_rows, inbox_rows
-from gitmem.memory.account import is_memory
 from gitmem.share.inbox import Inbox, inboxes, remember, writer_branch
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import UsageError
+from gitmem.core.names import inbox_id
 from gitmem.dream.branch import Dream, open_dreams
 from gitmem.integrations.disputes import disputes
 from gitmem.integrations.docs.waiting import Waiting, waiting_documents
@@ -25,7 +26,6 @@ from gitmem.integrations.review_items import (
     suggestion_item,
 )
 from gitmem.integrations.saving import look_all
-from gitmem.memory.names import inbox_id
 from gitmem.share.held import held_back
 from gitmem.share.inbox import Inbox, inboxes
 from gitmem.store.live import Saved

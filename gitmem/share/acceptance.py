@@ -11,19 +11,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from gitmem.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.guard.secrets import find_secrets
-from gitmem.memory import attributes, tombstone
-from gitmem.memory.account import claims_at, is_memory
-from gitmem.memory.append_only import stones_of, with_every_line
-from gitmem.memory.daily import SOME_DAY, is_log, line_keys, read_line
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.log_lines import split
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import agent_folder, merge_trees
-from gitmem.memory.names import is_agent_folder
-from gitmem.memory.proposal import Proposal, proposals, speaks
-from gitmem.memory.trailers import Provenance
+from gitmem.core import attributes, tombstone
+from gitmem.core.account import Proposal, claims_at, is_memory, proposals, speaks
+from gitmem.core.daily_log import SOME_DAY, is_log, line_keys, read_line, split, stones_of, with_every_line
+from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.memory import parse
+from gitmem.core.merge import agent_folder, merge_trees
+from gitmem.core.names import is_agent_folder
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
+from gitmem.rules.screen import screen
+from gitmem.rules.secrets import find_secrets
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.inbox import ACCEPTED, AWAITED, Inbox, decided, index_edits, note_of
 from gitmem.store.commits import Tip, Write, commit
@@ -33,7 +31,6 @@ from gitmem.store.locks import writer_lock
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import IN_THE_WAY, MEMORY_BRANCH, Pushed, Remote
 from gitmem.store.repository import RefMoved, Repository, Signature, short_name
-from gitmem.store.screen import screen
 from gitmem.store.side_branches import adds_nothing
 from gitmem.store.trees import changed_files, list_files, read_paths, write_tree
 from gitmem.store.workspace import SHARED_REF, Workspace
@@ -193,7 +190,7 @@ class _Plan:
                 raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
         refused = screen(self.before, self.after, allow).refusals
         if refused:
-            raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].reason}", hint)
+            raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].message}", hint)
         versions: dict[str, bytes] = {}
         for step in self.repo.steps(self.inbox.tip, without=(self.onto,)):
             said = f"{step.commit.message}\n{step.commit.author.name} {step.commit.author.email}"
@@ -206,7 +203,7 @@ class _Plan:
         refused = screen({}, versions, allow).refusals
         if refused:
             path = refused[0].path.partition("/")[2]
-            raise CheckFailed(f"An earlier version of {path} in {branch} {refused[0].reason}", hint)
+            raise CheckFailed(f"An earlier version of {path} in {branch} {refused[0].message}", hint)
 
     def commit(self, author: Signature) -> tuple[str, ...]:
         """Makes the commits and moves `ACCEPTED` to the last.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.errors import RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.share.inbox import writer_branch
 from gitmem.share.leaving import Leaving, leaving
 from gitmem.share.turning import agree, agreed

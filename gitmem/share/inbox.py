@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Literal
 
-from gitmem.errors import RepositoryError
-from gitmem.memory import index
-from gitmem.memory.daily import is_log, line_keys
-from gitmem.memory.encoding import decode, encode
-from gitmem.memory.memory import parse
-from gitmem.memory.merge import Files, agent_folder, kind, merge_trees
-from gitmem.memory.names import TURNED_DOWN, inbox_id, is_agent_folder, slugify
-from gitmem.memory.proposal import Proposal, speaks
-from gitmem.memory.trailers import Provenance
+from gitmem.core import index
+from gitmem.core.account import Proposal, speaks
+from gitmem.core.daily_log import is_log, line_keys
+from gitmem.core.errors import RepositoryError
+from gitmem.core.memory import parse
+from gitmem.core.merge import Files, agent_folder, kind, merge_trees
+from gitmem.core.names import TURNED_DOWN, inbox_id, is_agent_folder, slugify
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.share.landed import closed_at_host, left
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, root_commit

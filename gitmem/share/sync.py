@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from gitmem.errors import CheckFailed, RepositoryError
-from gitmem.memory.merge import kind
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.merge import kind
 from gitmem.share.acceptance import publish
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.carrying import carry_over

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from request_ground import PROJECT, Team, body, learn_all, memory, team
 
+from gitmem.core import tombstone
 from gitmem.integrations.request_body import LIMIT, Row, code, request_body, table_row
 from gitmem.integrations.request_links import find_host
-from gitmem.memory import tombstone
 from gitmem.store.blame import blame_memory
 from gitmem.store.workspace import SHARED_REF
 
