@@ -23,6 +23,7 @@ from gitmem.integrations.saying import withdraw_proposal
 from gitmem.share import inbox as inbox_branches
 from gitmem.share.held import Held, agree_to, held_back
 from gitmem.share.inbox import Inbox
+from gitmem.share.leaving import right_place
 from gitmem.share.snapshots import How, Standing
 from gitmem.share.turning import agree
 from gitmem.store.commits import Written
@@ -79,6 +80,8 @@ def accept(
             return _accept_inbox(workspace, edges, one, numbers)
         case Held() as one:
             _no_numbers(item, numbers)
+            if not one.leaves:
+                raise UsageError("What is about a person is never shared", right_place(one.personal))
             agree_to(workspace, one)
             return Decided(f"{counted(len(one.leaves), 'memory')} may leave with the next git mem sync")
         case Waiting() as one:
@@ -127,7 +130,7 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
         case Inbox() as one:
             return _reject_inbox(workspace, edges, one, numbers, why)
         case Held() as one:
-            name = one.leaves[0].name
+            name = (*one.leaves, *one.personal)[0].name
             raise UsageError(
                 "What is to stay here belongs in another scope", f"Move it: git mem move {name} --to local"
             )
