@@ -122,6 +122,13 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
                 "waits for review there (undo: git mem share --mode direct)"
             )
         )
+    if done.left_to_host:
+        out.warn(
+            out.safe(
+                f"{done.remote} protects gitmem/project ({done.left_to_host}): what you accepted waits for "
+                "its reviewers (git mem status)"
+            )
+        )
     if not out.as_json:
         for memory in done.leaves if dry_run else ():
             out.data(out.safe(f"  would leave for the first time: {memory}"))
@@ -182,6 +189,7 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         ],
         "purged_text_in_private": done.stands_in_private,
         "switched_to_review": done.switched or None,
+        "left_to_host": done.left_to_host or None,
         "updated": list(done.tended.updated),
         "removed": list(done.tended.closed),
         "landed": [

@@ -55,6 +55,8 @@ class Synced:
         split: files that moved aside because two wanted one path.
         before: commit of the project scope before anything was merged; empty where nothing was.
         switched: why the remote refuses the memory branch, which turned this clone to review; hostile text.
+        left_to_host: why the remote refuses the memory branch, so that inboxes which were accepted here
+            wait for its reviewers; hostile text.
         landed: (full name of a branch at the remote, how it landed) of what this clone had asked for.
         tended: what became of dreams and inboxes.
         carried: what was brought over a purge.
@@ -74,6 +76,7 @@ class Synced:
     split: tuple[str, ...] = field(default=())
     before: str = ""
     switched: str = ""
+    left_to_host: str = ""
     landed: tuple[tuple[str, Landing], ...] = ()
     tended: Tended = field(default_factory=Tended)
     carried: tuple[Carried, ...] = ()

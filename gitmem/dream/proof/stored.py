@@ -13,9 +13,8 @@ from gitmem.core.text import decode
 from gitmem.dream.proof.claims import quoted
 from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.ground import Step
-from gitmem.guard.instructions import find_instructions
-from gitmem.guard.lookalike import skeleton
-from gitmem.guard.paths import check_path
+from gitmem.rules.instructions import find_instructions, skeleton
+from gitmem.rules.paths import check_path
 from gitmem.rules.screen import screen
 from gitmem.rules.secrets import scan
 
