@@ -14,7 +14,7 @@ from typing import Literal
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import kind
-from gitmem.core.text import decode
+from gitmem.core.text import decode, one_line
 from gitmem.values import dataclass
 
 Level = Literal["error", "notice"]
@@ -26,6 +26,10 @@ PLAIN = 0o100644
 
 HOST = ".host"
 """Stands for the name of a file that lies in no agent's folder; of the kind `host`."""
+
+
+_WHERE = 300
+"""Terminal cells of a place; what is hostile may be named by thousands."""
 
 
 @dataclass(frozen=True, order=True)
@@ -53,6 +57,11 @@ class Finding:
     text: str = ""
     fingerprints: tuple[str, ...] = ()
     commit: str = ""
+
+    def __str__(self) -> str:
+        """The finding as a person reads it: where, and what."""
+        where = one_line(self.claim or self.path, _WHERE)
+        return f"{where}: {self.message}" if self.path else self.message
 
 
 @dataclass(frozen=True)
