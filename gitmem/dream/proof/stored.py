@@ -10,13 +10,12 @@ from gitmem.core.merge import Files
 from gitmem.core.names import archive_path, is_agent_folder, is_archived, is_memory_file
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import decode
-from gitmem.guard.instructions import find_instructions
-from gitmem.guard.lookalike import skeleton
-from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import scan
 from gitmem.rules.account import Step, quoted
+from gitmem.rules.instructions import find_instructions, skeleton
+from gitmem.rules.paths import check_path
 from gitmem.rules.rule import Finding
-from gitmem.store.screen import screen
+from gitmem.rules.screen import screen
+from gitmem.rules.secrets import scan
 
 
 def secrets(step: Step, allow: frozenset[str]) -> Iterator[Finding]:
@@ -32,11 +31,11 @@ def secrets(step: Step, allow: frozenset[str]) -> Iterator[Finding]:
     texts = [decode(data) for data in step.before.values()]
     known = {found.fingerprint for findings in scan(texts, allow) for found in findings}
     for refused in refusals:
-        if refused.kind != "secret":
+        if refused.rule != "secret":
             if not step.person:
-                yield Finding(refused.path, 1, "place", refused.reason)
+                yield Finding(refused.path, 1, "place", refused.message)
         elif not known.issuperset(refused.fingerprints):
-            yield Finding(refused.path, 1, "secret", f"it {refused.reason}")
+            yield Finding(refused.path, 1, "secret", f"it {refused.message}")
 
 
 def instructions(step: Step) -> Iterator[Finding]:
