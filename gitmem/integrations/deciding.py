@@ -11,6 +11,7 @@ from gitmem.dream import review as dreams
 from gitmem.integrations.disputes import Dispute, settle
 from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.dreams.landed import tell_landed
+from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.promoting import proposing as promotions
@@ -102,7 +103,9 @@ def accept(
     save_all(workspace, edges)
     allow, who = allowed_fingerprints(workspace), author(workspace, edges)
     asked = asked_before(item.subject.scope, allow) if item.subject else ()
-    landed = dreams.accept(workspace, item.id, numbers or None, who, edges.now, allow, asked)
+    landed = dreams.accept(
+        workspace, item.id, numbers or None, who, edges.now, allow, asked, lookup(workspace, edges)
+    )
     save_all(workspace, edges, everywhere=True)
     if landed.written:
         taken = [change for change in landed.dream.changes if change.n in landed.numbers]
