@@ -17,8 +17,8 @@ from typing import Any
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Usage
-from gitmem.guard.secrets import find_secrets, redact
 from gitmem.integrations.place import read_regular
+from gitmem.rules.secrets import find_secrets, redact
 
 FILE = "jobs.jsonl"
 BYTES = 256 * 1024

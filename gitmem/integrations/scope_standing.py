@@ -24,8 +24,8 @@ class Upstream:
     Attributes:
         ref: the remote-tracking ref.
         head: commit that it is at.
-        ahead: commits that are here alone.
-        behind: commits that are there alone.
+        ahead: commits that are here alone; 0 where both hold the same, however it came there.
+        behind: commits that are there alone; likewise.
     """
 
     ref: str
@@ -165,6 +165,9 @@ def _upstream(workspace: Workspace, scope: Scope, head: str) -> Upstream | None:
     there = scope.repo.ref(ref) if ref else None
     if not head or not ref or there is None:
         return None
+    if scope.repo.commit(head).tree == scope.repo.commit(there).tree:
+        # A decision is merged on the memory branch, and what it was about was here before.
+        return Upstream(ref, there, 0, 0)
     words = ["rev-list", "--left-right", "--count", f"{head}...{there}", "--"]
     done = workspace.git.run(words, git_dir=scope.repo.git_dir, check=False)
     ahead, _, behind = done.text.partition("\t")
