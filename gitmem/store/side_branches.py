@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from gitmem.core import attributes
 from gitmem.core.index import INDEX
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, ROOT_SIGNATURE
+from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.landing import merge_side
 from gitmem.store.merging import SUBJECT, merge_commits
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Repository

@@ -1,17 +1,52 @@
-"""Expressions for text that addresses a model; see `instructions` for what counts and why.
+"""Text that speaks to the model as its master would, or that a reader cannot see.
 
-All of them run over lower-cased text, so that none has to ignore case: that would cost four times as much.
+Memory is data, and must not smuggle orders in. Ordinary memory is full of imperatives ("Always run the
+linter"), so an order is no finding. What counts is what no honest memory needs: orders about the reader's
+own orders, text in the dress of a client's markup, secrecy towards the person, commands that carry secrets
+away. Markup that is only named, in code within a line, is not counted.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+import unicodedata
+from collections.abc import Iterator
 
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.text import find_invisible
+from gitmem.rules.rule import Finding, Level, Text, quoted
 from gitmem.values import dataclass
 
-Level = Literal["error", "notice"]
-"""How grave it is: an `error` is refused, a `notice` shown."""
+SHOWN = 5
+"""Invisible characters that a finding names."""
+
+# Cyrillic and Greek letters that most fonts draw like a Latin one, beside those that Unicode itself maps
+# (NFKC). A small part of Unicode's confusables (UTS 39), in lower and upper case.
+_CYRILLIC = "асԁеһіјӏорԛѕԝхуўАВСЕНІЈКМОРЅТХУ"
+_AS_LATIN = "acdehijlopqswxyyABCEHIJKMOPSTXY"
+_GREEK = "αειοκνρτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
+_GREEK_AS_LATIN = "aeioknptuxyABEZHIKMNOPTYX"
+_PLAIN = str.maketrans(_CYRILLIC + _GREEK + "ı", _AS_LATIN + _GREEK_AS_LATIN + "i")
+
+_EMPHASIS = str.maketrans("", "", "*`~")
+_NAMED = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)")
+_QUOTE = re.compile(r"^(?:[ \t]*>)+[ \t]?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One piece of text that addresses the model.
+
+    Attributes:
+        line: on which it begins, from 1.
+        what: what it does, as a phrase for a person.
+        text: the piece, in lower case and without emphasis; hostile text.
+    """
+
+    line: int
+    what: str
+    text: str
+    level: Level = "error"
 
 
 @dataclass(frozen=True)
@@ -161,3 +196,74 @@ MARKUP = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 """The dress of a client's or a model's own markup, in which others' text must not come."""
+
+
+def find_instructions(text: str) -> Iterator[Instruction]:
+    """Finds text that addresses the model: one for each line and kind."""
+    whole = _as_read(text)
+    spoken = whole.translate(_EMPHASIS)
+    told: set[tuple[int, str]] = set()
+    for phrase in PHRASES:
+        for match in phrase.pattern.finditer(spoken):
+            line = spoken.count("\n", 0, match.start()) + 1
+            if (line, phrase.what) not in told:
+                told.add((line, phrase.what))
+                yield Instruction(line, phrase.what, match[0], phrase.level)
+    shown = _NAMED.sub(lambda match: " " * len(match[0]), whole)
+    for match in MARKUP.finditer(shown):
+        line = shown.count("\n", 0, match.start()) + 1
+        yield Instruction(line, "poses as the client's own markup", match[0])
+
+
+def judge_instructions(text: Text) -> Iterator[Finding]:
+    """Finds text that addresses the model: one finding for each line and kind."""
+    for found in find_instructions(text.text) if len(text.data) <= MEMORY_BYTES else ():
+        what = f"{found.what}: {quoted(found.text)}"
+        yield Finding(text.path, found.line, "instruction", what, found.level)
+
+
+def judge_hidden(text: Text) -> Iterator[Finding]:
+    """Finds bytes that are not UTF-8, and invisible or bidirectional characters: one finding a line."""
+    try:
+        text.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = text.data.count(b"\n", 0, error.start) + 1
+        yield Finding(text.path, line, "encoding", "is not UTF-8 text")
+    if text.kind == "host" and b"\0" in text.data:
+        return
+    shown = text.text[1:] if text.text.startswith("\ufeff") else text.text
+    lines: dict[int, list[str]] = {}
+    for found in find_invisible(shown):
+        # A byte that is not UTF-8 was told already, and stands as a surrogate here.
+        if not 0xD800 <= int(found.code[2:], 16) <= 0xDFFF:
+            lines.setdefault(found.line, []).append(f"{found.code} {found.name}")
+    for line, names in lines.items():
+        several = list(dict.fromkeys(names))
+        more = f" and {len(several) - SHOWN} more kinds" if len(several) > SHOWN else ""
+        what = f"holds what nobody can see: {', '.join(several[:SHOWN])}{more}"
+        yield Finding(text.path, line, "invisible", what)
+
+
+def plain(text: str) -> str:
+    """The text with look-alike letters as Latin ones; as many characters as before."""
+    return text.translate(_PLAIN)
+
+
+def skeleton(name: str) -> str:
+    """What two names share that a reader, or a file system that ignores case, would take for one."""
+    if name.isascii():
+        return name.lower()
+    return plain(unicodedata.normalize("NFKC", plain(name)).casefold()).casefold()
+
+
+def _as_read(text: str) -> str:
+    """The text as a model reads it: look-alikes, quotation marks of mail and what is hidden taken out.
+
+    Lines stay where they are.
+    """
+    if not text.isascii():
+        hidden = {found.offset for found in find_invisible(text)}
+        if hidden:
+            text = "".join(char for at, char in enumerate(text) if at not in hidden)
+        text = plain(unicodedata.normalize("NFKC", text))
+    return _QUOTE.sub("", text.lower())

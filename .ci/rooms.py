@@ -2,7 +2,7 @@
 """Prints how large each room of gitmem is beside the size that ARCHITECTURE.md gives it.
 
 A room that is marked as rebuilt there may not outgrow its row: exit 1 where one does. The others are on
-their way, and are printed only. Run from anywhere: .ci/rooms
+their way, and are printed only. Run from anywhere: .ci/rooms.py
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def main() -> int:
         lines = sum(sizes.values())
         total += lines
         count, most, done = rows.get(room, (0, 0, ""))
-        print(f"{room:14} {len(sizes):6,} {lines:7,} {count or '-':>18} {f'{most:,}' if most else '-':>18} {done}")
+        plan = f"{most:,}" if most else "-"
+        print(f"{room:14} {len(sizes):6,} {lines:7,} {count or '-':>18} {plan:>18} {done}")
         if done and lines > most:
             over.append(f"{room} has {lines:,} lines and its row allows {most:,}")
         for path, size in sizes.items() if done else ():

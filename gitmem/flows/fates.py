@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gitmem.core.account import account, claims_at, is_memory, path_of, paths_named, references
 from gitmem.core.trailers import Fate, Provenance, parse
-from gitmem.share.check.finding import Finding, quoted
+from gitmem.rules.rule import Finding, quoted
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths
 

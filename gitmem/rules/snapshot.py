@@ -1,26 +1,49 @@
-"""Rules about a snapshot as a whole: what its `snapshot.json` says, and whether its files are those."""
+"""What a snapshot as a whole must be: what its `snapshot.json` says, and whether its files are those."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import INDEX, agent_name, is_memory_file
-from gitmem.share.check.finding import Finding, quoted
-from gitmem.share.check.side import Side
-from gitmem.store.snapshots import (
-    FORMAT,
-    FUTURE_SECONDS,
-    MOST_FILES,
-    STATE_BYTES,
-    STATE_FILE,
-    digest,
-)
+from gitmem.rules.rule import Context, Finding, Side, new_ones, quoted
+
+ROOT_FOLDER = "snapshots"
+"""Also searched, so that a repository can show its snapshots at its top."""
+
+STATE_FILE = "snapshot.json"
+FORMAT = 1
+STATE_BYTES = 65_536
+"""Largest `snapshot.json` that is read."""
+
+MOST_FILES = 2_000
+"""Files of one snapshot that are read: ten times the hot set."""
+
+FUTURE_SECONDS = 86_400
+"""How far a snapshot may be ahead of what holds it: one from a far future would outrank all later ones."""
 
 
-def judge_state(side: Side, folder: str) -> Iterator[Finding]:
+def digest(files: Mapping[str, bytes]) -> str:
+    """SHA-256 over the sorted (path, SHA-256 of content), hexadecimal (design.md section 7)."""
+    whole = hashlib.sha256()
+    for name, data in sorted(files.items()):
+        whole.update(name.encode() + b"\0" + hashlib.sha256(data).hexdigest().encode() + b"\n")
+    return whole.hexdigest()
+
+
+def judge_snapshots(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Judges the snapshots that changed."""
+    for folder in sorted(after.folders) if after.snapshots else ():
+        known = before.folders.get(folder) if before else None
+        if known != after.folders[folder]:
+            former = _judge_state(before, folder) if before and known is not None else ()
+            yield from new_ones(_judge_state(after, folder), former)
+
+
+def _judge_state(side: Side, folder: str) -> Iterator[Finding]:
     """Judges one snapshot."""
     files = side.folders[folder]
     path, state = f"{folder}/{STATE_FILE}", files.get(STATE_FILE)
