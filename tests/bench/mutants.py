@@ -44,6 +44,7 @@ TESTS = (
     "tests/rules",
     "tests/guard",
     "tests/promote/test_sections.py",
+    "tests/flows/test_check_rules.py",
     "tests/flows/test_recall_names.py",
     "tests/store/test_rewriting.py",
     "tests/store/test_tidying.py",
