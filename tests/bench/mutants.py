@@ -209,6 +209,7 @@ def traced(
             print(f"tracing {name}", file=sys.stderr, flush=True)
             tracer = Tracer(copy, rooms)
             out = copy / "traced.json"
+            out.unlink(missing_ok=True)
 
             def write(tracer: Tracer = tracer, out: Path = out) -> None:
                 passed = {test: row for test, row in tracer.ran.items() if test not in tracer.failed}
@@ -230,13 +231,18 @@ def _test_files(path: Path) -> Iterator[Path]:
 def tests_of(mutant: Mutant, ran: Mapping[str, tuple[float, set[str]]]) -> list[str]:
     """The tests that run a mutant's function, near and fast ones first; of a constant, its module's."""
     here = f"{mutant.path}:{mutant.function}"
-    held = {test: row for test, row in ran.items() if here in row[1]}
+    held = {test for test, (_, functions) in ran.items() if here in functions}
     if not held:
-        held = {
-            test: row for test, row in ran.items() if any(f.startswith(f"{mutant.path}:") for f in row[1])
-        }
-    name = Path(mutant.path).stem
-    return sorted(held, key=lambda test: (name not in test.partition("::")[0], held[test][0], test))
+        held = {test for test, row in ran.items() if _runs(mutant.path, row[1]) or _is_near(test, mutant)}
+    return sorted(held, key=lambda test: (not _is_near(test, mutant), ran[test][0], test))
+
+
+def _runs(path: str, functions: Iterable[str]) -> bool:
+    return any(function.startswith(f"{path}:") for function in functions)
+
+
+def _is_near(test: str, mutant: Mutant) -> bool:
+    return Path(mutant.path).stem in test.partition("::")[0]
 
 
 def run(mutant: Mutant, copy: Path, tests: Sequence[str]) -> str:
@@ -249,7 +255,7 @@ def run(mutant: Mutant, copy: Path, tests: Sequence[str]) -> str:
         compiled.unlink()
     file.write_text(mutant.source)
     try:
-        near = [test for test in tests if Path(mutant.path).stem in test.partition("::")[0]]
+        near = [test for test in tests if _is_near(test, mutant)]
         for some in (near, [test for test in tests if test not in near]):
             files = dict.fromkeys(test.partition("::")[0] for test in some)
             if some and (how := in_child(copy, ["-x", *files], Chosen(some))) != "lived":
