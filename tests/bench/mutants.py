@@ -30,7 +30,7 @@ import time
 import tomllib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
+from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -57,6 +57,9 @@ EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")
 NEEDED = ("gitmem", "tests", "hooks", "snapshots", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
 CPU_SECONDS = 60
 """More than any test of a room needs: who runs longer hangs, and is killed."""
+
+FAR_SECONDS = 15
+"""What the tests that are not named after a mutant's module may take, all together."""
 
 T = TypeVar("T")
 
@@ -228,13 +231,20 @@ def _test_files(path: Path) -> Iterator[Path]:
     yield from path.rglob("test_*.py") if path.is_dir() else [path] if path.exists() else []
 
 
-def tests_of(mutant: Mutant, ran: Mapping[str, tuple[float, set[str]]]) -> list[str]:
-    """The tests that run a mutant's function, near and fast ones first; of a constant, its module's."""
+def tests_of(mutant: Mutant, ran: Mapping[str, tuple[float, set[str]]]) -> tuple[list[str], list[str]]:
+    """The tests that run a mutant's function (of a constant: its module): near ones and others, fast first.
+
+    Near are those in a file that is named after the module; of the others as many as take `FAR_SECONDS`.
+    """
     here = f"{mutant.path}:{mutant.function}"
     held = {test for test, (_, functions) in ran.items() if here in functions}
     if not held:
         held = {test for test, row in ran.items() if _runs(mutant.path, row[1]) or _is_near(test, mutant)}
-    return sorted(held, key=lambda test: (not _is_near(test, mutant), ran[test][0], test))
+    ordered = sorted(held, key=lambda test: (ran[test][0], test))
+    near = [test for test in ordered if _is_near(test, mutant)]
+    others = [test for test in ordered if test not in near]
+    spent = accumulate(ran[test][0] for test in others)
+    return near, [test for test, seconds in zip(others, spent, strict=True) if seconds < FAR_SECONDS]
 
 
 def _runs(path: str, functions: Iterable[str]) -> bool:
@@ -245,9 +255,9 @@ def _is_near(test: str, mutant: Mutant) -> bool:
     return Path(mutant.path).stem in test.partition("::")[0]
 
 
-def run(mutant: Mutant, copy: Path, tests: Sequence[str]) -> str:
+def run(mutant: Mutant, copy: Path, tests: Sequence[Sequence[str]]) -> str:
     """Whether some test fails on the mutant: `killed`, `hung`, `lived`; `untested` where there is none."""
-    if not tests:
+    if not any(tests):
         return "untested"
     file = copy / mutant.path
     before = file.read_bytes()
@@ -255,8 +265,7 @@ def run(mutant: Mutant, copy: Path, tests: Sequence[str]) -> str:
         compiled.unlink()
     file.write_text(mutant.source)
     try:
-        near = [test for test in tests if _is_near(test, mutant)]
-        for some in (near, [test for test in tests if test not in near]):
+        for some in tests:
             files = dict.fromkeys(test.partition("::")[0] for test in some)
             if some and (how := in_child(copy, ["-x", *files], Chosen(some))) != "lived":
                 return how
@@ -348,13 +357,14 @@ def main() -> None:
             }
             row |= {"operator": mutant.operator, "line": mutant.line, "becomes": mutant.becomes}
             results.append(row | {"seconds": round(time.monotonic() - began, 2)})
+            earlier[mutant.id] = results[-1]
             print(
                 f"{number}/{len(some)} {how} {mutant.id} {mutant.path}:{mutant.at}",
                 file=sys.stderr,
                 flush=True,
             )
             if not asked.only:
-                asked.out.write_text(json.dumps(results, indent=1))
+                asked.out.write_text(json.dumps(list(earlier.values()), indent=1))
     print(told(results))
 
 
