@@ -14,7 +14,7 @@ from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
-from gitmem.share.leaving import Leaving
+from gitmem.share.leaving import Leaving, right_place
 from gitmem.share.synced import Synced
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
@@ -129,6 +129,10 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
                 "its reviewers (git mem status)"
             )
         )
+    if done.personal:
+        would = "would hold back" if dry_run else "held back"
+        names = ", ".join(map(str, done.personal))
+        out.warn(out.safe(f"{would}, since about a person: {names}. {right_place(done.personal)}"))
     if not out.as_json:
         for memory in done.leaves if dry_run else ():
             out.data(out.safe(f"  would leave for the first time: {memory}"))
@@ -180,7 +184,10 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "branch": done.branch or None,
         "lost_races": done.lost,
         "leaves": [_named(memory) for memory in done.leaves],
-        "held": [_named(memory) for memory in done.held],
+        "held": [
+            *({**_named(memory), "why": "nobody agreed"} for memory in done.held),
+            *({**_named(memory), "why": "about a person"} for memory in done.personal),
+        ],
         "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
