@@ -1,4 +1,4 @@
-"""Everything a person reads goes through one object: data on stdout, talk on stderr, all by the one exit."""
+"""Everything a person reads goes through one object: data on stdout, talk on stderr, by the one exit."""
 
 from __future__ import annotations
 

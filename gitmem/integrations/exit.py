@@ -1,7 +1,7 @@
 """The exit of this process: `rules.redaction` with the detector, and what the person allows.
 
 The detector is loaded for a text that may hold a credential and was not judged before. What it found
-harmless is noted by hash, so that a memory with a long name of a file costs its 0.1 s once, not at every look.
+harmless is noted by hash, so that a memory with a long name in it costs its 0.1 s once, not at every look.
 Nothing is noted of a text in which something was found, and the note can be deleted at no loss.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from gitmem.rules import redaction
 from gitmem.rules.redaction import Hole
@@ -24,6 +25,8 @@ NOTED = 8_192
 """Texts that are noted; then the note begins anew."""
 
 _HASH = 24
+
+T = TypeVar("T")
 
 
 class _Process:
@@ -45,12 +48,12 @@ class _Process:
 _process = _Process()
 
 
-def configure(allowed: Callable[[], frozenset[str]], folder: Path) -> None:
+def configure(allowed: Callable[[], frozenset[str]], folder: Path | None = None) -> None:
     """Says whose memory this process shows.
 
     Args:
         allowed: gives the fingerprints that the person accepts; asked when something was found.
-        folder: of the private repository.
+        folder: of the private repository, where what was judged is noted; None for no note.
     """
     _process.allowed = allowed
     if folder != _process.folder:
@@ -62,14 +65,27 @@ def shown(text: str) -> str:
     return redaction.shown(text, credentials)
 
 
+def shown_bytes(data: bytes) -> bytes:
+    """The same for a file; letters of an encoding that is not UTF-8 stay as they are."""
+    with suppress(UnicodeDecodeError):
+        return shown(data.decode()).encode()
+    text = data.decode("utf-8", "surrogateescape")
+    parts = re.split("([\udca0-\udcff]+)", redaction.cut(text, credentials(text)))
+    return b"".join(
+        part.encode("utf-8", "surrogateescape") if at % 2 else shown(part).encode()
+        for at, part in enumerate(parts)
+    )
+
+
 def line(text: str, width: int) -> str:
     """The same on one line of at most `width` terminal cells."""
     return redaction.line(text, width, credentials)
 
 
-def value(given: Any) -> Any:
-    """The same for every text of a value that is made for JSON."""
-    return redaction.value(given, credentials)
+def value(given: T) -> T:
+    """The same for every text of a value, as JSON and dataclasses hold them."""
+    made: T = redaction.value(given, credentials)
+    return made
 
 
 def credentials(text: str) -> Sequence[Hole]:

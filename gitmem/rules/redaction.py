@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -75,6 +76,7 @@ _SET = r"""(?:pass|pwd|psw|pw|secret|token|key|cred)\w*["'`*]{0,3}\s{0,3}(?::=|=
     (?P<value>[^\s"'`]{8,})"""
 _LOGIN = r"://[^\s/@:]*:(?P<value>[^\s/@]+)@"
 _KEY = r"(?P<value>-----BEGIN\b(?s:.*?)(?:-----END[^\n]*|\Z))"
+_WRITTEN = r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})"
 _PLACEHOLDER = r"\[[a-z0-9][a-z0-9-]{2,60}\]"
 
 
@@ -104,14 +106,18 @@ def line(text: str, width: int, scan: Scan) -> str:
 
 
 def value(given: Any, scan: Scan) -> Any:
-    """The same for every text in a value that is made for JSON, keys too."""
+    """The same for every text in a value, as JSON and dataclasses hold them; keys of mappings, too."""
     if isinstance(given, str):
         # What was not UTF-8 in a file is a lone surrogate here, which no JSON reader takes.
         return shown(given.encode("utf-8", "replace").decode(), scan)
     if isinstance(given, Mapping):
         return {value(key, scan): value(item, scan) for key, item in given.items()}
-    if isinstance(given, list | tuple):
+    if isinstance(given, tuple):
+        return tuple(value(item, scan) for item in given)
+    if isinstance(given, list):
         return [value(item, scan) for item in given]
+    if is_dataclass(given) and not isinstance(given, type):
+        return replace(given, **{one.name: value(getattr(given, one.name), scan) for one in fields(given)})
     return given
 
 
@@ -123,9 +129,9 @@ def no_scan(_text: str) -> Sequence[Hole]:
 def suspects(text: str) -> tuple[Hole, ...]:
     """Finds what may be a credential, without a detector and so with false alarms.
 
-    It is a `Scan` of its own, for where none may be loaded. Where the detector finds a credential, this finds
-    something, too (the detector's own examples and those of the tests); about one honest line in a hundred
-    has something (the memories of three repositories).
+    It is a `Scan` of its own, for where none may be loaded. Where the detector finds a credential, this
+    finds something, too (the detector's own examples and those of the tests); about one honest line in a
+    hundred has something (the memories of three repositories).
     """
     holes: list[Hole] = [(*span, UNJUDGED) for span in find_random(text)]
     folded = text.casefold()
@@ -140,6 +146,15 @@ def suspects(text: str) -> tuple[Hole, ...]:
         bare = "".join(text[at] for at in kept)
         holes += [(kept[start], kept[end - 1] + 1, word) for start, end, word in suspects(bare)]
     return tuple(sorted(holes))
+
+
+def restored(text: str) -> str:
+    """Undoes what `shown` writes out, for who was shown a text and names a part of it to have it edited.
+
+    Credentials stay out: what was taken out cannot be named.
+    """
+    plain = _pattern(_WRITTEN).sub(lambda code: chr(int(code[1] or code[2] or code[3], 16)), text)
+    return plain if shown(plain, no_scan) == shown(text, no_scan) else text
 
 
 def cut(text: str, holes: Sequence[Hole]) -> str:
