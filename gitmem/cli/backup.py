@@ -80,7 +80,9 @@ def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
     """Backs up, and says what a person has to know of it even when quiet."""
     out, done = run.out, backing_up.back_up(workspace, run.edges, url)
     for refusal in done.arrived:
-        out.warn(out.safe(f"from the backup: {refusal.path} {refusal.reason}; have it rotated and removed"))
+        out.warn(
+            out.safe(f"from the backup: {refusal.path} {refusal.message}; have it rotated and removed")
+        )
     for path, text in done.buried:
         out.warn(out.safe(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}"))
     for step in done.steps:
@@ -134,7 +136,7 @@ def backed_value(done: Backed) -> dict[str, Any]:
         "lost_races": done.lost,
         "refs": [{"ref": step.ref, "what": step.what, "memories": step.memories} for step in done.steps],
         "refused": [{"ref": ref, "reason": words} for ref, words in done.refused.items()],
-        "secrets": [{"path": refusal.path, "reason": refusal.reason} for refusal in done.arrived],
+        "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
     }

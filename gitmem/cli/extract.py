@@ -11,10 +11,10 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.engines.engine import Considered
-from gitmem.guard.secrets import find_secrets, redact
 from gitmem.integrations.engines import engine_for
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.jobs import session_files
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.sessions.clients import read as read_session
 
 WHOLE = 160

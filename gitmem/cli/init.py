@@ -85,7 +85,7 @@ def init(
     done = carry_out_init(workspace, run.edges, plan)
     for saved in done.adopted:
         for refusal in saved.plan.refusals:
-            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
+            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.message}"))
     if run.out.as_json:
         run.out.json(
             {

@@ -115,7 +115,8 @@ def _show(run: Context, done: HandEdit) -> None:
     for caution in done.done.warnings:
         out.say(
             out.safe(
-                f"may be a secret: {caution.path}: {caution.line} (gitmem.allow {caution.fingerprint})"
+                f"may be a secret: {caution.path}: {caution.text} "
+                f"(gitmem.allow {' '.join(caution.fingerprints)})"
             )
         )
     for line in proof_lines(done.failures):

@@ -10,9 +10,9 @@ import typer
 from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.core.trailers import parse
 from gitmem.integrations.saving import look_all, save_all
+from gitmem.rules.rule import Finding
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved
-from gitmem.store.screen import Caution
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +60,7 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
             run.out.say(f"laid out again: {', '.join(one.laid_out)}")
             run.out.say("to delete for good: git mem forget NAME")
         for refusal in one.plan.refusals:
-            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
+            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.message}"))
             if refusal.fingerprints:
                 allow = " ".join(refusal.fingerprints)
                 run.out.say(f"if it is none: git config --global --add gitmem.allow {allow}")
@@ -71,13 +71,13 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
             run.out.warn(run.out.safe(f"forgotten before, left out: {path}: {text.splitlines()[0]}"))
 
 
-def warn_of(run: Context, found: Iterable[Caution]) -> None:
+def warn_of(run: Context, found: Iterable[Finding]) -> None:
     """Says what is stored and may be a credential; what is none can be allowed."""
     for one in found:
         run.out.warn(
-            run.out.safe(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.line}")
+            run.out.safe(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.text}")
         )
-        run.out.say(f"if it is none: git config --global --add gitmem.allow {one.fingerprint}")
+        run.out.say(f"if it is none: git config --global --add gitmem.allow {' '.join(one.fingerprints)}")
 
 
 def as_value(saved: Saved) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def as_value(saved: Saved) -> dict[str, Any]:
         "changes": sorted(saved.plan.edits),
         "laid_out": list(saved.laid_out),
         "held": dict(saved.plan.held),
-        "refused": [{"path": r.path, "reason": r.reason} for r in saved.plan.refusals],
+        "refused": [{"path": r.path, "reason": r.message} for r in saved.plan.refusals],
         "warnings": [{"path": one.path, "rule": one.rule} for one in saved.plan.warnings],
         "problems": dict(saved.problems),
     }

@@ -65,7 +65,7 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         for file, why in saved.plan.held.items():
             out.data(out.safe(f"  held: {where}/{file}: {why}"))
         for refusal in saved.plan.refusals:
-            out.data(out.safe(f"  not stored: {refusal.path} {refusal.reason}"))
+            out.data(out.safe(f"  not stored: {refusal.path} {refusal.message}"))
         for file, why in saved.problems.items():
             out.data(out.safe(f"  left alone: {where}/{file}: {why}"))
     if found.taken_by:

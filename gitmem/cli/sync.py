@@ -102,7 +102,7 @@ def _back_up(run: Context, workspace: Workspace, url: str, dry_run: bool) -> dic
 def _show(out: Output, done: Synced, dry_run: bool) -> None:
     for refusal in done.arrived:
         out.warn(
-            out.safe(f"from {done.remote}: {refusal.path} {refusal.reason}; have it rotated and removed")
+            out.safe(f"from {done.remote}: {refusal.path} {refusal.message}; have it rotated and removed")
         )
     for path, text in done.buried:
         out.warn(out.safe(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}"))
@@ -174,7 +174,7 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "lost_races": done.lost,
         "leaves": [_named(memory) for memory in done.leaves],
         "held": [_named(memory) for memory in done.held],
-        "secrets": [{"path": refusal.path, "reason": refusal.reason} for refusal in done.arrived],
+        "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
         "carried": [

@@ -24,12 +24,12 @@ from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
 from gitmem.dream.revived import revived
 from gitmem.dream.telling import show
+from gitmem.rules.screen import screen
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.log import homes
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_files, read_paths
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -238,7 +238,7 @@ def _checked(
     refused = screen(ours, new, allow).refusals
     if refused:
         raise CheckFailed(
-            f"{refused[0].path} of {dream.id} {refused[0].reason}", f"git mem review reject {dream.id}"
+            f"{refused[0].path} of {dream.id} {refused[0].message}", f"git mem review reject {dream.id}"
         )
     return done
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from gitmem.core.change import MemoryType
-from gitmem.guard.secrets import find_secrets
+from gitmem.rules.secrets import find_secrets
 
 # A sentence that says what to do from now on is no one-off, whatever verb it begins with.
 _STANDING = re.compile(

@@ -19,6 +19,7 @@ from gitmem.core.merge import agent_folder, kind, merge_trees
 from gitmem.core.names import TURNED_DOWN, inbox_id, is_agent_folder
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
+from gitmem.rules.screen import screen
 from gitmem.share.arrival import check_arrival
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.sync import writer_branch
@@ -29,7 +30,6 @@ from gitmem.store.landing import Asked, asked_for, forget_asked, left_out
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import RefMoved, Repository, Signature, short_name
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
@@ -245,7 +245,7 @@ def _judge(
             raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
     refused = screen(before, after, allow).refusals
     if refused:
-        raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].reason}", hint)
+        raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].message}", hint)
     said = [
         Fate("superseded", one.before, one.after, "the branch changes it")
         if one.new

@@ -14,7 +14,8 @@ from gitmem.core.names import INDEX, archived_path, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.share.leaving import memories
 from gitmem.store.commits import (
     FORMAT_FILE,
@@ -29,7 +30,6 @@ from gitmem.store.commits import (
 from gitmem.store.paging import archived
 from gitmem.store.remote import Remote, find_remote
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.screen import screen
 from gitmem.store.snapshots import (
     Snapshot,
     State,
@@ -71,7 +71,7 @@ class Standing:
     snapshot: Snapshot | None = None
     source: str = ""
     trusted: bool = False
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[Finding, ...] = ()
 
     @property
     def id(self) -> str:
@@ -312,7 +312,7 @@ def _judge(
     screened = screen(_rooted(agent, judged), _rooted(agent, files), allow)
     clean = replace(snapshot, files={p.removeprefix(f"{agent}/"): d for p, d in screened.files.items()})
     personal_refusals = tuple(
-        Refusal(f"{agent}/{name}", "", "is about a person", "path") for name in personal
+        Finding(f"{agent}/{name}", 1, "path", "is about a person") for name in personal
     )
     found, reason = state(
         clean,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
 from gitmem.share.carrying import Carried
 from gitmem.share.leaving import Leaving
 from gitmem.share.tending import Tended
@@ -69,7 +69,7 @@ class Synced:
     lost: int = 0
     leaves: tuple[Leaving, ...] = ()
     held: tuple[Leaving, ...] = ()
-    arrived: tuple[Refusal, ...] = ()
+    arrived: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = field(default=())
     before: str = ""

@@ -19,6 +19,7 @@ from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.guard.paths import check_path, linked
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
 from gitmem.store.history import is_root
 from gitmem.store.holdings import taught
@@ -29,7 +30,6 @@ from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, is_laid_out, label, scan
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.store.workspace import LiveDirectory, Scope
 

@@ -16,8 +16,8 @@ from gitmem.dream.proof.ground import Step
 from gitmem.guard.instructions import find_instructions
 from gitmem.guard.lookalike import skeleton
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import scan
-from gitmem.store.screen import screen
+from gitmem.rules.screen import screen
+from gitmem.rules.secrets import scan
 
 
 def secrets(step: Step, allow: frozenset[str]) -> Iterator[Failure]:
@@ -33,11 +33,11 @@ def secrets(step: Step, allow: frozenset[str]) -> Iterator[Failure]:
     texts = [decode(data) for data in step.before.values()]
     known = {found.fingerprint for findings in scan(texts, allow) for found in findings}
     for refused in refusals:
-        if refused.kind != "secret":
+        if refused.rule != "secret":
             if not step.person:
-                yield Failure(refused.path, "place", refused.reason)
+                yield Failure(refused.path, "place", refused.message)
         elif not known.issuperset(refused.fingerprints):
-            yield Failure(refused.path, "secret", f"it {refused.reason}")
+            yield Failure(refused.path, "secret", f"it {refused.message}")
 
 
 def instructions(step: Step) -> Iterator[Failure]:

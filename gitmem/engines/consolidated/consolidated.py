@@ -29,7 +29,7 @@ from gitmem.engines.consolidated.judged import (
 )
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import find_secrets, redact
+from gitmem.rules.secrets import find_secrets, redact
 
 NOTES = 20
 """Remarks to a person that are taken from one answer."""

@@ -23,7 +23,7 @@ from gitmem.core.text import printable
 from gitmem.engines.sandbox.budget import Budget, Problem, Refusal
 from gitmem.engines.sandbox.opening import read_regular
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import find_secrets, redact
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.git import GitCommand
 from gitmem.store.workspace import SCOPES
 

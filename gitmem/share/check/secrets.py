@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gitmem.guard.secrets import scan
+from gitmem.rules.secrets import scan
 from gitmem.share.check.finding import Finding, Level, quoted
 from gitmem.share.check.side import Text
 

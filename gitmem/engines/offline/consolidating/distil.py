@@ -26,7 +26,7 @@ from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
 from gitmem.engines.offline.consolidating.work import Work
 from gitmem.guard.instructions import find_instructions
 from gitmem.guard.lookalike import skeleton
-from gitmem.guard.secrets import scan
+from gitmem.rules.secrets import scan
 
 _SHOWN = 100
 _BLOCK = re.compile(r"[#>|<=~]|```|[-+*] |\d{1,9}[.)] |\[[^\]]*\]:")

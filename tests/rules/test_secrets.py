@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from planted_secrets import GITHUB, UUID_TOKEN, Maker, Sample, look_alikes, planted
 
-from gitmem.guard.check import refused_claims, weigh
-from gitmem.guard.secrets import DetectorUnavailable, find_secrets, redact, scan
-from gitmem.store.screen import screen
+from gitmem.rules.screen import refused_claims, screen, weigh
+from gitmem.rules.secrets import DetectorUnavailable, find_secrets, redact, scan
 
 PLANTED = planted()
 HARD = [sample for sample in PLANTED if not sample.soft]
@@ -87,18 +86,18 @@ def test_a_secret_in_a_name_is_refused_and_not_told(where: str) -> None:
     path = where.format(GITHUB)
     (refusal,) = screen({}, {path: b"Fine.\n"}, frozenset()).refusals
     assert GITHUB not in repr(refusal)
-    assert refusal.kind == "secret"
+    assert refusal.rule == "secret"
 
 
 def test_a_memory_that_is_too_large_is_held_whole_until_it_shrinks() -> None:
     large, larger = b"word " * 30_000, b"word " * 40_000
     (refusal,) = screen({}, {"main/a.md": large}, frozenset()).refusals
-    assert (refusal.kind, "102,400" in refusal.reason) == ("size", True)
+    assert (refusal.rule, "102,400" in refusal.message) == ("size", True)
     kept = screen({"main/a.md": larger}, {"main/a.md": large}, frozenset())
     assert kept.files == {"main/a.md": large}
     grown = screen({"main/a.md": large}, {"main/a.md": larger}, frozenset())
     assert grown.files == {"main/a.md": large}
-    assert [one.kind for one in grown.refusals] == ["size"]
+    assert [one.rule for one in grown.refusals] == ["size"]
 
 
 def test_what_warns_is_stored_and_told_without_the_credential() -> None:
@@ -107,10 +106,10 @@ def test_what_warns_is_stored_and_told_without_the_credential() -> None:
     assert screened.files == {"main/a.md": text}
     (caution,) = screened.warnings
     assert (caution.path, caution.rule) == ("main/a.md", "password-in-prose")
-    assert "hunter2" not in caution.line
+    assert "hunter2" not in caution.text
     again = screen({"main/a.md": text}, {"main/a.md": text + b"\nMore.\n"}, frozenset())
     assert again.warnings == ()
-    assert screen({}, {"main/a.md": text}, frozenset({caution.fingerprint})).warnings == ()
+    assert screen({}, {"main/a.md": text}, frozenset(caution.fingerprints)).warnings == ()
 
 
 def test_finding_says_where_it_is() -> None:
@@ -203,9 +202,9 @@ def test_refusal_names_claim_reason_and_way_out() -> None:
     refused = refused_claims(["fine", f"the token\u202e is {GITHUB}"], path="main/a.md")
     assert list(refused) == [1]
     refusal = refused[1]
-    assert (refusal.path, refusal.kind) == ("main/a.md", "secret")
-    assert refusal.claim_text_redacted == "the token\\u202e is [github-pat]"
-    assert refusal.reason == "holds a secret (github-pat)"
+    assert (refusal.path, refusal.rule) == ("main/a.md", "secret")
+    assert refusal.text == "the token\\u202e is [github-pat]"
+    assert refusal.message == "holds a secret (github-pat)"
     assert refused_claims([GITHUB], frozenset(refusal.fingerprints)) == {}
 
 
@@ -233,7 +232,7 @@ def test_without_the_detector_nothing_passes(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_detector_is_loaded_only_when_something_is_scanned() -> None:
     code = (
-        "import sys, gitmem.guard.check as c; assert 'betterleaks' not in sys.modules;"
+        "import sys, gitmem.rules.screen as c; assert 'betterleaks' not in sys.modules;"
         "c.refused_claims([]); c.refused_claims([' ']); assert 'betterleaks' not in sys.modules;"
         "c.refused_claims(['x']); assert 'betterleaks' in sys.modules"
     )

@@ -1,8 +1,9 @@
-"""Holds back what may not be stored, claim by claim, before any object is written."""
+"""The rules of a write: what may not be stored is held back, claim by claim, before an object is made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from gitmem.core import index
@@ -11,28 +12,26 @@ from gitmem.core.limits import OTHER_BYTES, size_problem
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.names import agent_folder_name, is_agent_folder
-from gitmem.core.text import decode, encode
-from gitmem.guard.check import Refusal, refusal, weigh
+from gitmem.core.text import decode, encode, printable
 from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import Finding, find_secrets, redact
+from gitmem.rules.rule import Finding
+from gitmem.rules.secrets import Secret, find_secrets, redact, scan
 from gitmem.values import dataclass
+
+_OPAQUE = re.compile(r"(?=[\w+/=]*\d)(?=[\w+/=]*[A-Za-z])[\w+/=]{20,}")
 
 
 @dataclass(frozen=True)
-class Caution:
-    """What may be a credential and is stored: a person should see it.
+class Weighed:
+    """What was found in some claims.
 
     Attributes:
-        path: path in the memory tree.
-        rule: why it was noticed, e.g. `password-in-prose`.
-        line: the line it stands on, the credential replaced.
-        fingerprint: what to put on the allow list to hear no more of it.
+        refused: index of a claim that may not be stored to the reason.
+        warned: index of another that may be stored to what a person should see in it.
     """
 
-    path: str
-    rule: str
-    line: str
-    fingerprint: str
+    refused: dict[int, Finding]
+    warned: dict[int, tuple[Secret, ...]]
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,60 @@ class Screened:
 
     Attributes:
         files: path to content that may be stored; a file refused whole is as in the base, or absent.
-        refusals: what was held back; it stays in the live directory, uncommitted.
-        warnings: what is stored and should be looked at.
+        refusals: what was held back (rules `secret`, `path`, `size`); it stays where it is, uncommitted.
+        warnings: what is stored and should be looked at; its rule is the detector's.
         bad: path to the texts (claims, lines) in it that were refused.
     """
 
     files: dict[str, bytes]
-    refusals: tuple[Refusal, ...]
-    warnings: tuple[Caution, ...] = ()
+    refusals: tuple[Finding, ...]
+    warnings: tuple[Finding, ...] = ()
     bad: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+def refused_claims(
+    claims: Sequence[str], allow: frozenset[str] = frozenset(), *, path: str = ""
+) -> dict[int, Finding]:
+    """Returns the claims that may not be stored: index to finding; see `weigh`."""
+    return weigh(claims, allow, path=path).refused
+
+
+def weigh(claims: Sequence[str], allow: frozenset[str] = frozenset(), *, path: str = "") -> Weighed:
+    """Judges claims one by one.
+
+    Args:
+        claims: texts of claims (descriptions too); new ones only, so that a scan stays cheap.
+        allow: fingerprints that a person accepted.
+        path: path in the memory tree, for the findings.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about any claim; store none.
+    """
+    scanned = dict(enumerate(scan(claims, allow)))
+    refused = {
+        index: refusal(claims[index], found, path)
+        for index, found in scanned.items()
+        if any(secret.severity == "block" for secret in found)
+    }
+    return Weighed(refused, {at: found for at, found in scanned.items() if found and at not in refused})
+
+
+def refusal(claim: str, found: Sequence[Secret], path: str) -> Finding:
+    """Says why a claim is not stored, from all that was found in it.
+
+    Beside a credential often stands another that no rule knows, so of a refused claim no run of letters and
+    digits is shown that could be one.
+    """
+    blocking = [secret for secret in found if secret.severity == "block"]
+    rules = ", ".join(dict.fromkeys(secret.rule for secret in blocking))
+    return Finding(
+        path,
+        1,
+        "secret",
+        f"holds a secret ({rules})",
+        text=printable(_OPAQUE.sub("[…]", redact(claim, found))),
+        fingerprints=tuple(secret.fingerprint for secret in blocking),
+    )
 
 
 def screen(base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozenset[str]) -> Screened:
@@ -63,7 +107,7 @@ def screen(base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozens
     Raises:
         DetectorUnavailable: nothing can be said about any claim; store none.
     """
-    refusals: list[Refusal] = []
+    refusals: list[Finding] = []
     judged: dict[str, bytes] = {}
     for path, data in files.items():
         held = _whole_refused(path, allow) if base.get(path) != data and path not in base else None
@@ -90,11 +134,11 @@ def screen(base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozens
             bad.setdefault(path, set()).add(text)
             refusals.append(one)
     # One credential may stand in the description, the body and the index line: it is told once.
-    warnings: dict[str, Caution] = {}
+    warnings: dict[str, Finding] = {}
     for number, noticed in sorted(weighed.warned.items()):
         path, text = pieces[number]
         for each in noticed if text not in bad.get(path, ()) else ():
-            warnings.setdefault(each.fingerprint, Caution(path, each.rule, each.redacted, each.fingerprint))
+            warnings.setdefault(each.fingerprint, _caution(path, each))
     result: dict[str, bytes] = {}
     for path, data in files.items():
         kept = None
@@ -108,9 +152,16 @@ def screen(base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozens
     return Screened(result, tuple(refusals), tuple(warnings.values()), frozen)
 
 
+def _caution(path: str, secret: Secret) -> Finding:
+    text = f"may hold a secret ({secret.rule})"
+    return Finding(
+        path, 1, secret.rule, text, "notice", text=secret.redacted, fingerprints=(secret.fingerprint,)
+    )
+
+
 def refuse_secrets(
     base: Mapping[str, bytes], edits: Mapping[str, bytes | None], allow: frozenset[str]
-) -> tuple[Caution, ...]:
+) -> tuple[Finding, ...]:
     """Raises where something new in these edits may not be stored: for writes made whole or not at all.
 
     Args:
@@ -133,18 +184,18 @@ def refuse_secrets(
     prints = " ".join(first.fingerprints)
     hint = "Leave the secret out and name where it is kept. If it is none: "
     # The name of a new file may be made from the very text.
-    where = first.path if first.path in base or first.kind != "secret" else "the text"
+    where = first.path if first.path in base or first.rule != "secret" else "the text"
     raise CheckFailed(
-        f"Not stored: {where} {first.reason}: {first.claim_text_redacted}".rstrip(": "),
+        f"Not stored: {where} {first.message}: {first.text}".rstrip(": "),
         f"{hint}git config --global --add gitmem.allow {prints}" if prints else "",
     )
 
 
-def _whole_refused(path: str, allow: frozenset[str]) -> Refusal | None:
+def _whole_refused(path: str, allow: frozenset[str]) -> Finding | None:
     """Why a new file may not be stored under its name; the name itself is not told where it is a secret."""
     reason = check_path(path)
     if reason:
-        return Refusal(path, "", reason, "path")
+        return Finding(path, 1, "path", reason)
     folder, slash, rest = path.removesuffix(".md").partition("/")
     if slash and is_agent_folder(folder):
         # Its escapes would break a secret apart.
@@ -152,21 +203,21 @@ def _whole_refused(path: str, allow: frozenset[str]) -> Refusal | None:
     name = f"{folder}{slash}{rest}".replace("/", "\n")
     found = [one for one in find_secrets(name, allow) if one.severity == "block"]
     if found and kind(path) in ("memory", "host"):
-        return replace(refusal(name, found, redact(name, found).replace("\n", "/")), claim_text_redacted="")
+        return replace(refusal(name, found, redact(name, found).replace("\n", "/")), text="")
     return None
 
 
-def _too_large(path: str, base: bytes | None, data: bytes) -> Refusal | None:
+def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:
     """A file that grew beyond its limit is held; what was larger already may shrink."""
     problem = size_problem(kind(path), len(data))
     if problem is None or base == data or (base is not None and len(data) <= len(base)):
         return None
-    return Refusal(path, "", problem, "size")
+    return Finding(path, 1, "size", problem)
 
 
 def _across(
     path: str, data: bytes, new: list[str], refused: Iterable[str], allow: frozenset[str]
-) -> Iterator[tuple[str, Refusal]]:
+) -> Iterator[tuple[str, Finding]]:
     """New texts of a file in which a credential lies only when they are read together.
 
     A key with blank lines is several paragraphs; an id and its secret are two list items.
@@ -191,7 +242,7 @@ def _across(
             yield text, refusal(text, _within(touching, start, text), path)
 
 
-def _within(found: list[Finding], start: int, text: str) -> list[Finding]:
+def _within(found: list[Secret], start: int, text: str) -> list[Secret]:
     """The findings of a whole file as those of one of its texts."""
     size = len(text)
     return [

@@ -61,7 +61,7 @@ class DetectorUnavailable(RepositoryError):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Secret:
     """One credential in a text. The credential itself is not kept.
 
     Attributes:
@@ -81,12 +81,12 @@ class Finding:
     fingerprint: str
 
 
-def find_secrets(text: str, allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+def find_secrets(text: str, allow: frozenset[str] = frozenset()) -> tuple[Secret, ...]:
     """Finds the credentials in one text; see `scan`."""
     return scan([text], allow)[0]
 
 
-def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tuple[Finding, ...], ...]:
+def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tuple[Secret, ...], ...]:
     """Finds the credentials in each of several texts.
 
     Each text is scanned by itself, so a finding belongs to it alone. The detector costs about 0.1 s
@@ -112,7 +112,7 @@ def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tup
     )
 
 
-def redact(text: str, findings: Iterable[Finding]) -> str:
+def redact(text: str, findings: Iterable[Secret]) -> str:
     """Returns the text with every occurrence of the findings replaced by `[<rule>]`."""
     spans = sorted((start, end, finding.rule) for finding in findings for start, end in finding.spans)
     return _cut(text, spans)
@@ -141,7 +141,7 @@ def _unavailable(problem: Exception) -> DetectorUnavailable:
     )
 
 
-def _findings(text: str, detect: Callable[[str], list[Any]]) -> tuple[Finding, ...]:
+def _findings(text: str, detect: Callable[[str], list[Any]]) -> tuple[Secret, ...]:
     found: dict[tuple[str, str], tuple[Severity, tuple[Span, ...]]] = {}
     for plain, origins in _readings(text):
         for rule, secret, severity, spans in [
@@ -160,7 +160,7 @@ def _findings(text: str, detect: Callable[[str], list[Any]]) -> tuple[Finding, .
                 found.setdefault((rule, secret), (severity, there))
     every = sorted((start, end, rule) for (rule, _), (_, spans) in found.items() for start, end in spans)
     findings = [
-        Finding(
+        Secret(
             rule,
             severity,
             text.count("\n", 0, spans[0][0]) + 1,
