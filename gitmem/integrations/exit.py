@@ -98,7 +98,7 @@ def credentials(text: str) -> Sequence[Hole]:
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
     if name in _harmless():
         return ()
-    from gitmem.guard.secrets import DetectorUnavailable, find_secrets  # 30 MB, 0.1 s
+    from gitmem.rules.secrets import DetectorUnavailable, find_secrets  # 30 MB, 0.1 s
 
     try:
         found = [one for one in find_secrets(text) if one.severity == "block"]
@@ -113,7 +113,7 @@ def credentials(text: str) -> Sequence[Hole]:
 
 def records(text: str) -> Sequence[Hole]:
     """Finds all that a log or record is not to hold: what only warns and what is allowed, too."""
-    from gitmem.guard.secrets import DetectorUnavailable, find_secrets
+    from gitmem.rules.secrets import DetectorUnavailable, find_secrets
 
     try:
         return [(*span, one.rule) for one in find_secrets(text) for span in one.spans]
@@ -151,7 +151,7 @@ def _stamp() -> str:
     from importlib.util import find_spec
 
     found = find_spec("betterleaks")
-    ours = Path(redaction.__file__).parent.parent / "guard" / "secrets.py"
+    ours = Path(redaction.__file__).with_name("secrets.py")
     files = [ours, *([Path(found.origin)] if found is not None and found.origin else [])]
     times = []
     for file in files:

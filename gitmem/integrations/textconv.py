@@ -55,6 +55,10 @@ def shown(name: str, data: bytes) -> bytes:
 
 
 def _allowed() -> frozenset[str]:
-    from gitmem.integrations.edges import allowed_fingerprints, real_edges, workspace_at  # few hold a secret
+    from gitmem.integrations.edges import (  # few hold a secret
+        allowed_fingerprints,
+        real_edges,
+        workspace_at,
+    )
 
     return allowed_fingerprints(workspace_at(real_edges()))
