@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from gitmem.core.errors import CheckFailed
-from gitmem.integrations.exit import shown, value
+from gitmem.integrations.exit import row, shown, value
 from gitmem.values import dataclass
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -89,6 +89,6 @@ class Output:
 def _shown(line: str) -> str:
     """Judges each stretch of a line between two colours, and puts the colours in."""
     if _MARK not in line:
-        return shown(line)
+        return row(line)
     parts = _STYLED.split(line)
-    return "".join(f"\x1b[{part}m" if at % 2 else shown(part) for at, part in enumerate(parts))
+    return "".join(f"\x1b[{part}m" if at % 2 else row(part) for at, part in enumerate(parts))

@@ -31,6 +31,8 @@ _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _HEX = re.compile(r"[0-9a-f]+(?:-[0-9a-f]+)*")
 # A word, one with a number behind it, a number with a unit.
 _WORD = re.compile(r"[A-Za-z]?[a-z]{0,19}[0-9]{0,4}|[A-Z]{0,15}[0-9]{0,4}|[0-9]+[a-z]{0,3}")
+_VARIED = 6
+"""Different letters and digits that a part of a token has at least."""
 _DIGESTS = frozenset({32, 40, 64})
 _JOINER = "\u200d"
 _NON_JOINER = "\u200c"
@@ -218,7 +220,7 @@ def _is_random(run: str) -> bool:
 
 def _oddness(part: str) -> int:
     """How many letters and digits of a part are in no word."""
-    if _WORD.fullmatch(part):
+    if _WORD.fullmatch(part) or len(set(part)) < _VARIED:
         return 0
     size, digits = len(part), any(map(str.isdigit, part))
     if part.islower() or part.isupper():

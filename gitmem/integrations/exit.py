@@ -36,6 +36,8 @@ class _Process:
         allowed: gives the fingerprints that the person accepts.
         folder: where the note stands; None for none.
         harmless: hashes of what was judged; None before they were read.
+        stamp: the detector's, by which they were.
+        in_key: whether the last line was one of a private key that goes on.
     """
 
     def __init__(self) -> None:
@@ -43,6 +45,7 @@ class _Process:
         self.folder: Path | None = None
         self.harmless: set[str] | None = None
         self.stamp = ""
+        self.in_key = False
 
 
 _process = _Process()
@@ -63,6 +66,12 @@ def configure(allowed: Callable[[], frozenset[str]], folder: Path | None = None)
 def shown(text: str) -> str:
     """Returns a text as it may be shown; see `redaction.shown`."""
     return redaction.shown(text, credentials)
+
+
+def row(text: str) -> str:
+    """The same for one of the lines that this process shows one after another."""
+    safe, _process.in_key = redaction.row(text, credentials, in_key=_process.in_key)
+    return safe
 
 
 def shown_bytes(data: bytes) -> bytes:

@@ -35,6 +35,9 @@ Scan = Callable[[str], Sequence[Hole]]
 UNJUDGED = "unjudged"
 """Stands for what looks like a credential, where no detector was asked."""
 
+KEY = "private-key"
+"""Stands for a key of many lines, as the detector calls it."""
+
 _AGAIN = 4
 """How often a text is looked at again: what was taken out may have hidden what stands beside it."""
 
@@ -75,7 +78,8 @@ _VALUE = r"(?<![^\s\"'`=:,(])(?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[^\W\d])(?P<value>[
 _SET = r"""(?:pass|pwd|psw|pw|secret|token|key|cred)\w*["'`*]{0,3}\s{0,3}(?::=|=>|=|:)\s{0,3}["'`]{0,3}
     (?P<value>[^\s"'`]{8,})"""
 _LOGIN = r"://[^\s/@:]*:(?P<value>[^\s/@]+)@"
-_KEY = r"(?P<value>-----BEGIN\b(?s:.*?)(?:-----END[^\n]*|\Z))"
+_KEY = r"(?P<value>-----BEGIN\b[^\n]{0,40}PRIVATE\b(?s:.*?)(?:-----END\b[^-\n]{0,60}-----|\Z))"
+_KEY_LINE = r"[^A-Za-z0-9]*(?:[A-Za-z0-9+/=]{1,100}|[A-Za-z-]{4,20}:\s.{0,80})?\W{0,3}"
 _WRITTEN = r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})"
 _PLACEHOLDER = r"\[[a-z0-9][a-z0-9-]{2,60}\]"
 
@@ -86,6 +90,9 @@ def shown(text: str, scan: Scan) -> str:
     Args:
         scan: finds the credentials; `no_scan` where they are known to be out already.
     """
+    if "PRIVATE" in text:
+        # Also one whose end is cut off, which no detector knows for a key.
+        text = cut(text, [(*found.span("value"), KEY) for found in _pattern(_KEY).finditer(text)])
     for _ in range(_AGAIN):
         holes = scan(text)
         if not holes or not (holes := _outside_placeholders(text, holes)):
@@ -93,6 +100,25 @@ def shown(text: str, scan: Scan) -> str:
         text = cut(text, holes)
     plain = text if text.isascii() and text.isprintable() else _printable(text)
     return _pattern(_TAG).sub(r"\\x3c", plain) if "<" in plain else plain
+
+
+def row(text: str, scan: Scan, *, in_key: bool) -> tuple[str, bool]:
+    """The same for one of several lines that are shown one after another.
+
+    Args:
+        in_key: whether the line before was one of a private key that goes on.
+
+    Returns:
+        The line, and whether such a key goes on behind it.
+    """
+    begun = "PRIVATE" in text and (found := _last(_KEY, text)) is not None and "-----END" not in found
+    if in_key and not begun:
+        ends = text.find("-----END")
+        if ends >= 0:
+            return f"[{KEY}]{shown(text[ends:].partition('-----')[2].partition('-----')[2], scan)}", False
+        if _pattern(_KEY_LINE).fullmatch(text):
+            return (f"[{KEY}]" if text.strip() else text), True
+    return shown(text, scan), begun
 
 
 def line(text: str, width: int, scan: Scan) -> str:
@@ -171,11 +197,20 @@ def cut(text: str, holes: Sequence[Hole]) -> str:
 def _printable(text: str) -> str:
     if "\r\n" not in text:
         return printable(text)
-    return "\r\n".join(printable(part) for part in text.split("\r\n"))
+    # The last line may end where it was cut off.
+    body, last = (text[:-1], "\r") if text.endswith("\r") else (text, "")
+    return "\r\n".join(printable(part) for part in body.split("\r\n")) + last
 
 
 def _values(pattern: str, text: str, start: int = 0) -> list[Hole]:
     return [(*found.span("value"), UNJUDGED) for found in _pattern(pattern).finditer(text, start)]
+
+
+def _last(pattern: str, text: str) -> str | None:
+    found = None
+    for found in _pattern(pattern).finditer(text):
+        pass
+    return found[0] if found else None
 
 
 def _outside_placeholders(text: str, holes: Sequence[Hole]) -> list[Hole]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.core.daily_log import SOME_DAY, day_of, is_log, read_line, split
 from gitmem.core.merge import agent_folder
-from gitmem.core.text import decode
+from gitmem.core.text import decode, one_line
 from gitmem.store.repository import Repository
 from gitmem.store.trees import changed_files, list_files, read_paths
 
@@ -34,8 +34,7 @@ def fresh_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[t
             day = day_of(path) or SOME_DAY
             told = read_line(line, day)
             text = f"{told.when:%H:%M} {told.text}" if told else line.strip()
-            name = f"log {day} {text}" if len(text) <= SHOWN else f"log {day} {text[: SHOWN - 1]}…"
-            yield path, agent, name, told.type if told else "project"
+            yield path, agent, f"log {day} {one_line(text, SHOWN)}", told.type if told else "project"
 
 
 def _lines(repo: Repository, tree: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
