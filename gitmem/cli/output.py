@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from gitmem.core.errors import CheckFailed
-from gitmem.integrations.exit import row, shown, value
+from gitmem.integrations.exit import row, value
 from gitmem.values import dataclass
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -39,10 +39,6 @@ class Output:
     def data(self, line: str = "") -> None:
         """One line of data; control characters are shown, not obeyed."""
         sys.stdout.write(_shown(line) + "\n")
-
-    def safe(self, text: str) -> str:
-        """Text of a memory, a session or a repository, safe for a terminal."""
-        return shown(text)
 
     def json(self, given: Any) -> None:
         """One JSON value, keys in the order given."""

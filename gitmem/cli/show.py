@@ -50,24 +50,18 @@ def show(
         return
     what = "daily log, last fact" if found.is_log else f"{found.memory.type}, taught"
     run.out.say(
-        run.out.safe(
-            one_line(f"{found.address}, {what} {_ago(one.taught, run.edges.now)}", 300)
-            + (f", as of {found.commit[:12]}" if at else "")
-        )
+        one_line(f"{found.address}, {what} {_ago(one.taught, run.edges.now)}", 300)
+        + (f", as of {found.commit[:12]}" if at else "")
     )
     if one.became is not None:
-        run.out.say(run.out.safe(one.became.said))
+        run.out.say(one.became.said)
         if one.became.edited:
             run.out.say("the rule was worded anew there:")
             for line in (one.became.rule or "").split("\n"):
-                run.out.say(run.out.safe(f"    {line}".rstrip()))
+                run.out.say(f"    {line}".rstrip())
     if one.hidden:
         run.out.warn("something of it holds a secret that came with shared memory, and is not shown")
-        run.out.say(
-            run.out.safe(
-                f"whole: git cat-file blob {found.blob}. Take it out of all history: git mem purge"
-            )
-        )
+        run.out.say(f"whole: git cat-file blob {found.blob}. Take it out of all history: git mem purge")
     _print(found.memory.render())
 
 

@@ -282,7 +282,7 @@ def _load(raw: str) -> Value | None:
 
 
 def _paired(value: str) -> str:
-    """The text that JSON's two escapes for one character mean; YAML reads each as a character of its own."""
+    """The text that JSON's two escapes for one character mean; YAML reads each as one of its own."""
     if not any("\ud800" <= char <= "\udbff" for char in value):
         return value
     return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

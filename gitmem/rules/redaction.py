@@ -111,7 +111,8 @@ def row(text: str, scan: Scan, *, in_key: bool) -> tuple[str, bool]:
     Returns:
         The line, and whether such a key goes on behind it.
     """
-    begun = "PRIVATE" in text and (found := _last(_KEY, text)) is not None and "-----END" not in found
+    keys = _pattern(_KEY).findall(text) if "PRIVATE" in text else []
+    begun = bool(keys) and "-----END" not in keys[-1]
     if in_key and not begun:
         ends = text.find("-----END")
         if ends >= 0:
@@ -204,13 +205,6 @@ def _printable(text: str) -> str:
 
 def _values(pattern: str, text: str, start: int = 0) -> list[Hole]:
     return [(*found.span("value"), UNJUDGED) for found in _pattern(pattern).finditer(text, start)]
-
-
-def _last(pattern: str, text: str) -> str | None:
-    found = None
-    for found in _pattern(pattern).finditer(text):
-        pass
-    return found[0] if found else None
 
 
 def _outside_placeholders(text: str, holes: Sequence[Hole]) -> list[Hole]:

@@ -154,7 +154,7 @@ def run(
 
     def ran(*words: str) -> tuple[str, str]:
         monkeypatch.setattr(sys, "argv", ["gitmem", *words])
-        monkeypatch.setattr(sys, "stdin", io.StringIO())
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         capfdbinary.readouterr()
         main()
         sys.stdout.flush()
