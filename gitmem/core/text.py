@@ -30,7 +30,7 @@ _PART = re.compile(r"[A-Za-z0-9]{6,}")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _HEX = re.compile(r"[0-9a-f]+(?:-[0-9a-f]+)*")
 # A word, one with a number behind it, a number with a unit.
-_WORD = re.compile(r"[A-Za-z]?[a-z]{0,19}[0-9]{0,4}|[A-Z]{0,15}[0-9]{0,4}|[0-9]+[a-z]{0,3}")
+_WORD = re.compile(r"[A-Za-z]?[a-z]*[0-9]{0,4}|[A-Z]{0,15}[0-9]{0,4}|[0-9]+[a-z]{0,3}")
 _VARIED = 6
 """Different letters and digits that a part of a token has at least."""
 _DIGESTS = frozenset({32, 40, 64})

@@ -80,7 +80,7 @@ _SET = r"""(?:pass|pwd|psw|pw|secret|token|key|cred)\w*["'`*]{0,3}\s{0,3}(?::=|=
 _LOGIN = r"://[^\s/@:]*:(?P<value>[^\s/@]+)@"
 _KEY = r"(?P<value>-----BEGIN\b[^\n]{0,40}PRIVATE\b(?s:.*?)(?:-----END\b[^-\n]{0,60}-----|\Z))"
 _KEY_LINE = r"[^A-Za-z0-9]*(?:[A-Za-z0-9+/=]{1,100}|[A-Za-z-]{4,20}:\s.{0,80})?\W{0,3}"
-_WRITTEN = r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})"
+_WRITTEN = r"(?-i:\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4}))"
 _PLACEHOLDER = r"\[[a-z0-9][a-z0-9-]{2,60}\]"
 
 
@@ -160,6 +160,9 @@ def suspects(text: str) -> tuple[Hole, ...]:
     finds something, too (the detector's own examples and those of the tests); about one honest line in a
     hundred has something (the memories of three repositories).
     """
+    if "\\" in text:
+        # What was written out before is no part of the word beside it.
+        text = _pattern(_WRITTEN).sub(lambda code: " " * len(code[0]), text)
     holes: list[Hole] = [(*span, UNJUDGED) for span in find_random(text)]
     folded = text.casefold()
     if any(label in folded for label in _LABELS):
@@ -175,13 +178,19 @@ def suspects(text: str) -> tuple[Hole, ...]:
     return tuple(sorted(holes))
 
 
-def restored(text: str) -> str:
-    """Undoes what `shown` writes out, for who was shown a text and names a part of it to have it edited.
+def restored(text: str, named: str) -> str:
+    """Undoes what `shown` wrote out, for who was shown a text and names a part of it to have it edited.
 
     Credentials stay out: what was taken out cannot be named.
+
+    Args:
+        named: the part; what is not written out in it is left alone in `text`, too.
     """
-    plain = _pattern(_WRITTEN).sub(lambda code: chr(int(code[1] or code[2] or code[3], 16)), text)
-    return plain if shown(plain, no_scan) == shown(text, no_scan) else text
+
+    def plain(code: re.Match[str]) -> str:
+        return chr(int(code[1] or code[2] or code[3], 16)) if code[0] in named else code[0]
+
+    return _pattern(_WRITTEN).sub(plain, text)
 
 
 def cut(text: str, holes: Sequence[Hole]) -> str:

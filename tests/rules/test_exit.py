@@ -6,24 +6,43 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 from hostile_set import (
     DREAM,
+    NASTY,
     ONE,
+    PEM,
     SESSION,
     TAGS,
+    TWO,
     Hostile,
     all_leaks,
+    files,
     leaks,
     make,
 )
 
+import gitmem
 from gitmem.cli.app import SUMMARIES, app
+from gitmem.integrations import textconv
+from gitmem.integrations.edges import initialised_at, real_edges
+from gitmem.integrations.hook_entry import CLAUDE_JOBS, CONTEXTS, SAYS
+from gitmem.integrations.hook_entry import main as hook
+from gitmem.integrations.memory_tool.backend import Backend
+from gitmem.integrations.memory_tool.words import Refused
+from gitmem.integrations.request_body import Row, request_body
+from gitmem.store.trees import read_file
+
+ROOT = Path(__file__).parent.parent.parent
 
 BAD = f"no {TAGS[0]}\x1b[31m {ONE}"
 """Where a verb names what it was told, it must not repeat this as it is."""
@@ -196,3 +215,157 @@ def test_no_verb_lets_anything_out(verb: str, run: Any, hostile: Hostile) -> Non
                 found[f"{what} bug"] = [err]
     found |= {f"file {name}": bad for name, text in logs(hostile) if (bad := leaks(text))}
     assert not found, json.dumps(found, indent=1)
+
+
+EVENTS = sorted({*CLAUDE_JOBS, *CONTEXTS, *SAYS})
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("source", ["startup", "compact"])
+def test_no_hook_lets_anything_out(hostile: Hostile, event: str, source: str) -> None:
+    payload = {
+        "cwd": str(hostile.repo),
+        "session_id": SESSION,
+        "source": source,
+        "prompt": f"how do deploys go, and which port? {TAGS[0]}",
+        "transcript_path": str(next(hostile.home.rglob(f"{SESSION}.jsonl"))),
+        "hook_event_name": event,
+    }
+    out = io.StringIO()
+    given = io.BytesIO(json.dumps(payload).encode())
+    assert hook(["claude", event], os.environ, given, out, start=lambda _, __: None) == 0
+    assert not all_leaks(out.getvalue())
+    assert bool(out.getvalue()) or event not in CONTEXTS
+    assert not [bad for _, text in logs(hostile) for bad in leaks(text)]
+
+
+def test_the_prompt_hook_loads_no_detector(hostile: Hostile) -> None:
+    """An agent waits for it: 0.1 s of CPU and 30 MB are too much."""
+    probe = (
+        "import sys, io, json, os; from gitmem.integrations.hook_entry import main;"
+        "given = io.BytesIO(json.dumps({'cwd': os.getcwd(), 'session_id': 's', 'prompt': 'how do deploys go?'})"
+        ".encode()); out = io.StringIO(); main(['claude', 'UserPromptSubmit'], os.environ, given, out,"
+        " start=lambda *_: None); assert 'unjudged' in out.getvalue(), out.getvalue();"
+        "sys.exit('betterleaks' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], cwd=hostile.repo, env=dict(os.environ) | {"PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 0
+
+
+def test_no_tool_or_resource_of_the_protocol_lets_anything_out(hostile: Hostile) -> None:
+    import anyio
+    from mcp import Client, MCPError
+
+    from gitmem.integrations.mcp.server import MemoryServer
+
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("recall", {"query": "how do deploys go"}),
+        ("recall", {"query": BAD, "at": BAD}),
+        *(
+            ("show", {"name": name})
+            for name in ("project/reviewer/deploys", "local/main/deploys", "dep", BAD)
+        ),
+        ("log", {}),
+        ("log", {"name": BAD}),
+        ("blame", {"name": "project/reviewer/deploys"}),
+        ("blame", {"text": "Deploys use"}),
+        ("remember", {"text": "Ports are 9090.", "name": "ports-now", "type": BAD}),
+        ("remember", {"text": f"The token is {ONE}.", "name": "token", "type": "project"}),
+        ("forget", {"name": "dep"}),
+        ("forget", {"name": "project/reviewer/deploys"}),
+        (BAD, {}),
+    ]
+
+    async def ask() -> list[str]:
+        said = []
+        async with Client(MemoryServer(hostile.repo, write=True).protocol()) as one:
+            for name, given in asked:
+                try:
+                    said.append((await one.call_tool(name, given)).model_dump_json())
+                except MCPError as error:
+                    said.append(json.dumps(str(error)))
+            listed = await one.list_resources()
+            # An address names its file exactly, percent-encoded: it is what is read next.
+            said += [json.dumps([each.name, each.description]) for each in listed.resources]
+            for each in listed.resources:
+                read = (await one.read_resource(each.uri)).contents
+                said.append(json.dumps([getattr(content, "text", "") for content in read]))
+        return said
+
+    said = anyio.run(ask)
+    assert len(said) > len(asked) + 10
+    assert not [bad for answer in said for bad in all_leaks(answer)]
+
+
+@pytest.mark.parametrize("scope", ["project", "local", "user"])
+def test_the_memory_tool_lets_nothing_out(hostile: Hostile, scope: Any) -> None:
+    edges = partial(real_edges, hostile.repo)
+    tool = Backend(initialised_at(edges()), edges, scope, "reviewer", "s-1", "")
+    asked: list[Callable[[], str]] = [
+        lambda: tool.view("/memories"),
+        *(partial(tool.view, f"/memories/{path}") for path in files() if not path.startswith(".")),
+        lambda: tool.view(f"/memories/{BAD}"),
+        lambda: tool.create(f"/memories/{ONE}.md", "x"),
+        lambda: tool.create("/memories/new.md", f"It is {ONE}."),
+        lambda: tool.str_replace("/memories/deploys.md", BAD, "x"),
+        lambda: tool.str_replace("/memories/deploys.md", " ", "x"),
+        lambda: tool.rename("/memories/clean.md", f"/memories/{ONE}.md"),
+        lambda: tool.delete(f"/memories/{TAGS[0]}"),
+    ]
+    said = []
+    for one in asked:
+        try:
+            said.append(one())
+        except Refused as refused:
+            said.append(str(refused))
+    assert any("Deploys use" in text for text in said)
+    assert not [bad for text in said for bad in leaks(text)]
+
+
+def test_what_the_memory_tool_showed_can_be_edited_as_it_was_shown(hostile: Hostile) -> None:
+    edges = partial(real_edges, hostile.repo)
+    tool = Backend(initialised_at(edges()), edges, "local", "reviewer", "s-1", "")
+    tool.create("/memories/tags.md", f"It prints {TAGS[0]} and zero\u200bwidth.\nMore.\n")
+    (shown_line,) = [row for row in tool.view("/memories/tags.md").split("\n") if "prints" in row]
+    text = shown_line.partition("\t")[2]
+    assert not leaks(text)
+    tool.str_replace("/memories/tags.md", text, text.replace("prints", "writes"))
+    scope = tool.scope
+    tip = scope.repo.ref(scope.ref)
+    assert tip is not None
+    data = read_file(scope.repo, scope.repo.commit(tip).tree, "reviewer/tags.md") or b""
+    assert f"It writes {TAGS[0]} and zero\u200bwidth.\nMore." in data.decode()
+
+
+def test_the_python_api_lets_nothing_out(hostile: Hostile) -> None:
+    with gitmem.open(hostile.repo) as memories:
+        found = [
+            memories.recall("how do deploys go"),
+            *memories.log(),
+            *memories.log("deploys", scope="local", agent="main"),
+        ]
+        assert len(found) > 3 and found[0].items  # type: ignore[union-attr]
+        said = json.dumps([asdict(one) for one in found], default=str, ensure_ascii=False)
+    assert not all_leaks(said)
+
+
+@pytest.mark.parametrize("name", ["deploys.md", "MEMORY.md"])
+def test_what_git_shows_of_a_memory_lets_nothing_out(
+    hostile: Hostile, name: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = hostile.root / name
+    path.write_text(files()[name])
+    assert textconv.main([str(path)]) == 0
+    sys.stdout.flush()
+    out = capfdbinary.readouterr().out.decode()
+    assert out and not leaks(out)
+
+
+def test_the_text_of_a_request_lets_nothing_out(hostile: Hostile) -> None:
+    rows = [
+        Row(f"{ONE} {one}", "kept", f"{TWO} {one}", f"{one} {ONE}", f"Ann {TWO} {one}")
+        for one in (NASTY, *TAGS, PEM)
+    ]
+    assert not leaks(request_body("Two changes.", rows, DREAM))

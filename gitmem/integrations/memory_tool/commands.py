@@ -76,9 +76,9 @@ def str_replace(folder: Folder, path: str, old: str, new: str) -> Changed:
         Refused: there is no such file, or the text does not stand in it just once.
     """
     at, content = _opened(folder, path)
-    if old not in content and (meant := restored(old)) in content:
+    if old not in content and (meant := restored(old, old)) in content:
         # It names a line as it was shown: with a tag or an invisible character written out.
-        old, new = meant, restored(new)
+        old, new = meant, restored(new, old)
     count = content.count(old) if old else 0
     if count == 0:
         raise words.not_found(old, path)
