@@ -142,9 +142,17 @@ def reject(
 
 def _show(run: Context, done: Decided) -> None:
     if run.out.as_json:
-        run.out.json({"done": sound(done.line), "commit": done.written.commit if done.written else None})
+        run.out.json(
+            {
+                "done": sound(done.line),
+                "commit": done.commits[-1] if done.commits else None,
+                "notes": [sound(note) for note in done.notes],
+            }
+        )
         return
-    commit = f"{done.written.commit[:8]} " if done.written else ""
+    commit = f"{done.commits[-1][:8]} " if done.commits else ""
     run.out.data(commit + done.line)
-    if done.written:
-        run.out.say(f"undo: git mem undo {done.written.commit[:12]}")
+    for note in done.notes:
+        run.out.say(f"  {note}")
+    for oid in reversed(done.commits):
+        run.out.say(f"undo: git mem undo {oid[:12]}")

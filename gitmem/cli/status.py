@@ -12,6 +12,8 @@ from gitmem.cli.words import day
 from gitmem.core.text import counted
 from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
+from gitmem.share.inbox import Outgoing
+from gitmem.store.repository import short_name
 
 
 def register(app: typer.Typer) -> None:
@@ -77,8 +79,22 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
+    for one in found.outgoing:
+        out.data(f"  {_waits(one)}")
     if found.waiting:
         out.data(out.paint(f"  {found.waiting} waiting for you: git mem review", "yellow"))
+
+
+def _waits(one: Outgoing) -> str:
+    """What waits for whom, of all that this person asked for or accepted."""
+    short, claims = short_name(one.inbox.branch), counted(len(one.inbox.proposals), "claim")
+    match one.waits_for:
+        case "reviewers":
+            return f"{claims} of yours in {short}, for a teammate or {one.inbox.remote} to decide on"
+        case "host":
+            return f"{short}: {claims} that you accepted, for {one.inbox.remote}'s reviewers to merge"
+        case "sync":
+            return f"{short}: {claims} that you accepted, to be sent: git mem sync"
 
 
 def _details(scope: ScopeStanding) -> Iterator[str]:

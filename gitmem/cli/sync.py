@@ -14,7 +14,7 @@ from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
-from gitmem.share.leaving import Leaving
+from gitmem.share.leaving import Leaving, right_place
 from gitmem.share.synced import Synced
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
@@ -118,6 +118,15 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
             f"{done.remote} protects gitmem/project ({done.switched}): from now on what you learn "
             "waits for review there (undo: git mem share --mode direct)"
         )
+    if done.left_to_host:
+        out.warn(
+            f"{done.remote} protects gitmem/project ({done.left_to_host}): what you accepted waits for "
+            "its reviewers (git mem status)"
+        )
+    if done.personal:
+        would = "would hold back" if dry_run else "held back"
+        names = ", ".join(map(str, done.personal))
+        out.warn(f"{would}, since about a person: {names}. {right_place(done.personal)}")
     if not out.as_json:
         for memory in done.leaves if dry_run else ():
             out.data(f"  would leave for the first time: {memory}")
@@ -163,7 +172,10 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "branch": done.branch or None,
         "lost_races": done.lost,
         "leaves": [_named(memory) for memory in done.leaves],
-        "held": [_named(memory) for memory in done.held],
+        "held": [
+            *({**_named(memory), "why": "nobody agreed"} for memory in done.held),
+            *({**_named(memory), "why": "about a person"} for memory in done.personal),
+        ],
         "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
@@ -172,6 +184,7 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         ],
         "purged_text_in_private": done.stands_in_private,
         "switched_to_review": done.switched or None,
+        "left_to_host": done.left_to_host or None,
         "updated": list(done.tended.updated),
         "removed": list(done.tended.closed),
         "landed": [

@@ -18,6 +18,7 @@ from gitmem.store.commits import read_tip
 from gitmem.store.history import revision
 from gitmem.store.lookup import chosen_scopes
 from gitmem.store.travel import Undoing, newest_undoable, other_half, plan_undo, take_back
+from gitmem.store.unshared import is_kept
 from gitmem.store.workspace import Workspace
 
 
@@ -93,7 +94,7 @@ def _named(workspace: Workspace, commit: str, scope: str | None) -> Undoing:
         if oid is None:
             continue
         tip = read_tip(where.repo, where.ref)
-        if not where.repo.is_ancestor(oid, tip.commit):
+        if not (where.repo.is_ancestor(oid, tip.commit) or is_kept(where.repo, oid)):
             raise UsageError(f"{commit} is not on {where.ref}", "See what is: git mem log")
         found = plan_undo(where, tip, where.repo.commit(oid))
         if not found.edits:

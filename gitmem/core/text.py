@@ -83,7 +83,7 @@ def one_line(text: str, width: int) -> str:
         return line
     line = printable(line)
     if line.isascii():
-        return line if len(line) <= width else _begin(line, width - 1) + "…"
+        return line if len(line) <= width else beginning(line, width - 1) + "…"
     if sum(map(_cells, line)) <= width:
         return line
     kept, room = 0, width - 1
@@ -92,15 +92,16 @@ def one_line(text: str, width: int) -> str:
         if room < 0:
             break
         kept += 1
-    return _begin(line, kept) + "…"
+    return beginning(line, kept) + "…"
 
 
-def _begin(line: str, end: int) -> str:
-    # A token that the cut falls into may reach far; one that is longer than this is seen in its part.
-    for start, stop in find_random(line[: end + 500]):
+def beginning(text: str, end: int) -> str:
+    """Returns at most so many characters of a text, and of what looks like a token all or nothing."""
+    # One that reaches further than this is seen in the part of it that is looked at.
+    for start, stop in find_random(text[: end + 500]):
         if start < end < stop:
-            return line[:start].rstrip()
-    return line[:end].rstrip()
+            return text[:start].rstrip()
+    return text[:end].rstrip()
 
 
 def fence_for_model(text: str, *, source: str) -> str:

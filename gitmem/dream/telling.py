@@ -10,7 +10,7 @@ from gitmem.core.memory import parse
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Telling
 from gitmem.dream.branch import ClaimStory, Dream, DreamCommit
-from gitmem.dream.proof.failure import Failure
+from gitmem.rules.rule import Finding
 from gitmem.store.blame import Origin, origins_of
 from gitmem.store.repository import MissingObject
 from gitmem.store.trees import read_paths
@@ -63,7 +63,7 @@ def untold(change: DreamCommit) -> tuple[Proposal, ...]:
 def show(
     dream: Dream,
     origins: Origins | None = None,
-    failures: Sequence[Failure] | None = None,
+    failures: Sequence[Finding] | None = None,
     *,
     whole: bool = False,
     rejected: bool = False,
@@ -91,7 +91,7 @@ def show(
         yield from proof_lines(failures)
 
 
-def proof_lines(failures: Sequence[Failure]) -> Iterator[str]:
+def proof_lines(failures: Sequence[Finding]) -> Iterator[str]:
     """Lines that tell what came of the proof."""
     if not failures:
         yield "proved: no claim is lost, and nothing is there that nobody taught"

@@ -22,7 +22,7 @@ from gitmem.extract.rules import folders_of as folders_of
 from gitmem.extract.rules import home as home
 from gitmem.extract.telling import NOTHING, Shown, Told, shown
 from gitmem.extract.turns import Looked, to_look_at
-from gitmem.guard.exclusions import excluded
+from gitmem.rules.exclusions import excluded
 from gitmem.rules.screen import refused_claims
 from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, Session

@@ -16,13 +16,13 @@ from gitmem.core.trailers import Provenance
 from gitmem.extract.commit import store_change
 from gitmem.extract.edits import claim_keys, is_text, texts
 from gitmem.extract.plan import Placed
-from gitmem.guard.exclusions import excluded
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.extraction_rules import rule_texts
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.saving import sync_live
 from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
+from gitmem.rules.exclusions import excluded
 from gitmem.rules.screen import refused_claims
 from gitmem.store.commits import Written, memory_commit
 from gitmem.store.parked import (

@@ -13,7 +13,7 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.core.text import decode, encode, printable
-from gitmem.guard.paths import check_path
+from gitmem.rules.paths import check_path
 from gitmem.rules.rule import Finding
 from gitmem.rules.secrets import Secret, find_secrets, redact, scan
 from gitmem.values import dataclass

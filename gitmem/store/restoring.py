@@ -11,7 +11,7 @@ from gitmem.core.merge import kind
 from gitmem.core.names import archived_path, hot_path
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.guard.paths import check_path
+from gitmem.rules.paths import check_path
 from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature

@@ -118,6 +118,53 @@ def test_a_forgotten_line_stays_forgotten_in_logs_hot_and_archived() -> None:
     assert agent_folder(moved) == agent_folder(LOG) == "main"
 
 
+FORGOTTEN = "- 10:00:00Z [project ab] Ship on Fridays. **Why:** so."
+OTHER = "- 11:00:00Z [project] Other."
+
+
+@pytest.mark.parametrize(
+    ("buried", "line", "gone"),
+    [
+        ("10:00:00Z [project ab] Ship on Fridays. **Why:** so.", FORGOTTEN, True),
+        ("Ship on Fridays. **Why:** so.", FORGOTTEN, True),
+        ("Ship on Fridays.", FORGOTTEN, True),
+        ("**Why:** so.", FORGOTTEN, True),
+        ("Ship on Fridays.", "- 12:00:00Z [user] Ship on Fridays.", True),
+        ("Ship on Fridays. **Why:** so.", "- 12:00:00Z [user] Ship on Fridays.", False),
+        ("Ship on Fridays.", "- 12:00:00Z [user] Ship on Fridays or later.", False),
+        ("Ship on Fridays.", "Ship on Fridays.", False),
+    ],
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_line_that_one_side_forgot_does_not_come_from_the_other(
+    buried: str, line: str, gone: bool, swapped: bool
+) -> None:
+    """By the whole line, its fact or a claim in that; what is written freely stands under its heading."""
+    stone = tombstone.bury(buried, "a1" * 16, "2026-11-20", "forgot").line().encode()
+    base = {LOG: f"{OTHER}\n".encode()}
+    sides = (base | {"main/.tombstones": stone}, {LOG: f"{OTHER}\n{line}\n".encode()})
+    merged = merge_trees(base, *(sides[::-1] if swapped else sides))
+    assert (line in merged.files[LOG].decode()) is not gone
+    assert OTHER in merged.files[LOG].decode()
+    assert merged.buried == (((LOG, line),) if gone else ())
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_forgotten_line_that_its_own_side_wrote_again_stays(swapped: bool) -> None:
+    """Who has the tombstone and the line has both on purpose, whatever else the other side did."""
+    stone = tombstone.bury("Ship on Fridays.", "a1" * 16, "2026-11-20", "forgot").line().encode()
+    ours = {LOG: f"{FORGOTTEN}\n".encode(), "main/.tombstones": stone}
+    theirs = {LOG: f"{OTHER}\n".encode()}
+    merged = merge_trees({}, *((theirs, ours) if swapped else (ours, theirs)))
+    assert merged.files[LOG].decode() == f"{FORGOTTEN}\n{OTHER}\n" and merged.buried == ()
+
+
+def test_a_log_of_which_all_was_forgotten_is_no_file_any_more() -> None:
+    stone = tombstone.bury("Ship on Fridays.", "a1" * 16, "2026-11-20", "forgot").line().encode()
+    merged = merge_trees({}, {"main/.tombstones": stone}, {LOG: f"{FORGOTTEN}\n".encode()})
+    assert merged.files == {"main/.tombstones": stone}
+
+
 def test_what_git_merges_by_union_becomes_what_gitmem_would_have_merged(tmp_path: Path, git) -> None:
     base, ours, theirs = (
         "".join(f"- {hour}:00:00Z [project] {hour}\n" for hour in hours)

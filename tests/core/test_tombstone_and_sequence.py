@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,6 +86,27 @@ def test_an_edit_is_told_from_an_addition_by_its_words() -> None:
     base = ["stays", "the port is 80", "end"]
     side = ["stays", "something else entirely", "the port is 443", "end"]
     assert pair_edits(base, side, said) == {"the port is 80": "the port is 443"}
+
+
+@pytest.mark.parametrize(
+    ("base", "side", "pairs"),
+    [
+        ("a x b y", "a X b Y", {"x": "X", "y": "Y"}),
+        ("x b y", "X b Y", {"x": "X", "y": "Y"}),
+        ("a x b y c z", "a b Y c Z", {"y": "Y", "z": "Z"}),
+        ("a x b y c z", "a N x b Y c Z", {"y": "Y", "z": "Z"}),
+        ("x y z", "X Y Z", {"x": "X", "y": "Y", "z": "Z"}),
+        ("a x b", "b X a", {}),
+    ],
+)
+def test_every_edit_between_what_stayed_is_paired(base: str, side: str, pairs: dict[str, str]) -> None:
+    """One that is missed counts as a loss and an addition: the merge keeps both texts without a dispute."""
+    assert pair_edits(base.split(), side.split(), words) == pairs
+
+
+def test_each_of_several_edits_takes_the_place_of_what_it_replaced() -> None:
+    base, side, other = ["x", "a", "y", "b", "z"], ["X", "a", "Y", "b", "Z"], ["x", "a", "y", "b", "z", "n"]
+    assert merge_keys([base, side, other], words).keys == ("X", "a", "Y", "b", "Z", "n")
 
 
 def test_many_replaced_units_are_paired() -> None:

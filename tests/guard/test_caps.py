@@ -10,11 +10,12 @@ import pytest
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import OTHER_BYTES
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.trailers import Provenance
 from gitmem.share.arrival import take_in
 from gitmem.store import caps
 from gitmem.store.caps import TooLarge, check_caps, no_room
-from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, Write, commit, root_commit
+from gitmem.store.commits import Write, commit, root_commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import BLOB, TREE, Entry, Repository, Signature

@@ -6,7 +6,7 @@ import pytest
 from planted_secrets import GITHUB
 
 from gitmem.core.change import MemoryType
-from gitmem.guard.exclusions import excluded, for_this_task_only, in_rules
+from gitmem.rules.exclusions import excluded, for_this_task_only, in_rules
 
 RULES = (
     "# Rules\n\n- Do not mock the database in tests.\n- Python 3.11 is the minimum.\n"

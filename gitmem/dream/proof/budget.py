@@ -8,9 +8,8 @@ from gitmem.core.account import claims_at, is_memory, path_of
 from gitmem.core.daily_log import is_log
 from gitmem.core.merge import Files
 from gitmem.core.trailers import Fate, Provenance, parse
-from gitmem.dream.proof.claims import agent_of, given_up
-from gitmem.dream.proof.ground import Mark
-from gitmem.guard.paths import check_path
+from gitmem.rules.account import Mark, agent_of, given_up
+from gitmem.rules.paths import check_path
 from gitmem.store.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository, Step
 from gitmem.store.trees import read_files, read_paths
 

@@ -28,7 +28,7 @@ from gitmem.engines.consolidated.judged import (
     untold_twins,
 )
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
-from gitmem.guard.paths import check_path
+from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import find_secrets, redact
 
 NOTES = 20

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from gitmem.core.trailers import Op
-from gitmem.guard.paths import colliding
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.folder import Folder, is_index
 from gitmem.integrations.memory_tool.paths import check_writable, locate
+from gitmem.rules.paths import colliding
 from gitmem.rules.redaction import restored
 
 
