@@ -484,6 +484,22 @@ def test_what_is_about_a_person_is_put_in_its_place_when_a_folder_is_adopted(
     assert found(team.bare) == []
 
 
+def test_a_purge_reaches_what_is_kept_here(team: Team, ann: Machine) -> None:
+    path = f"ops/{NAME}.md"
+    body = f"---\nname: {NAME}\ndescription: {HOOK}\ntype: project\n---\n\nIt is about the {WORDS}.\n"
+    put(ann, f"Learn of the {WORDS}", {path: body.encode()})
+    put(ann, f"Unlearn the {WORDS}", {path: None})
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("sync", "-y")
+    assert found(ann.code / ".git", (WORDS,)) == [WORDS]
+    ann.run("purge", WORDS, "-y")
+    assert found(ann.code / ".git", (WORDS,)) == []
+    ann.run("sync", "-y")
+    assert found(team.bare) == []
+    ann.run("restore", NAME, "--scope", "project")
+    assert "[purged]" in ann.memories("project")[path]
+
+
 class Story:
     """A made-up history in which every name, description and claim is a word of its own."""
 
