@@ -183,6 +183,11 @@ def _accept_inbox(
     notes += [f"stays forgotten: {path}: {_first_words(text)}" for path, text in done.buried]
     if done.stones:
         notes.append(f"marks {counted(done.stones, 'text')} as forgotten: no merge brings it back")
+    if done.refused and not done.whole:
+        save_all(workspace, edges, fresh=True)
+        notes.append(f"{remote.name} protects {short_name(MEMORY_BRANCH)} ({done.refused})")
+        notes.append("your own inbox asks for it: git mem sync")
+        return Decided(f"took in {what}{short} here", (), tuple(notes))
     if done.refused:
         notes += _ask_host(workspace, edges, one, done.refused)
         return Decided(

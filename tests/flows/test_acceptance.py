@@ -13,7 +13,7 @@ from gitmem.store.blame import blame_memory
 from gitmem.store.workspace import SHARED_REF
 
 __all__ = ["team"]
-BEN = "gitmem/inbox/ben-example-com"
+ANN, BEN = "gitmem/inbox/ann-example-com", "gitmem/inbox/ben-example-com"
 PATH = "reviewer/{}.md"
 
 
@@ -59,6 +59,14 @@ def authors(one: Machine, name: str) -> dict[str, str]:
         for blamed in blame_memory(repo, repo.ref(SHARED_REF), PATH.format(name))
         if not blamed.description
     }
+
+
+def protect(team: Team) -> None:
+    """Lets the host's own buttons alone move the memory branch."""
+    hook = team.host / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ncase $1 in */gitmem/project) echo 'GH006: protected' >&2; exit 1;; esac\n")
+    hook.chmod(0o755)
 
 
 def assert_settled(team: Team, *people: Machine) -> None:
@@ -154,16 +162,30 @@ def test_what_a_protected_branch_refuses_later_waits_for_the_host(team: Team, pa
     item = asks(ben, ann)
     away = team.host.rename(team.host.with_name("away.git"))
     ann.run("review", "accept", item["id"])
-    hook = away / "hooks/update"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\ncase $1 in */gitmem/project) echo 'GH006: protected' >&2; exit 1;; esac\n")
-    hook.chmod(0o755)
     away.rename(team.host)
+    protect(team)
     assert "what you accepted waits for its reviewers" in ann.run("sync", "-y").err
     assert f"{BEN}: 2 claims that you accepted, for origin's reviewers" in ann.run("status").out
     assert waiting(ann) == [] and PATH.format("ports") not in ann.memories("project")
     (team.host / "hooks/update").unlink()
     team.reviewer.land(BEN, "merge")
+    assert_settled(team, ann, ben)
+
+
+def test_a_part_that_a_protected_branch_refuses_is_asked_for_by_who_chose_it(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    item = asks(ben, ann)
+    protect(team)
+    number = next(claim["n"] for claim in item["claims"] if claim["path"] == PATH.format("ports"))
+    assert "your own inbox asks for it" in ann.run("review", "accept", item["id"], number).err
+    ann.run("sync", "-y")
+    assert authors(ann, "ports") == {"Ports start at 4000.": "Ben"}
+    assert PATH.format("hosts") not in team.reviewer.host_files(ANN)
+    (team.host / "hooks/update").unlink()
+    team.reviewer.land(ANN, "merge")
+    decide(ben, ann)
     assert_settled(team, ann, ben)
 
 

@@ -179,11 +179,12 @@ def said(one: Machine, name: str) -> dict[str, str]:
 
 
 def sent(one: Machine) -> None:
-    """Sends what somebody learned; a memory about a person goes where it belongs first."""
+    """Sends what somebody learned; a memory about a person stays, and goes where it belongs then."""
+    done = one.run("sync", "-y", "--json").json
     if (one.code / FOLDER / "person.md").exists():
-        one.run("save")
+        assert [held["name"] for held in done["held"]] == ["person"]
         of_project(one, "move", "person", "--to", "local")
-    one.run("sync", "-y")
+        one.run("sync", "-y")
 
 
 def settle(one: Machine, way: Way, by: Machine) -> None:
