@@ -27,7 +27,8 @@ from gitmem.flows.check import Report, Request, check
 NOW = 1_795_000_000
 KEY = Maker(7).pem("RSA ", 4)
 OTHER_TOKEN = Maker(8).summed("gh" + "o")
-SECRETS = (GITHUB, OTHER_TOKEN, KEY.split("\n")[2])
+PASSWORD = Maker(9).some(24)
+SECRETS = (GITHUB, OTHER_TOKEN, KEY.split("\n")[2], PASSWORD, PASSWORD.lower())
 
 FACTS = {
     "mocks": "Never mock the database in integration tests.",
@@ -389,6 +390,11 @@ def leaks() -> Iterator[Row]:
     yield Row("secret", "in the name of the branch", [Made(fine)], SECRET, branch=f"dream/{GITHUB}")
     twice = {path("a"): told("a", f"The token is {GITHUB}."), path("b"): told("b", f"x{GITHUB}x")}
     yield Row("secret", "once recognised, also glued to letters", gone(twice), SECRET)
+    slug = {
+        path("a"): told("a", f"The password is {PASSWORD}."),
+        f"main/use-{PASSWORD.lower()}.md": told("b", "B."),
+    }
+    yield Row("secret", "in prose and in a name", [Made(slug)], SECRET, listed=True)
     removed = [Made({path("lint"): told("lint", sentence)}, "Learn"), Made({path("lint"): None}, "Drop")]
     yield Row("secret", "in a memory that is deleted", removed, SECRET)
     for title, body in {
