@@ -558,11 +558,7 @@ def structures() -> Iterator[Row]:
     yield Row("structure", "honest: a line is added to a log", [Made(more)])
 
 
-ROWS = [
-    row
-    for made in (merges, leaks, encodings, orders, structures)
-    for row in made()
-]
+ROWS = [row for made in (merges, leaks, encodings, orders, structures) for row in made()]
 
 
 @pytest.fixture(scope="module")
