@@ -115,7 +115,7 @@ def _absent(new: str, known: Sequence[str]) -> tuple[str, ...]:
 
 def _same(one: str, other: str) -> bool:
     """Whether a sentence says another with all of its facts and none besides."""
-    return holds(one, other) and not lacking(one, other)
+    return holds(one, other) and not lacking(one, other) and not misplaced(other, [one])
 
 
 def _turns(text: str) -> frozenset[str]:

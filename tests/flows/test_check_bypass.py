@@ -171,7 +171,9 @@ def swaps() -> Iterator[Row]:
             title = f"{name}: {new.splitlines()[-1]}"
             yield Row(group, f"superseded in a dream, {title}", [Made(files, said(*fates))], LIES)
             people = said(*fates, op="update", writer="human")
-            yield Row(group, f"superseded by a person's name, {title}", [Made(files, people)], LIES)
+            # A person may change what they taught, but no trailer hides that they did.
+            rules = LIES | {"dropped", "loss"}
+            yield Row(group, f"superseded in a person's name, {title}", [Made(files, people)], rules, True)
             merged = [replace(fate, kind="merged") for fate in fates]
             yield Row(group, f"said to be merged, {title}", [Made(files, said(*merged))], LIES)
     for name, new in TAUGHT:
