@@ -68,6 +68,20 @@ def test_a_line_of_another_form_buries_nothing(line: str) -> None:
     assert tombstone.parse(stone.line() + "x\n") == {stone}
 
 
+@pytest.mark.parametrize(
+    ("date", "end", "fits"),
+    [
+        ("2026-11-20", "forgot", True),
+        ("2026-11-20", "rejected", True),
+        ("2026-02-30", "forgot", False),
+        ("2026-11-20", "forgot\n", False),
+        ("2026-11-20", "forgot more", False),
+    ],
+)
+def test_a_line_fits_where_it_is_of_a_day_that_there_is(date: str, end: str, fits: bool) -> None:
+    assert tombstone.fits(f"v1 {SALTS[0]} {'0' * 64} {date} {end}") is fits
+
+
 def test_a_digest_is_of_the_salt_and_the_text() -> None:
     """A promise: the stones of earlier versions are matched by it."""
     digest = hashlib.sha256(b"0123456789abcdef\0a \xc3\xa9 \xff").hexdigest()
