@@ -242,7 +242,8 @@ def tests_of(mutant: Mutant, ran: Mapping[str, tuple[float, set[str]]]) -> tuple
     """
     here = f"{mutant.path}:{mutant.function}"
     held = {test for test, (_, functions) in ran.items() if here in functions}
-    if not held:
+    # The body of a class runs with the module.
+    if not held or mutant.function.rpartition(".")[2].lstrip("_")[:1].isupper():
         held = {test for test, row in ran.items() if _runs(mutant.path, row[1]) or _is_near(test, mutant)}
     ordered = sorted(held, key=lambda test: (ran[test][0], test))
     near = [test for test in ordered if _is_near(test, mutant)]

@@ -150,6 +150,24 @@ def test_a_claim_that_is_said_to_be_kept_keeps_the_reason_and_one_that_went_is_l
     )
 
 
+def test_what_is_said_to_be_kept_stands_where_it_stands_and_nowhere_else() -> None:
+    """A fate is an account to be checked: its words are looked for, whatever target it names."""
+    body = MEMORY.replace(b"Ship on Fridays.", b"Ship on Fridays.\n\nOther.")
+    before, after = {"main/b.md": body.replace(b"name: a", b"name: b")}, {"main/a.md": body}
+    here, there = references(before), references(after)
+    source = next(ref for ref, claim in here.items() if "Ship" in claim.text)
+    true = next(ref for ref, claim in there.items() if "Ship" in claim.text)
+    other = next(ref for ref, claim in there.items() if claim.text == "Other.")
+    assert Fate("kept", source, true) in account(before, after, [Fate("kept", source, other)]).fates
+    gone = {"main/a.md": MEMORY.replace(b"Ship on Fridays.", b"Other.")}
+    (lost,) = (
+        one
+        for one in account(before, gone, [Fate("kept", source, other)]).unaccounted
+        if one.source == source
+    )
+    assert lost.problem == "it is gone and nothing says where"
+
+
 def test_a_false_merge_is_told_from_a_target_that_is_not_there() -> None:
     before = {"main/b.md": MEMORY.replace(b"Fridays", b"Mondays")}
     after = {"main/a.md": MEMORY}

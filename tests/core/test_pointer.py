@@ -126,6 +126,10 @@ def test_without_its_pointer_a_memory_keeps_every_other_claim(body: str, bare: s
     assert [claim.key for claim in parse("a.md", after.render()).parsed.claims] == said
 
 
+def test_what_runs_into_one_without_the_pointer_keeps_its_lines() -> None:
+    assert without_pointer(memory(f"\n    one\n\n{RULE}\n\n    two\n")).body == "    one\n\n    two\n"
+
+
 @pytest.mark.parametrize(
     ("path", "promoted"),
     [

@@ -52,6 +52,7 @@ from gitmem.core.references import (
         ("`Store.open`", [("Store.open", ("Store", "open"), False)]),
         ("`store.open`", [("store.open", ("open",), False)]),
         ("`a::Store::open`", [("a::Store::open", ("Store", "open"), False)]),
+        ("`App.Store.open`", [("App.Store.open", ("Store", "open"), False)]),
         ("`Store#open`", [("Store#open", ("Store", "open"), False)]),
         (
             "`retryLimit` `MAX_SIZE` `max_2`",

@@ -127,14 +127,19 @@ def test_what_was_given_back_unchanged_is_unchanged(made: list[Section]) -> None
         assert conform(before, render(before)) == before
 
 
+TENS = "".join(f"{number}\n" for number in range(10, 100))
+FIRST = "10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n21\n22\n"
+LAST = "\n87\n88\n89\n90\n91\n92\n93\n94\n95\n96\n97\n98\n99"
+
+
 @pytest.mark.parametrize(
     ("title", "body", "each", "cut"),
     [
         ("Own", "a" * 60 + "\nb\nc", 17, "a" * 60 + "\nb\nc"),
-        ("Own", "a\n" * 50, 20, "a\n" * 20 + "[30 more lines cut]"),
-        ("Own", "a\n" * 50 + "[7 more lines cut]", 20, "a\n" * 20 + "[37 more lines cut]"),
-        ("Worklog", "[7 older lines cut]\n" + "a\n" * 50, 20, "[37 older lines cut]" + "\na" * 20),
-        ("Worklog", "[1 older line cut]\n" + "a\n" * 50, 20, "[31 older lines cut]" + "\na" * 20),
+        ("Own", f"{TENS}[7 more lines cut]", 20, FIRST + "[84 more lines cut]"),
+        ("Own", TENS, 20, FIRST + "[77 more lines cut]"),
+        ("Worklog", f"[7 older lines cut]\n{TENS}", 20, "[84 older lines cut]" + LAST),
+        ("Worklog", f"[1 older line cut]\n{TENS}", 20, "[78 older lines cut]" + LAST),
         ("Own", "x" * 100, 20, "x" * 78 + "…"),
         ("Own", "x" * 100, 15, "[1 more line cut]"),
         ("Own", "x" * 100, 4, ""),

@@ -247,10 +247,7 @@ def test_the_last_of_a_trailer_counts_and_an_empty_one_never() -> None:
 
 
 def test_the_words_of_operations_and_writers_are_promised() -> None:
-    assert (
-        {"add", "update", "delete", "merge", "restore", "sync", "adopt", "page", "dream", "purge"}
-        == OPS
-    )
+    assert {"add", "update", "delete", "merge", "restore", "sync", "adopt", "page", "dream", "purge"} == OPS
     assert {"agent", "extract", "dream", "human", "sync"} == WRITERS
 
 
