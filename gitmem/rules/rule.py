@@ -32,6 +32,10 @@ HOST = ".host"
 """Stands for the name of a file that lies in no agent's folder; of the kind `host`."""
 
 
+_WHERE = 300
+"""Terminal cells of a place; what is hostile may be named by thousands."""
+
+
 @dataclass(frozen=True, order=True)
 class Finding:
     """What is wrong, and where.
@@ -57,6 +61,11 @@ class Finding:
     text: str = ""
     fingerprints: tuple[str, ...] = ()
     commit: str = ""
+
+    def __str__(self) -> str:
+        """The finding as a person reads it: where, and what."""
+        where = one_line(self.claim or self.path, _WHERE)
+        return f"{where}: {self.message}" if self.path else self.message
 
 
 @dataclass(frozen=True)
