@@ -201,8 +201,8 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
         for file, why in saved.plan.held.items():
             found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))
         for refusal in saved.plan.refusals:
-            said = f": {' '.join(refusal.claim_text_redacted.split())}"[:200].rstrip(": ")
-            text = f"{refusal.path} {refusal.reason}{said}; take it out of {saved.live.path}"
+            said = f": {' '.join(refusal.text.split())}"[:200].rstrip(": ")
+            text = f"{refusal.path} {refusal.message}{said}; take it out of {saved.live.path}"
             if refusal.fingerprints:
                 allow = f"git config --global --add gitmem.allow {' '.join(refusal.fingerprints)}"
                 text += f", or if it is none: {allow}"

@@ -14,18 +14,26 @@ from typing import Literal
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import kind
-from gitmem.core.text import decode
+from gitmem.core.text import decode, one_line
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.values import dataclass
 
 Level = Literal["error", "notice"]
 Profile = Literal["write", "request", "dream"]
 """What asks: a write to a memory ref, a request to merge, a dream that is proposed."""
 
+QUOTED = 80
+"""Terminal cells of someone's text that a message quotes."""
+
 PLAIN = 0o100644
 """git's mode of a regular file that cannot be executed; what memory consists of."""
 
 HOST = ".host"
 """Stands for the name of a file that lies in no agent's folder; of the kind `host`."""
+
+
+_WHERE = 300
+"""Terminal cells of a place; what is hostile may be named by thousands."""
 
 
 @dataclass(frozen=True, order=True)
@@ -53,6 +61,11 @@ class Finding:
     text: str = ""
     fingerprints: tuple[str, ...] = ()
     commit: str = ""
+
+    def __str__(self) -> str:
+        """The finding as a person reads it: where, and what."""
+        where = one_line(self.claim or self.path, _WHERE)
+        return f"{where}: {self.message}" if self.path else self.message
 
 
 @dataclass(frozen=True)
@@ -164,8 +177,8 @@ class Revision:
         oid: its name.
         people: author and committer, as `Name <address>`; hostile text.
         message: all of it, with other headers that were put into the commit; hostile text.
-        parents: for each parent, what it has at the paths in which the commit differs from it.
-        files: what the commit has at all of these paths; one that is missing was taken away.
+        parents: for each parent, what it has at the paths in which the commit differs from all of them.
+        files: what the commit has at these paths; one that is missing was taken away.
     """
 
     oid: str
@@ -173,6 +186,15 @@ class Revision:
     message: str
     parents: tuple[Mapping[str, File], ...]
     files: Mapping[str, File]
+
+    def texts(self) -> Iterator[tuple[Text, tuple[Text, ...]]]:
+        """Each file that was read, and what its path held in the parents that have it."""
+        for path, file in self.files.items():
+            if file.data is not None:
+                name = path if "/" in path else HOST
+                former = [parent[path].data for parent in self.parents if path in parent]
+                texts = tuple(Text(path, name, data) for data in former if data is not None)
+                yield Text(path, name, file.data), texts
 
 
 @dataclass(frozen=True)
@@ -206,10 +228,12 @@ class Rule:
 
     Attributes:
         judge: what it finds.
+        words: what its findings have as their `rule`.
         write, request, dream: the gravest level that it has in each profile; None where it does not apply.
     """
 
     judge: Judge
+    words: tuple[str, ...]
     write: Level | None = None
     request: Level | None = None
     dream: Level | None = None
@@ -217,6 +241,16 @@ class Rule:
     def level(self, profile: Profile) -> Level | None:
         """The gravest level in a profile."""
         return {"write": self.write, "request": self.request, "dream": self.dream}[profile]
+
+
+def quoted(text: str) -> str:
+    """A piece of someone's text for a message: without credentials, on one line, cut, nothing invisible.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about any text.
+    """
+    # Half of a credential is recognised by nobody, so it has to be out before the text is cut.
+    return one_line(redact(text, find_secrets(text)), QUOTED)
 
 
 def new_ones(after: Iterable[Finding], before: Iterable[Finding]) -> Iterator[Finding]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitmem.core.errors import RepositoryError
+from gitmem.share.inbox import writer_branch
 from gitmem.share.leaving import Leaving, leaving
-from gitmem.share.sync import writer_branch
 from gitmem.share.turning import agree, agreed
 from gitmem.share.unpushed import prepare
 from gitmem.store.remote import MEMORY_BRANCH, find_remote

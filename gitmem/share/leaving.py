@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed
 from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder, kind
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.share.leaving_lines import fresh_lines
 from gitmem.store.remote import Remote
 from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.values import dataclass
 
@@ -110,7 +111,7 @@ def right_place(personal: Sequence[Leaving]) -> str:
 
 def secrets_to_leave(
     repo: Repository, remote: Remote, oids: Sequence[str], allow: frozenset[str]
-) -> tuple[Refusal, ...]:
+) -> tuple[Finding, ...]:
     """Secrets in anything that a push of these commits would send, past versions included.
 
     Raises:
@@ -131,19 +132,10 @@ def secrets_to_leave(
             data = b"".join(fresh)
         files[f"{name}/{path}"] = data
     found = screen({}, files, allow).refusals
-    return tuple(
-        Refusal(
-            refusal.path.partition("/")[2],
-            refusal.claim_text_redacted,
-            refusal.reason,
-            refusal.kind,
-            refusal.fingerprints,
-        )
-        for refusal in found
-    )
+    return tuple(replace(refusal, path=refusal.path.partition("/")[2]) for refusal in found)
 
 
-def refuse_secrets(found: Iterable[Refusal]) -> None:
+def refuse_secrets(found: Iterable[Finding]) -> None:
     """Raises where something that would be pushed holds a secret.
 
     Raises:
@@ -151,7 +143,7 @@ def refuse_secrets(found: Iterable[Refusal]) -> None:
     """
     refusals = tuple(found)
     if refusals:
-        paths = ", ".join(dict.fromkeys(f"{refusal.path} {refusal.reason}" for refusal in refusals))
+        paths = ", ".join(dict.fromkeys(f"{refusal.path} {refusal.message}" for refusal in refusals))
         prints = " ".join(dict.fromkeys(print for refusal in refusals for print in refusal.fingerprints))
         hint = "It may stand in an earlier version only. Take it out (git mem purge TEXT)"
         raise CheckFailed(

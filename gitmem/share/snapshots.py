@@ -10,30 +10,21 @@ from gitmem.core import index
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind, merge_trees
-from gitmem.core.names import INDEX, archived_path, is_memory_file
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, archived_path, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
+from gitmem.rules.snapshot import ROOT_FOLDER, digest
 from gitmem.share.leaving import memories
-from gitmem.store.commits import (
-    FORMAT_FILE,
-    FORMAT_TEXT,
-    ROOT_SIGNATURE,
-    Tip,
-    Write,
-    Written,
-    commit,
-    memory_commit,
-)
+from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, memory_commit
 from gitmem.store.paging import archived
 from gitmem.store.remote import Remote, find_remote
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.screen import screen
 from gitmem.store.snapshots import (
     Snapshot,
     State,
-    digest,
     most_bytes,
     publishable,
     read_commit,
@@ -48,9 +39,6 @@ from gitmem.store.workspace import SNAPSHOT_FOLDER, Scope, Workspace
 from gitmem.values import dataclass
 
 How = Literal["merge", "replace", "keep"]
-
-ROOT_FOLDER = "snapshots"
-"""Also searched, so that a repository can show its snapshots at its top."""
 
 _TAKEN = "Snapshot of "
 
@@ -72,7 +60,7 @@ class Standing:
     snapshot: Snapshot | None = None
     source: str = ""
     trusted: bool = False
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[Finding, ...] = ()
 
     @property
     def id(self) -> str:
@@ -314,7 +302,7 @@ def _judge(
     screened = screen(_rooted(agent, judged), _rooted(agent, files), allow)
     clean = replace(snapshot, files={p.removeprefix(f"{agent}/"): d for p, d in screened.files.items()})
     personal_refusals = tuple(
-        Refusal(f"{agent}/{name}", "", "is about a person", "path") for name in personal
+        Finding(f"{agent}/{name}", 1, "path", "is about a person") for name in personal
     )
     found, reason = state(
         clean,

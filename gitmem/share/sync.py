@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import kind
-from gitmem.core.names import slugify
+from gitmem.share.acceptance import publish
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.carrying import carry_over
 from gitmem.share.departure import depart
+from gitmem.share.inbox import writer_branch
 from gitmem.share.index_kept import keep_index
 from gitmem.share.landed import close, closed_at_host, says_more, settle
 from gitmem.share.leaving import leaving, refuse_secrets, secrets_to_leave
@@ -21,11 +22,11 @@ from gitmem.share.turning import agree, agreed, change_mode, fold_private
 from gitmem.share.unpushed import prepare
 from gitmem.store.commits import read_tip, root_commit
 from gitmem.store.epochs import OtherEpoch, epoch_of
-from gitmem.store.git import config_get, identity
+from gitmem.store.git import config_get
 from gitmem.store.landing import note_asked
 from gitmem.store.locks import Locked, writer_lock
 from gitmem.store.merging import merge_commits
-from gitmem.store.remote import IN_THE_WAY, INBOX, MEMORY_BRANCH, Pushed, Remote, find_remote
+from gitmem.store.remote import IN_THE_WAY, MEMORY_BRANCH, Pushed, Remote, find_remote
 from gitmem.store.repository import RefMoved, Repository, short_name
 from gitmem.store.side_branches import adds_nothing, with_base
 from gitmem.store.tidying import tidy_ref
@@ -75,16 +76,6 @@ def take_fetched(workspace: Workspace, options: Options) -> Synced | None:
     return None
 
 
-def writer_branch(workspace: Workspace) -> str:
-    """The branch that this person's memories wait on: `refs/heads/gitmem/inbox/<slug of the address>`.
-
-    Raises:
-        RepositoryError: git knows no identity.
-    """
-    who = identity(workspace.git, None, 0, git_dir=workspace.layout.common_dir)
-    return INBOX + slugify(who.email)
-
-
 class _Sync:
     """One run: collects what `sync` returns."""
 
@@ -122,6 +113,8 @@ class _Sync:
         while True:
             options.tell(f"fetching memory from {name}")
             self.remote.fetch()
+            if options.push and not options.dry_run:
+                self._send_accepted()
             options.tell("merging")
             here = self._merge(published) if options.pull else read_tip(self.repo, SHARED_REF).commit
             if not options.push:
@@ -152,6 +145,12 @@ class _Sync:
                     f"{self.remote.name} kept moving under {2 * TRIES} pushes", "Run it again."
                 )
             options.pause(self.done.lost)
+
+    def _send_accepted(self) -> None:
+        """Pushes what a person accepted while the remote was out of reach."""
+        pushed = publish(self.workspace, self.remote, self.options.allow)
+        if pushed is not None and pushed.outcome == "refused":
+            self.done = replace(self.done, left_to_host=pushed.words)
 
     def _target(self) -> str:
         if self.mode == "review" or self.done.lost >= TRIES:

@@ -14,12 +14,13 @@ from pathlib import Path
 from gitmem.core import attributes, tombstone
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.merge import kind, merge_trees
-from gitmem.core.names import ARCHIVE, twins
+from gitmem.core.names import ARCHIVE, FORMAT_FILE, twins
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.guard.paths import check_path, linked
-from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
+from gitmem.rules.paths import check_path
+from gitmem.rules.screen import refuse_secrets
+from gitmem.store.commits import Tip, Write, Written, commit, read_tip
 from gitmem.store.history import is_root
 from gitmem.store.holdings import taught
 from gitmem.store.live_plan import describe
@@ -29,7 +30,7 @@ from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, is_laid_out, label, scan
-from gitmem.store.screen import refuse_secrets
+from gitmem.store.symlinks import linked
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.store.unshared import as_it_was
 from gitmem.store.workspace import LiveDirectory, Scope
