@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -37,6 +38,10 @@ def check(
     staged: Annotated[
         bool, typer.Option("--staged", help="Judge what is staged, before a commit.")
     ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="WORD", help="Let pass what a finding gives this word for."),
+    ] = None,
     github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -53,7 +58,7 @@ def check(
     if github and out.as_json:
         raise UsageError("--github and --json do not go together")
     edges = run.edges
-    request = Request(ref, base, staged, github, int(edges.now))
+    request = Request(ref, base, staged, github, int(edges.now), allow=frozenset(allow or ()))
     report = judge_request(edges.environ, edges.cwd, request, prove_dream)
     if out.as_json:
         out.json(_value(report))
@@ -62,20 +67,18 @@ def check(
             out.data(_annotation(found) if github else _line(out, found))
         out.say(_summary(report))
     if report.note:
-        out.warn(out.safe(report.note))
+        out.warn(report.note)
     if not report.passed:
         raise typer.Exit(1)
 
 
-def prove_dream(
-    ground: Ground, asked: Request, met: str, base: str, head: str
-) -> tuple[Finding, ...] | None:
-    """What a dream cannot prove, as findings; None where a request is no dream."""
+def prove_dream(ground: Ground, asked: Request, met: str, base: str, head: str) -> tuple[Finding, ...]:
+    """What a dream cannot prove, as findings; nothing where a request is no dream."""
     from gitmem.dream.proof.branch import is_dream, prove_branch
     from gitmem.dream.proof.budget import WINDOW
 
     if not is_dream(ground.repo, met, head):
-        return None
+        return ()
     found = []
     if not reach_back(ground, base, head, asked.now - WINDOW):
         what = "history is cut off here, so what dreams gave up within 30 days is not all counted"
@@ -84,7 +87,9 @@ def prove_dream(
         # A file in the wrong place is the same in any request.
         rule = "path" if failure.rule == "place" else failure.rule
         what = failure.message + (f" ({failure.commit[:12]})" if failure.commit else "")
-        found.append(Finding(failure.path, failure.line, rule, what))
+        if failure.fingerprints and failure.level == "error":
+            what += f": who means it allows {failure.fingerprints[0]}"
+        found.append(replace(failure, rule=rule, message=what))
     return tuple(found)
 
 

@@ -84,18 +84,12 @@ def share(
         out.json(value)
         return
     for memory in plan.leaves:
-        (out.data if dry_run else out.say)(out.safe(f"  leaves with the next sync: {memory}"))
+        (out.data if dry_run else out.say)(f"  leaves with the next sync: {memory}")
     if plan.personal:
-        out.warn(
-            out.safe(f"held back, since about a person: {', '.join(held)}. {right_place(plan.personal)}")
-        )
-    name = out.safe(f"{plan.remote.name} ({plan.url})" if plan.url else plan.remote.name)
+        out.warn(f"held back, since about a person: {', '.join(held)}. {right_place(plan.personal)}")
+    name = f"{plan.remote.name} ({plan.url})" if plan.url else plan.remote.name
     if plan.branches:
-        out.say(
-            out.safe(
-                f"  {plan.url} has other branches, which are left alone: {', '.join(plan.branches[:5])}"
-            )
-        )
+        out.say(f"  {plan.url} has other branches, which are left alone: {', '.join(plan.branches[:5])}")
     if dry_run:
         out.data(f"would share project memory with {name} ({plan.mode})")
         return
@@ -106,7 +100,7 @@ def share(
         out.json(value)
         return
     out.data(f"project memory is shared with {name} ({plan.mode}); git mem sync sends it")
-    out.say(out.safe(f"undo: {_undo(plan)}"))
+    out.say(f"undo: {_undo(plan)}")
 
 
 def _undo(plan: SharePlan) -> str:

@@ -76,7 +76,7 @@ def undo(
     told = one_line(f"{target.subject} ({found.scope.name}, {day(target.author.time)})", 160)
     run.out.data(f"{done} {target.oid[:12]} {told}")
     for path, _ in found.buried:
-        run.out.say(run.out.safe(f"stays forgotten: {found.scope.name}/{path}"))
+        run.out.say(f"stays forgotten: {found.scope.name}/{path}")
     if reopened is not None:
         how = (
             f"{reopened.id} waits again: git mem review show {reopened.id}"

@@ -5,6 +5,7 @@ It runs in any clone or CI checkout, with nothing of gitmem set up; only git is 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,6 @@ from typing import Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_FILE, is_agent_folder
-from gitmem.flows.fates import judge_fates
 from gitmem.flows.request import Ground, find_bases, find_head, meeting_point
 from gitmem.rules.credentials import without_secrets
 from gitmem.rules.paths import judge_epoch
@@ -43,7 +43,11 @@ MOST_BYTES = 256 << 20
 MOST_COMMITS = 20_000
 """Commits of a request that are read."""
 
+EVENT_BYTES = 16 << 20
+"""Of the event that started a run of GitHub Actions; the host sends less."""
+
 _CHUNK = 1 << 16
+_LABEL = re.compile(r"gitmem-allow-((?:loss|taught)-\d{1,9}-[0-9a-f]{12})")
 _NAME = re.compile(r"[0-9a-f]{7,64}|HEAD(?:[~^@].*)?|FETCH_HEAD")
 _NOT_SAID = ("tree ", "parent ", "author ", "committer ", "commit ")
 
@@ -62,7 +66,7 @@ class Request:
         github: whether GitHub Actions runs it, which names both branches in the environment.
         now: seconds since the epoch.
         parents: folders of a code tree that hold snapshots; the first is gitmem's own.
-        allow: fingerprints of secrets that a person accepted.
+        allow: fingerprints of secrets that a person accepted, and words by which one answers for findings.
         branch: its name; empty where it has none.
     """
 
@@ -76,9 +80,9 @@ class Request:
     branch: str = ""
 
 
-Proof = Callable[[Ground, Request, str, str, str], tuple[Finding, ...] | None]
-"""Judges a dream, given the commit where it left what it is to be merged into, that, and its newest commit;
-None where a request is no dream."""
+Proof = Callable[[Ground, Request, str, str, str], tuple[Finding, ...]]
+"""Judges a dream, given the commit where it left what it is to be merged into, that, and its newest
+commit."""
 
 
 @dataclass(frozen=True)
@@ -129,13 +133,31 @@ def check(environ: Mapping[str, str], cwd: Path, request: Request, proof: Proof)
         staged=(request.staged or (bool(index) and usual and not request.github))
         and where.worktree is not None,
         parents=(f"{settings.get('claudeDir')}/{SNAPSHOT_FOLDER}", ROOT_FOLDER),
-        allow=frozenset(word for value in settings.all("allow") for word in value.split()),
+        allow=request.allow
+        | {word for value in settings.all("allow") for word in value.split()}
+        | (allowed_by_labels(environ) if request.github else frozenset()),
         branch=(request.ref or (environ.get("GITHUB_HEAD_REF", "") if request.github else "")),
     )
     try:
         return _check(Ground(git, where, repo), reader, asked, proof)
     finally:
         repo.close()
+
+
+def allowed_by_labels(environ: Mapping[str, str]) -> frozenset[str]:
+    """The words by which people answer for findings of a pull request: labels that they put on it.
+
+    Only who may manage a request labels it, and a word fits one set of findings alone: what is pushed later
+    needs another. None lets a credential pass.
+    """
+    try:
+        with Path(environ.get("GITHUB_EVENT_PATH", "")).open("rb") as file:
+            event = json.loads(file.read(EVENT_BYTES))
+        labels = [label["name"] for label in event["pull_request"]["labels"]]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return frozenset()
+    found = (_LABEL.fullmatch(label) for label in labels if isinstance(label, str))
+    return frozenset(match[1] for match in found if match)
 
 
 @dataclass(frozen=True)
@@ -203,9 +225,7 @@ def _history(ground: Ground, asked: Request, base: _Base, head: str, proof: Proo
         yield Finding("", 1, "account", "shares no history with its base, so what it drops cannot be told")
         return
     try:
-        proved = proof(ground, asked, base.met, base.tip, head)
-        yield from proved or ()
-        yield from judge_fates(ground.repo, base.met, head, proved=proved is not None)
+        yield from proof(ground, asked, base.met, base.tip, head)
     except MissingObject as error:
         yield Finding("", 1, "account", f"what became of claims cannot be told: {error.message}")
 
@@ -213,7 +233,10 @@ def _history(ground: Ground, asked: Request, base: _Base, head: str, proof: Proo
 def _together(found: tuple[Finding, ...], more: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Findings on the trees and on the commits between them, those that say the same once."""
     told = {(one.path, one.rule) for one in found if one.rule in ("secret", "instruction", "path")}
-    return tuple(sorted({*found, *(one for one in more if (one.path, one.rule) not in told)}))
+    more = tuple(one for one in more if (one.path, one.rule) not in told)
+    # That a claim went is told once, by what is wrong with it.
+    wrong = {one.claim for one in more if one.claim and one.rule in ("account", "merged")}
+    return tuple(sorted({*(one for one in found if one.claim not in wrong), *more}))
 
 
 def _of_folders(revisions: Iterable[Revision], folders: Iterable[str]) -> Iterator[Revision]:

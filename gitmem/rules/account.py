@@ -11,7 +11,7 @@ from datetime import datetime
 from gitmem.core.account import account, is_memory, line_fates, lines_at, path_of, references
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, is_log, statements
-from gitmem.core.facts import added, akin, lacking, undated
+from gitmem.core.facts import about, added, akin, lacking, misplaced, undated
 from gitmem.core.merge import Files
 from gitmem.core.text import decode, one_line
 from gitmem.core.trailers import Fate
@@ -49,6 +49,13 @@ class Step:
     listed: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, LogLine] = field(default_factory=dict)
     sessions: tuple[str, ...] = ()
+
+
+FLOOR = 3
+"""Claims that may always go, as in a live directory (design.md section 3)."""
+
+SHARE = 10
+"""One in so many claims may go."""
 
 
 def unknown(_id: str) -> None:
@@ -217,15 +224,29 @@ def _changed(fates: Sequence[Fate], here: Mapping[str, Claim], there: Mapping[st
     found = []
     for fate in fates:
         claim, target = here[fate.source], there.get(fate.target)
-        if fate.kind == "superseded" and target is not None:
-            said, says = _LINK.sub(" ", claim.key), _LINK.sub(" ", undated(target.key))
-            sources = [*into[fate.target], *around.get(path_of(fate.target), ())]
-            same = akin(said, says) and not lacking(said, target.key) and not added(says, sources)
-        else:
-            same = fate.kind in ("kept", "merged") or claim.key in standing
-        if not same:
+        sources = [*into.get(fate.target, ()), *around.get(path_of(fate.target), ())]
+        if claim.key not in standing and not (target and _says(fate, claim.key, target.key, sources)):
             found.append(fate.source)
     return found
+
+
+def _says(fate: Fate, old: str, new: str, sources: Sequence[str]) -> bool:
+    """Whether what a claim went into says all that it said, of the same thing, and none of it otherwise.
+
+    Args:
+        sources: what went into the new one, and what stood around it.
+    """
+    if fate.kind == "kept":
+        return True
+    said, says = _LINK.sub(" ", old), _LINK.sub(" ", undated(new))
+    swapped = about(said) - about(says) and about(says) - about("\n\n".join(sources))
+    return (
+        akin(said, says)
+        and not lacking(said, new)
+        and not swapped
+        and not misplaced(says, sources)
+        and (fate.kind == "merged" or not added(says, sources))
+    )
 
 
 def _failure(files: Files, source: str, here: Mapping[str, Claim], rule: str, what: str) -> Finding:

@@ -17,6 +17,7 @@ from gitmem.rules.content import (
 from gitmem.rules.credentials import judge_secrets, without_secrets
 from gitmem.rules.history import judge_between, judge_commits, judge_merges
 from gitmem.rules.instructions import judge_hidden, judge_instructions
+from gitmem.rules.losses import judge_losses
 from gitmem.rules.paths import judge_collisions, judge_format, judge_hosts, judge_places
 from gitmem.rules.rule import Context, Finding, Profile, Rule, Side, compare, in_texts
 from gitmem.rules.snapshot import judge_snapshots
@@ -41,6 +42,7 @@ TABLE = (
     Rule(judge_names, ("duplicate",), request="error"),
     Rule(judge_tombstones, ("tombstone",), request="error"),
     Rule(judge_logs, ("log",), request="error"),
+    Rule(judge_losses, ("dropped", "replaced", "account", "loss"), request="error"),
     Rule(judge_snapshots, ("snapshot", "path", "limit"), request="error"),
     Rule(judge_commits, ("invisible", "instruction"), request="error"),
     Rule(judge_between, ("path", "limit", "encoding", "invisible", "instruction"), request="error"),

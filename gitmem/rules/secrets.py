@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -51,6 +51,12 @@ _SPLIT = re.compile(
     r"(?<=[\w\-.+/=]{4})[`\"'”’][ \t]*(?:\+|and|then|plus|followed by)?[ \t]*\n?[ \t]*[`\"'“‘]"
     r"(?=[\w\-.+/=]{4})"
 )
+# Of a value that is looked for elsewhere in a change: fewer characters are an ordinary word.
+_SHORT = 6
+# Of one line of a value on several lines.
+_LONG = 24
+_SEPARATORS = re.compile(r"[\s`\"'“”+>\\]+")
+_EMPTY_QUOTES = re.compile(r"[`\"'“‘]\s*[`\"'”’]")
 _DISARM = re.compile(r"(?i)(leaks|detect[- ]secrets|pragma):(?=allow)")
 
 
@@ -125,6 +131,97 @@ def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tup
         else ()
         for text in texts
     )
+
+
+def scan_together(
+    texts: Sequence[str], allow: frozenset[str] = frozenset(), *, seen: Mapping[str, Secret] | None = None
+) -> tuple[tuple[Secret, ...], ...]:
+    """Finds the credentials in texts of one change: what one of them gives away is looked for in all.
+
+    Args:
+        texts, allow: as for `scan`.
+        seen: values that were recognised elsewhere in the change, see `values`.
+
+    Raises:
+        DetectorUnavailable: as for `scan`.
+    """
+    found = scan(texts, allow)
+    known = dict(seen or {})
+    for text, secrets in zip(texts, found, strict=True):
+        known |= values(text, secrets)
+    if not known:
+        return found
+    return tuple(with_known(text, secrets, known) for text, secrets in zip(texts, found, strict=True))
+
+
+def values(text: str, found: Iterable[Secret]) -> dict[str, Secret]:
+    """What was found in a text, as it can be looked for in another: value to its finding.
+
+    A plain word, a short one or a mere number is no value: it stands in many a text for something else.
+    """
+    known: dict[str, Secret] = {}
+    for secret in found:
+        for start, end in secret.spans:
+            whole = text[start:end].strip("\"'`“”")
+            parts = [whole, _SEPARATORS.sub("", whole), whole.partition(":")[2].strip("\"'")]
+            parts += [line.strip() for line in whole.splitlines() if len(line.strip()) >= _LONG]
+            for part in parts:
+                for form in (part, _slug(part)):
+                    if len(form) >= _SHORT and not form.isalpha() and not form.isdecimal():
+                        known.setdefault(form, secret)
+    return known
+
+
+def with_known(text: str, found: Sequence[Secret], known: Mapping[str, Secret]) -> tuple[Secret, ...]:
+    """The findings of a text and, beside them, known values that no rule sees where they stand."""
+    covered = [span for secret in found for span in secret.spans]
+    more: dict[tuple[str, str], list[Span]] = {}
+    whose: dict[tuple[str, str], Secret] = {}
+    for value, secret in known.items():
+        spans = [
+            span
+            for span in _occurrences(text, value)
+            if _stands_alone(text, span)
+            and not any(low < span[1] and span[0] < high for low, high in covered)
+        ]
+        if spans:
+            key = (secret.rule, secret.fingerprint)
+            more.setdefault(key, []).extend(spans)
+            whose[key] = secret
+            covered += spans
+    if not more:
+        return tuple(found)
+    every = sorted(
+        [(start, end, one.rule) for one in found for start, end in one.spans]
+        + [(start, end, rule) for (rule, _), spans in more.items() for start, end in spans]
+    )
+    added = [
+        replace(
+            whose[key],
+            line=text.count("\n", 0, min(spans)[0]) + 1,
+            spans=tuple(sorted(spans)),
+            redacted=_redacted_line(text, min(spans)[0], every),
+        )
+        for key, spans in more.items()
+    ]
+    return tuple(sorted([*found, *added], key=lambda secret: secret.spans))
+
+
+def named_after(name: str, known: Mapping[str, Secret]) -> tuple[Secret, ...]:
+    """The findings whose values a name holds, however it spells them."""
+    slug = _slug(name)
+    held = {secret.fingerprint: secret for value, secret in known.items() if _slug(value) in slug}
+    return tuple(held.values())
+
+
+def cut(text: str, found: Iterable[Secret]) -> str:
+    """Returns the text with every occurrence of the findings taken out, for what is made of it: a name."""
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(span for secret in found for span in secret.spans):
+        parts += [text[at:start]] if start >= at else []
+        at = max(at, end)
+    return " ".join(_EMPTY_QUOTES.sub("", "".join([*parts, text[at:]])).split())
 
 
 def redact(text: str, findings: Iterable[Secret]) -> str:
@@ -271,6 +368,21 @@ def _within(text: str, full: str, secret: str) -> Iterator[Span]:
     if offset >= 0:
         for start, _ in _occurrences(text, full):
             yield start + offset, start + offset + len(secret)
+
+
+def _stands_alone(text: str, span: Span) -> bool:
+    """Whether a short value is no part of a longer word."""
+    start, end = span
+    if end - start >= 10:
+        return True
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() and text[start].isalnum()) and not (
+        after.isalnum() and text[end - 1].isalnum()
+    )
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")
 
 
 def _occurrences(text: str, secret: str) -> Iterator[Span]:

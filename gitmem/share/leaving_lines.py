@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.core.daily_log import SOME_DAY, LogLine, day_of, is_log, read_line, split
 from gitmem.core.merge import agent_folder
-from gitmem.core.text import decode
+from gitmem.core.text import decode, one_line
 from gitmem.store.repository import Repository
 from gitmem.store.trees import changed_files, list_files, read_paths
 
@@ -23,8 +23,12 @@ def fresh_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[t
     for path, line, told in _fresh(repo, tree, known):
         day = day_of(path) or SOME_DAY
         text = f"{told.when:%H:%M} {told.text}" if told else line.strip()
-        name = f"log {day} {text}" if len(text) <= SHOWN else f"log {day} {text[: SHOWN - 1]}…"
-        yield path, agent_folder(path), name, told.type if told else "project"
+        yield (
+            path,
+            agent_folder(path),
+            f"log {day} {one_line(text, SHOWN)}",
+            told.type if told else "project",
+        )
 
 
 def personal_lines(repo: Repository, tree: str, known: Iterable[str]) -> dict[str, set[str]]:

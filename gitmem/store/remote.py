@@ -210,6 +210,9 @@ class Remote:
             # The pre-push hook lets memory go to the shared remote alone, and the person named this one.
             "-c",
             f"gitmem.remote={self.name}",
+            # What is sent here holds nothing that is not to leave (`share.unpushed`).
+            "-c",
+            "gitmem.prepared=true",
             "push",
             "--porcelain",
         ]

@@ -1,7 +1,7 @@
 """Counts the small mistakes in a room that its tests notice.
 
 usage: python tests/bench/mutants.py [--rooms gitmem/core gitmem/rules] [--count 300] [--seed 15] [--skip N]
-           [--leave FILE ...] [--tests PATH ...] [--again] [--list] [--only ID] [--out FILE]
+           [--leave PATH ...] [--tests PATH ...] [--again] [--list] [--only ID] [--out FILE]
 
 Mutants are chosen evenly over the files and, within a file, over the operators of `mutation.py`; a seed
 and an unchanged file give the same ones, and a smaller `--count` a beginning of the larger. Each is written
@@ -30,7 +30,7 @@ import time
 import tomllib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
+from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -44,6 +44,11 @@ TESTS = (
     "tests/rules",
     "tests/guard",
     "tests/promote/test_sections.py",
+    "tests/flows/test_check_rules.py",
+    "tests/flows/test_check_fates.py",
+    "tests/flows/test_check_bypass.py",
+    "tests/flows/test_dream_proof.py",
+    "tests/flows/test_dream_proof_any.py",
     "tests/flows/test_recall_names.py",
     "tests/store/test_rewriting.py",
     "tests/store/test_tidying.py",
@@ -56,6 +61,9 @@ EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")
 NEEDED = ("gitmem", "tests", "hooks", "snapshots", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
 CPU_SECONDS = 60
 """More than any test of a room needs: who runs longer hangs, and is killed."""
+
+FAR_SECONDS = 15
+"""What the tests that are not named after a mutant's module may take, all together."""
 
 T = TypeVar("T")
 
@@ -208,6 +216,7 @@ def traced(
             print(f"tracing {name}", file=sys.stderr, flush=True)
             tracer = Tracer(copy, rooms)
             out = copy / "traced.json"
+            out.unlink(missing_ok=True)
 
             def write(tracer: Tracer = tracer, out: Path = out) -> None:
                 passed = {test: row for test, row in tracer.ran.items() if test not in tracer.failed}
@@ -226,21 +235,34 @@ def _test_files(path: Path) -> Iterator[Path]:
     yield from path.rglob("test_*.py") if path.is_dir() else [path] if path.exists() else []
 
 
-def tests_of(mutant: Mutant, ran: Mapping[str, tuple[float, set[str]]]) -> list[str]:
-    """The tests that run a mutant's function, near and fast ones first; of a constant, its module's."""
+def tests_of(mutant: Mutant, ran: Mapping[str, tuple[float, set[str]]]) -> tuple[list[str], list[str]]:
+    """The tests that run a mutant's function (of a constant: its module): near ones and others, fast first.
+
+    Near are those in a file that is named after the module; of the others as many as take `FAR_SECONDS`.
+    """
     here = f"{mutant.path}:{mutant.function}"
-    held = {test: row for test, row in ran.items() if here in row[1]}
-    if not held:
-        held = {
-            test: row for test, row in ran.items() if any(f.startswith(f"{mutant.path}:") for f in row[1])
-        }
-    name = Path(mutant.path).stem
-    return sorted(held, key=lambda test: (name not in test.partition("::")[0], held[test][0], test))
+    held = {test for test, (_, functions) in ran.items() if here in functions}
+    # The body of a class runs with the module.
+    if not held or mutant.function.rpartition(".")[2].lstrip("_")[:1].isupper():
+        held = {test for test, row in ran.items() if _runs(mutant.path, row[1]) or _is_near(test, mutant)}
+    ordered = sorted(held, key=lambda test: (ran[test][0], test))
+    near = [test for test in ordered if _is_near(test, mutant)]
+    others = [test for test in ordered if test not in near]
+    spent = accumulate(ran[test][0] for test in others)
+    return near, [test for test, seconds in zip(others, spent, strict=True) if seconds < FAR_SECONDS]
 
 
-def run(mutant: Mutant, copy: Path, tests: Sequence[str]) -> str:
+def _runs(path: str, functions: Iterable[str]) -> bool:
+    return any(function.startswith(f"{path}:") for function in functions)
+
+
+def _is_near(test: str, mutant: Mutant) -> bool:
+    return Path(mutant.path).stem in test.partition("::")[0]
+
+
+def run(mutant: Mutant, copy: Path, tests: Sequence[Sequence[str]]) -> str:
     """Whether some test fails on the mutant: `killed`, `hung`, `lived`; `untested` where there is none."""
-    if not tests:
+    if not any(tests):
         return "untested"
     file = copy / mutant.path
     before = file.read_bytes()
@@ -248,8 +270,7 @@ def run(mutant: Mutant, copy: Path, tests: Sequence[str]) -> str:
         compiled.unlink()
     file.write_text(mutant.source)
     try:
-        near = [test for test in tests if Path(mutant.path).stem in test.partition("::")[0]]
-        for some in (near, [test for test in tests if test not in near]):
+        for some in tests:
             files = dict.fromkeys(test.partition("::")[0] for test in some)
             if some and (how := in_child(copy, ["-x", *files], Chosen(some))) != "lived":
                 return how
@@ -307,7 +328,7 @@ def main() -> None:
         some = [one for one in every if one.id == asked.only]
     else:
         some = list(islice((one for one in every if one.is_code), asked.skip, asked.count))
-        some = [one for one in some if one.path not in asked.leave]
+        some = [one for one in some if not one.path.startswith(tuple(asked.leave))]
     if asked.list or asked.only:
         print("\n\n".join(f"{one.id}\n{shown(one)}" for one in some))
     if asked.list:
@@ -341,13 +362,14 @@ def main() -> None:
             }
             row |= {"operator": mutant.operator, "line": mutant.line, "becomes": mutant.becomes}
             results.append(row | {"seconds": round(time.monotonic() - began, 2)})
+            earlier[mutant.id] = results[-1]
             print(
                 f"{number}/{len(some)} {how} {mutant.id} {mutant.path}:{mutant.at}",
                 file=sys.stderr,
                 flush=True,
             )
             if not asked.only:
-                asked.out.write_text(json.dumps(results, indent=1))
+                asked.out.write_text(json.dumps(list(earlier.values()), indent=1))
     print(told(results))
 
 

@@ -158,15 +158,21 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         ) and not isinstance(node, ast.Call):
             continue
         for child in field if isinstance(field, list) else [field]:
-            alias = isinstance(child, ast.Assign) and isinstance(child.value, ast.Subscript)
-            named_types = alias and isinstance(node, ast.Module)
-            if not isinstance(child, ast.AST) or child is prose or named_types:
+            if not isinstance(child, ast.AST) or child is prose or _is_alias(child):
                 continue
             if isinstance(child, ast.JoinedStr | ast.Import | ast.ImportFrom) or _is_docstring(child):
                 continue
             if isinstance(child, ast.keyword) and child.arg == "strict":
                 continue
             yield child
+
+
+def _is_alias(node: ast.AST) -> bool:
+    """Whether a name is given to a type: `Span = tuple[int, int]`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(slice=inner)):
+            return name.strip("_")[:1].isupper() and not name.isupper() and not isinstance(inner, ast.Slice)
+    return False
 
 
 def _is_docstring(node: ast.AST) -> bool:

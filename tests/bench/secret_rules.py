@@ -1,8 +1,8 @@
 """Measures the detector on the rule tests of others: true positives that are seen, and look-alikes.
 
 Run it by hand: `python tests/bench/secret_rules.py [PATH] [--json FILE] [--misses]`. The data is JSON,
-gzipped, in base64: `{"tp": {rule: [text]}, "fp": {rule: [text]}}`. The rules are told apart in two halves by
-a hash of their names: what is tuned on one is checked on the other. Without the data it says so and ends.
+gzipped, in base64: `{"tp": {rule: [text]}, "fp": {rule: [text]}}`. The rules are told apart in two halves
+by a hash of their names: what is tuned on one is checked on the other. Without data it says so and ends.
 """
 
 from __future__ import annotations

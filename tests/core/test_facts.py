@@ -135,6 +135,35 @@ def test_other_words_stay_other_words(different: str) -> None:
     assert stem(one) != stem(other)
 
 
+@pytest.mark.parametrize(
+    ("word", "stemmed"),
+    [
+        ("denies", "deny"),
+        ("denied", "deny"),
+        ("tries", "tri"),
+        ("using", "using"),
+        ("uses", "use"),
+        ("adding", "add"),
+        ("added", "add"),
+        ("stopped", "stop"),
+        ("missed", "miss"),
+        ("calling", "call"),
+        ("boss", "boss"),
+        ("types", "typ"),
+        ("type", "typ"),
+        ("due", "due"),
+        ("It’s", "it"),
+        ("Ann's", "ann"),
+        ("red", "red"),
+        ("shed", "shed"),
+        ("sheds", "shed"),
+        ("inn", "inn"),
+    ],
+)
+def test_a_short_word_keeps_its_letters(word: str, stemmed: str) -> None:
+    assert stem(word) == stemmed
+
+
 def test_sentences_end_at_points_lines_and_dashes() -> None:
     text = "One. Two: three; four\n\nfive — six -- seven (v1.2) well-known"
     assert sentences(text) == ("One.", "Two:", "three;", "four", "five", "six", "seven (v1.2) well-known")

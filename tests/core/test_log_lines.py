@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,25 @@ from laws import examples
 
 from gitmem.core import tombstone
 from gitmem.core.daily_log import (
+    LogLine,
+    day_of,
+    fact_keys,
+    fact_of,
     facts,
     in_order,
+    is_log,
     is_timed,
+    line_keys,
     log_claims,
     lost_lines,
     merge_lines,
+    other_place,
+    read_line,
     split,
+    statements,
+    stones_of,
+    taken_out,
+    with_every_line,
     with_lines,
     without_lines,
 )
@@ -208,3 +221,118 @@ def test_a_fact_is_one_whatever_is_written_around_it(around: str) -> None:
         claims = log_claims(LOG, data.encode())
         assert len({claim.id for claim in claims}) == len(claims)
         assert any(claim.key.startswith("below") for claim in claims)
+
+
+DAY = date(2026, 11, 20)
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (
+            "- 14:05:33Z [feedback 258c7280] Run it.",
+            LogLine(datetime(2026, 11, 20, 14, 5, 33, tzinfo=UTC), "feedback", "258c7280", "Run it."),
+        ),
+        (
+            "* 00:00:00Z [user] I am here.  ",
+            LogLine(datetime(2026, 11, 20, tzinfo=UTC), "user", "", "I am here."),
+        ),
+        ("- 24:00:00Z [user] x", None),
+        ("- 14:05Z [user] x", None),
+        ("- 14:05:33 [user] x", None),
+        ("- 14:05:33Z [secret] x", None),
+        ("- 14:05:33Z [user a b] x", None),
+        (f"- 14:05:33Z [user {'a' * 65}] x", None),
+        ("- 14:05:33Z [user] ", None),
+        ("+ 14:05:33Z [user] x", None),
+        ("x - 14:05:33Z [user] x", None),
+        ("# 14:05:33Z", None),
+    ],
+)
+def test_a_line_of_a_log_is_read_only_in_its_form(line: str, read: LogLine | None) -> None:
+    assert read_line(line, DAY) == read
+
+
+def test_a_line_is_written_in_utc_with_the_beginning_of_its_session() -> None:
+    when = datetime(2026, 11, 21, 0, 5, 33, tzinfo=timezone(timedelta(hours=1)))
+    line = LogLine(when, "project", "0123456789abcdef", "One\n  two.")
+    assert line.render() == "- 23:05:33Z [project 01234567] One two."
+    assert line.path == "logs/2026/11/2026-11-20.md"
+    assert LogLine(when, "project", "", "x").render() == "- 23:05:33Z [project] x"
+
+
+@pytest.mark.parametrize(
+    ("path", "day"),
+    [
+        ("main/logs/2026/11/2026-11-20.md", DAY),
+        ("logs/2026/11/2026-11-20.md", DAY),
+        ("main/archive/logs/2026/11/2026-11-20.md", DAY),
+        ("main/logs/2026/11/2026-12-20.md", None),
+        ("main/logs/2026/12/2026-11-20.md", None),
+        ("main/logs/2026/02/2026-02-30.md", None),
+        ("main/xlogs/2026/11/2026-11-20.md", None),
+        ("main/logs/2026/11/2026-11-20.md.md", None),
+        ("main/a.md", None),
+    ],
+)
+def test_a_log_is_named_by_its_day(path: str, day: date | None) -> None:
+    assert day_of(path) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Ship. **Why:** so. **How to apply:** now.", ("Ship.", "**Why:** so.", "**How to apply:** now.")),
+        ("Ship.  **why:**  so", ("Ship.", "**why:** so")),
+        ("Ship **Whyever:** so", ("Ship **Whyever:** so",)),
+        ("**Why:** so", ("**Why:** so",)),
+        ("Ship.**Why:** so", ("Ship.**Why:** so",)),
+    ],
+)
+def test_a_fact_is_cut_into_what_it_states_and_its_reasons(text: str, said: tuple[str, ...]) -> None:
+    assert statements(text) == said
+
+
+def test_a_line_is_known_by_all_that_it_says() -> None:
+    line = "- 14:05:33Z [project ab] Ship  it. **Why:** so."
+    whole = "14:05:33Z [project ab] Ship it. **Why:** so."
+    assert line_keys(line) == (whole, "Ship it. **Why:** so.", "Ship it.", "**Why:** so.")
+    assert line_keys("- 14:05:33Z [project] Ship.") == ("14:05:33Z [project] Ship.", "Ship.")
+    assert line_keys("free  text") == ("free text",)
+    assert fact_keys(line) == ("Ship it. **Why:** so.", "Ship it.") and fact_keys("free") == ()
+    assert fact_of(whole) == "Ship it. **Why:** so." and fact_of("free") == ""
+
+
+def test_places_of_logs() -> None:
+    archived = LOG.replace("main/", "main/archive/")
+    assert other_place(LOG) == archived and other_place(archived) == LOG and other_place("x") == ""
+    assert stones_of(archived) == "main/.tombstones"
+    assert is_log(LOG) and is_log(archived)
+    assert not is_log(LOG.partition("/")[2].replace("logs/", "")) and not is_log(f".x/{LOG}")
+    assert (
+        log_claims("main/a.md", b"- 14:05:33Z [project] x\n") == () and facts("main/a.md", b"- a\n") == ()
+    )
+
+
+def test_lines_that_were_taken_out_are_told_and_put_back_unless_forgotten() -> None:
+    before = "# Day\n- 10:00:00Z [project] One.\nfollows\n\n- 11:00:00Z [project] Two.\n"
+    after = "- 12:00:00Z [project] New.\n"
+    assert lost_lines(before, after) == (
+        "# Day",
+        "- 10:00:00Z [project] One.",
+        "follows",
+        "- 11:00:00Z [project] Two.",
+    )
+    assert lost_lines("a  \nb\n", "a\nb  \n") == ()
+    stone = tombstone.bury("Two.", "a1" * 16, "2026-11-20", "forgot").line()
+    rejected = tombstone.bury("One.", "a1" * 16, "2026-11-20", "rejected").line()
+    assert taken_out(before, after, stone + rejected) == lost_lines(before, after)[:3]
+    assert taken_out(before, before, "") == ()
+    files = with_every_line(
+        {LOG: before.encode()}, {LOG: after.encode()}, {"main/.tombstones": stone.encode()}
+    )
+    assert files[LOG].decode() == "# Day\n- 10:00:00Z [project] One.\nfollows\n" + after
+    archived = LOG.replace("main/", "main/archive/")
+    moved = {archived: before.encode()}
+    assert with_every_line({LOG: before.encode()}, moved, {}) == moved
+    assert with_every_line({LOG: before.encode()}, {}, {})[LOG].decode() == before.replace("\n\n", "\n")

@@ -27,7 +27,8 @@ from gitmem.flows.check import Report, Request, check
 NOW = 1_795_000_000
 KEY = Maker(7).pem("RSA ", 4)
 OTHER_TOKEN = Maker(8).summed("gh" + "o")
-SECRETS = (GITHUB, OTHER_TOKEN, KEY.split("\n")[2])
+PASSWORD = Maker(9).some(24)
+SECRETS = (GITHUB, OTHER_TOKEN, KEY.split("\n")[2], PASSWORD, PASSWORD.lower())
 
 FACTS = {
     "mocks": "Never mock the database in integration tests.",
@@ -171,7 +172,9 @@ def swaps() -> Iterator[Row]:
             title = f"{name}: {new.splitlines()[-1]}"
             yield Row(group, f"superseded in a dream, {title}", [Made(files, said(*fates))], LIES)
             people = said(*fates, op="update", writer="human")
-            yield Row(group, f"superseded by a person's name, {title}", [Made(files, people)], LIES)
+            # A person may change what they taught, but no trailer hides that they did.
+            rules = LIES | {"dropped", "loss"}
+            yield Row(group, f"superseded in a person's name, {title}", [Made(files, people)], rules, True)
             merged = [replace(fate, kind="merged") for fate in fates]
             yield Row(group, f"said to be merged, {title}", [Made(files, said(*merged))], LIES)
     for name, new in TAUGHT:
@@ -387,6 +390,11 @@ def leaks() -> Iterator[Row]:
     yield Row("secret", "in the name of the branch", [Made(fine)], SECRET, branch=f"dream/{GITHUB}")
     twice = {path("a"): told("a", f"The token is {GITHUB}."), path("b"): told("b", f"x{GITHUB}x")}
     yield Row("secret", "once recognised, also glued to letters", gone(twice), SECRET)
+    slug = {
+        path("a"): told("a", f"The password is {PASSWORD}."),
+        f"main/use-{PASSWORD.lower()}.md": told("b", "B."),
+    }
+    yield Row("secret", "in prose and in a name", [Made(slug)], SECRET, listed=True)
     removed = [Made({path("lint"): told("lint", sentence)}, "Learn"), Made({path("lint"): None}, "Drop")]
     yield Row("secret", "in a memory that is deleted", removed, SECRET)
     for title, body in {
@@ -558,7 +566,11 @@ def structures() -> Iterator[Row]:
     yield Row("structure", "honest: a line is added to a log", [Made(more)])
 
 
-ROWS = [row for made in (merges, leaks, encodings, orders, structures) for row in made()]
+ROWS = [
+    row
+    for made in (swaps, deletions, declared, merges, leaks, encodings, orders, structures)
+    for row in made()
+]
 
 
 @pytest.fixture(scope="module")
@@ -604,8 +616,8 @@ def test_nothing_gets_by_and_honest_requests_pass(group: str, judged) -> None:
 def test_the_table_is_as_large_as_it_claims() -> None:
     groups = Counter(row.group for row in ROWS)
     honest = {row.group for row in ROWS if row.honest}
-    assert len(ROWS) >= 100
-    assert len(groups) >= 5
+    assert len(ROWS) >= 150
+    assert len(groups) >= 12
     assert honest == set(groups)
 
 

@@ -261,7 +261,7 @@ class TestLinks:
         """Whoever deletes a memory need not rewrite those that link to it; side branches keep the index."""
         before = folder(a="See [[b]].", b="B.")
         after = {path: data for path, data in before.items() if path != "main/b.md"}
-        assert found(after, before) == [
+        assert [one for one in found(after, before) if one[2] == "link"] == [
             ("main/MEMORY.md", 2, "link", "notice"),
             ("main/a.md", 8, "link", "notice"),
         ]
@@ -421,7 +421,11 @@ class TestTombstones:
     def test_who_forgets_honestly_is_listed(self) -> None:
         before, after = folder(a="A fact.\n\nAnother fact."), folder(a="A fact.")
         honest = {**after, "main/.tombstones": stone("Another fact.")}
-        assert found(honest, before) == [("main/.tombstones", 1, "tombstone", "notice")]
+        assert found(honest, before) == [
+            ("", 1, "loss", "notice"),
+            ("main/.tombstones", 1, "tombstone", "notice"),
+            ("main/a.md", 10, "dropped", "notice"),
+        ]
 
 
 def test_text_of_a_script_that_needs_joiners_passes() -> None:

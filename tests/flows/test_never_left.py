@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +14,7 @@ from machines import Machine
 from sync_ground import PROJECT, Team
 
 from gitmem.core.trailers import Fate, Provenance
+from gitmem.store.blame import blame_memory
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.repository import Signature
 
@@ -342,8 +346,6 @@ RACKS = (
 
 
 def blamed(one: Machine, path: str) -> object:
-    import json
-
     rows = json.loads(one.run("blame", path.removesuffix(".md").rpartition("/")[2], "--json").out)
     return without_commits(rows)
 
@@ -360,3 +362,247 @@ def stood(one: Machine) -> set[str]:
     """Every path that project memory ever had here."""
     listed = one.git("log", "--all", "--format=", "--name-only", "refs/gitmem/project")
     return {line for line in listed.splitlines() if line.startswith("reviewer/")}
+
+
+@ways
+def test_what_waits_for_review_holds_none_of_it(
+    team: Team, ann: Machine, way: Callable[[Machine], None]
+) -> None:
+    way(ann)
+    ann.run("share", "--mode", "review", "-y")
+    ann.run("sync", "-y")
+    assert any("/inbox/" in ref for ref in team.refs())
+    write(ann, "hosts", "Hosts are in racks.")
+    write(ann, "granite-kettle", "Of a bronze fiddle.", "On a velvet anchor")
+    ann.run("save")
+    ann.run("move", "granite-kettle", "--to", "user")
+    ann.run("sync", "-y")
+    assert found(team.bare, (*MARKS, "granite", "bronze", "velvet")) == []
+
+
+def test_the_branch_itself_holds_none_of_it_once_memory_is_shared(team: Team, ann: Machine) -> None:
+    """A branch is what an ordinary push sends."""
+    forgotten(ann)
+    ann.run("share", "--mode", "direct", "-y")
+    ann.git("push", "-q", "origin", PROJECT)
+    assert found(team.bare) == []
+
+
+def test_what_is_held_back_is_named_and_leaves_no_trace_when_it_is_moved(team: Team, ann: Machine) -> None:
+    plant(ann, "user")
+    shared = ann.run("share", "--mode", "direct", "-y")
+    assert f"about a person: reviewer/{NAME}" in shared.err
+    assert f"git mem move {NAME} --to local" in shared.err
+    told = json.loads(ann.run("sync", "-n", "--json").out)
+    assert [(one["name"], one["why"]) for one in told["held"]] == [(NAME, "about a person")]
+    done = ann.run("sync", "-y")
+    assert f"held back, since about a person: reviewer/{NAME}" in done.err
+    assert found(team.bare) == []
+    assert there(team) == {"reviewer/ports.md"}
+    tip = ann.git("rev-parse", PROJECT)
+    again = json.loads(ann.run("sync", "-y", "--json").out)
+    assert (again["pushed"], again["branch"], len(again["held"])) == (0, None, 1)
+    assert ann.git("rev-parse", PROJECT) == tip
+    assert (ann.code / FOLDER / f"{NAME}.md").exists()
+    write(ann, "hosts", "Hosts are in racks.")
+    ann.run("save")
+    ann.run("sync", "-y")
+    assert there(team) == {"reviewer/ports.md", "reviewer/hosts.md"}
+    assert NAME in ann.run("review").out
+    ann.run("move", NAME, "--to", "local")
+    quiet = ann.run("sync", "-y")
+    assert "held back" not in quiet.err
+    assert found(team.bare) == []
+    assert WORDS in ann.memories("local")[f"reviewer/{NAME}.md"]
+
+
+def test_a_line_of_a_log_about_a_person_is_held_back(team: Team, ann: Machine) -> None:
+    day = "reviewer/logs/2026/11/2026-11-20.md"
+    lines = ["- 10:00:00Z [project s1] A plain line.\n", f"- 11:00:00Z [user s1] Of the {WORDS}.\n"]
+    put(ann, f"Note the {WORDS}", {day: "".join(lines).encode()})
+    ann.run("share", "--mode", "direct", "-y")
+    assert WORDS in ann.run("sync", "-y").err
+    assert found(team.bare) == []
+    assert "A plain line." in team.git("-C", team.bare, "show", f"{PROJECT}:{day}")
+    assert WORDS in ann.git("show", f"{PROJECT}:{day}")
+
+
+def test_two_people_go_on_after_it(team: Team, ann: Machine) -> None:
+    moved(ann)
+    plant(ann, "user")
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("sync", "-y")
+    ben = team.person("ben")
+    ben.run("sync", "-y")
+    write(ben, "names", "Names are short.")
+    write(ann, "hosts", "Hosts are in racks.")
+    for one in (ben, ann, ben, ann):
+        one.run("save")
+        one.run("sync", "-y")
+    known = {"reviewer/ports.md", "reviewer/hosts.md", "reviewer/names.md", "reviewer/MEMORY.md"}
+    assert ben.memories("project").keys() == known
+    assert ann.memories("project").keys() == {*known, f"reviewer/{NAME}.md"}
+    assert found(team.bare) == []
+    assert found(ben.code / ".git") == []
+
+
+def test_a_dream_that_waits_stays_what_it_was(team: Team, ann: Machine) -> None:
+    plant(ann)
+    dreams = "refs/gitmem/dream/d-1234567890"
+    repo = ann.workspace.code
+    repo.move_ref(dreams, ann.git("rev-parse", "refs/gitmem/project"), None, "dream")
+    body = ann.memories("project")["reviewer/ports.md"].replace("4000.", "4000 (2026-11-20).").encode()
+    who = Signature("Ann", "ann@example.com", ann.now)
+    told = Provenance(op="dream", writer="dream")
+    commit(repo, dreams, lambda _: Write({"reviewer/ports.md": body}, "Date it", told), who)
+    ann.run("forget", NAME)
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("sync", "-y")
+    shared = "refs/heads/gitmem/dream/d-1234567890"
+    at = shared if ann.git("for-each-ref", shared) else dreams
+    assert ann.git("log", "--format=%s", f"{PROJECT}..{at}") == "Date it"
+    assert ann.git("diff", "--name-only", f"{PROJECT}...{at}") == "reviewer/ports.md"
+    ann.git("push", "-q", "--no-verify", "origin", at)
+    assert found(team.bare) == []
+
+
+def test_what_is_about_a_person_is_put_in_its_place_when_a_folder_is_adopted(
+    team: Team, tmp_path: Path, git
+) -> None:
+    one = Machine(tmp_path / "eve", team.patch, team.capture)
+    git("clone", "-q", team.bare, one.code)
+    write(one, NAME, f"It is about the {WORDS}.", HOOK, "user")
+    write(one, "ports", "Ports start at 4000.")
+    done = one.run("init", "-y")
+    assert f"reviewer/{NAME} is about a person: it is in your local memory now" in done.err
+    assert "reviewer/ports.md" in one.memories("project")
+    assert not any(NAME in path for path in one.memories("project"))
+    assert WORDS in one.memories("local")[f"reviewer/{NAME}.md"]
+    assert not (one.code / FOLDER / f"{NAME}.md").exists()
+    one.run("share", "--mode", "direct", "-y")
+    assert "held back" not in one.run("sync", "-y").err
+    assert found(team.bare) == []
+
+
+def test_a_purge_reaches_what_is_kept_here(team: Team, ann: Machine) -> None:
+    path = f"ops/{NAME}.md"
+    body = f"---\nname: {NAME}\ndescription: {HOOK}\ntype: project\n---\n\nIt is about the {WORDS}.\n"
+    put(ann, f"Learn of the {WORDS}", {path: body.encode()})
+    put(ann, f"Unlearn the {WORDS}", {path: None})
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("sync", "-y")
+    assert found(ann.code / ".git", (WORDS,)) == [WORDS]
+    ann.run("purge", WORDS, "-y")
+    assert found(ann.code / ".git", (WORDS,)) == []
+    ann.run("sync", "-y")
+    assert found(team.bare) == []
+    ann.run("restore", NAME, "--scope", "project")
+    assert "[purged]" in ann.memories("project")[path]
+
+
+class Story:
+    """A made-up history in which every name, description and claim is a word of its own."""
+
+    def __init__(self, one: Machine, seed: int) -> None:
+        self.one, self.random = one, random.Random(seed)
+        self.words = 0
+        self.files: dict[str, tuple[str, str, list[str]]] = {}
+        self.lines: list[str] = []
+
+    def word(self) -> str:
+        self.words += 1
+        return f"qx{self.words:04d}z"
+
+    def step(self, number: int) -> None:
+        pick, known = self.random, sorted(self.files)
+        edits: dict[str, bytes | None] = {}
+        told: list[str] = []
+        for _ in range(pick.choice((1, 1, 2))):
+            act = pick.choice(
+                ("add", "add", "claim", "drop", "describe", "rename", "delete", "carry", "line")
+            )
+            path = pick.choice(known) if known else ""
+            if act == "add" or not path or path not in self.files:
+                name = self.word()
+                path = f"reviewer/{name}.md"
+                self.files[path] = (name, self.word(), [self.word() for _ in range(pick.randint(1, 3))])
+            name, about, claims = self.files[path]
+            told += [name, about, *claims]
+            if act == "claim":
+                claims.insert(pick.randint(0, len(claims)), self.word())
+            elif act == "drop" and len(claims) > 1:
+                claims.pop(pick.randrange(len(claims)))
+            elif act == "describe":
+                self.files[path] = (name, self.word(), claims)
+            elif act == "rename":
+                fresh = self.word()
+                edits[path] = None
+                del self.files[path]
+                path = f"reviewer/{fresh}.md"
+                self.files[path] = (fresh, about, claims)
+            elif act == "delete":
+                edits[path] = None
+                del self.files[path]
+            elif act == "carry" and len(claims) > 1 and len(self.files) > 1:
+                other = pick.choice(sorted(self.files.keys() - {path}))
+                self.files[other][2].append(claims.pop())
+                edits[other] = self.body(other)
+            elif act == "line":
+                self.lines.append(f"- 10:{number:02d}:00Z [project s1] Line {self.word()}.")
+                if len(self.lines) > 2:
+                    self.lines.pop(pick.randrange(len(self.lines)))
+            if path in self.files:
+                edits[path] = self.body(path)
+        edits["reviewer/MEMORY.md"] = self.index()
+        edits["reviewer/logs/2026/11/2026-11-20.md"] = (
+            "".join(f"{line}\n" for line in self.lines).encode() or None
+        )
+        told_by = Provenance(op="update", writer="agent", session=f"s-{number}")
+        put(self.one, f"Learn {' '.join(told[:3])}", edits, told_by)
+
+    def body(self, path: str) -> bytes:
+        name, about, claims = self.files[path]
+        text = "\n\n".join(f"It says {claim}." for claim in claims)
+        return f"---\nname: {name}\ndescription: About {about}\ntype: project\n---\n\n{text}\n".encode()
+
+    def index(self) -> bytes:
+        rows = (f"- [{name}]({name}.md) — About {about}\n" for name, about, _ in self.files.values())
+        return "".join(rows).encode()
+
+    def stands(self) -> set[str]:
+        words = {word for name, about, claims in self.files.values() for word in (name, about, *claims)}
+        return words | {word for line in self.lines for word in re.findall(r"qx\d+z", line)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_any_history_only_what_stands_leaves_and_is_blamed_as_before(
+    team: Team, ann: Machine, seed: int
+) -> None:
+    story = Story(ann, seed)
+    for number in range(25):
+        story.step(number)
+    paths = sorted(story.files)
+    before = {path: told_by(ann, "refs/gitmem/project", path) for path in paths}
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("sync", "-y")
+    for number in range(25, 40):
+        story.step(number)
+    gone = set(re.findall(r"qx\d+z", seen(team.bare).decode(errors="replace")))
+    paths = sorted(story.files)
+    before |= {path: told_by(ann, PROJECT, path) for path in paths}
+    ann.run("sync", "-y")
+    left = set(re.findall(r"qx\d+z", seen(team.bare).decode(errors="replace")))
+    assert left - gone <= story.stands() and story.stands() <= left
+    assert {path: told_by(ann, PROJECT, path) for path in paths} == {path: before[path] for path in paths}
+
+
+def told_by(one: Machine, ref: str, path: str) -> dict[str, set[tuple[int, str]]]:
+    """When, and in which session, each claim of a memory was taught."""
+    repo = one.workspace.code
+    found = blame_memory(repo, one.git("rev-parse", ref), path)
+    return {
+        each.claim.key: {
+            (origin.time, one.provenance.session) for origin in each.origins for one in origin.told
+        }
+        for each in found
+    }

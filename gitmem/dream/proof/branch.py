@@ -12,10 +12,10 @@ from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files
 from gitmem.core.names import INDEX
 from gitmem.core.trailers import Provenance, parse, tellings
-from gitmem.dream.proof.budget import FLOOR, dreamt, limit, named, spent
+from gitmem.dream.proof.budget import dreamt, limit, named, spent
 from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import costs, ends, prove
-from gitmem.rules.account import NOWHERE, Ground, Lookup, Step, errors, sources_of
+from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, sources_of
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
 from gitmem.store import repository
