@@ -50,7 +50,7 @@ def test_a_decision_and_leaving_have_json(taught: Ground) -> None:
     text = "Port 80. *(disputed 1a2b3c4d)*\n\nPort 90. *(disputed 1a2b3c4d)*"
     taught.learn({"reviewer/ports.md": memory("ports", text)})
     done = taught.run("review", "accept", "x-1a2b3c", "1", "--json").json
-    assert done["commit"] == taught.tip() and set(done) == {"done", "commit"}
+    assert done["commit"] == taught.tip() and set(done) == {"done", "commit", "notes"}
     planned = taught.run("uninstall", "-n", "--json").json
     assert planned["dry_run"] and any("update-ref -d" in line for line in planned["remaining"])
     assert taught.run("uninstall", "-y", "--json").json == planned | {"dry_run": False}
