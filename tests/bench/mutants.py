@@ -374,7 +374,9 @@ def main() -> None:
                 flush=True,
             )
             if not asked.only:
-                asked.out.write_text(json.dumps(list(earlier.values()), indent=1))
+                half = asked.out.with_suffix(".half")
+                half.write_text(json.dumps(list(earlier.values()), indent=1))
+                half.replace(asked.out)
     print(told(results))
 
 
