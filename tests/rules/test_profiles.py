@@ -15,8 +15,9 @@ WORDS = {
     "write": "secret path size",
     "dream": "secret place instruction",
     "request": """
-        limit path foreign secret encoding invisible instruction frontmatter type scope date dispute
-        tombstone collision format host link index duplicate log dropped replaced account loss snapshot merge
+        limit path foreign secret encoding invisible instruction frontmatter type scope date
+        dispute tombstone collision format host link index duplicate log dropped replaced account
+        loss snapshot merge
     """,
 }
 
