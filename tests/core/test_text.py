@@ -15,6 +15,7 @@ from gitmem.core.text import (
     encode,
     fence_for_model,
     find_invisible,
+    find_random,
     lasting,
     one_line,
     printable,
@@ -214,3 +215,36 @@ def test_a_number_stands_with_its_noun(number: int, noun: str, plural: str, said
 def test_bytes_become_text_and_the_same_bytes() -> None:
     data = bytes(range(256)) + "é".encode()
     assert encode(decode(data)) == data and decode("é".encode()) == "é"
+
+
+@pytest.mark.parametrize(
+    ("run", "is_random"),
+    [
+        ("abcdefg1hijklmn", True),
+        ("ab1cd2e", False),
+        ("ab1cd2e-ab1cd2f", False),
+        ("ab1cd2ef-and-more", False),
+        ("ab1cd2ef-ab1cd2gh", True),
+        ("qwrtypsdfghjklzx", False),
+        ("QWRTYPSDFGHJKLZX", True),
+        ("QWRTYPSDFGHJKLZ", False),
+        ("some-qwrtypsdfghjklz", False),
+        ("internationalisation", False),
+        ("InternationalisationOfAllTexts", False),
+        ("aBcDeFgHiJkL", True),
+        ("retry_after_seconds", False),
+        ("Version2026Release11", True),
+        ("Version2026Release1", False),
+        ("aaaaaaaaaa1b", False),
+        ("0123456789abcdef0123456789abcdef01234567", False),
+        ("0123456789abcdef0123456789abcdef", False),
+        ("6768705f75386a7a50646530496778", True),
+        ("0123456789abcdef01", False),
+        ("0123456789abcdef012", False),
+        ("68656c6c6f20776f726c642068656c6c6f20776f726c6421", True),
+        ("550e8400-e29b-41d4-a716-446655440000", False),
+        ("short1X", False),
+    ],
+)
+def test_what_may_be_a_token_is_told_from_names_words_and_digests(run: str, is_random: bool) -> None:
+    assert list(find_random(f"see {run}, so")) == ([(4, 4 + len(run))] if is_random else [])

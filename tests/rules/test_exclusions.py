@@ -44,6 +44,8 @@ RULES = (
         ("The flake got solved", "fix"),
         ("A type error is due to the old stub", "fix"),
         ("Resolved the regression by a pin", "fix"),
+        ("The crash was fixed in PR #44", "history"),
+        ("The file lives in src/a.py and was added in PR 4", "where its files are"),
     ],
 )
 @pytest.mark.parametrize("kind", ["project", "reference"])
