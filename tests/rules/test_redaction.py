@@ -103,3 +103,8 @@ def test_words_are_still_cut_where_the_room_ends() -> None:
 
 def test_parts_that_overlap_are_cut_out_once() -> None:
     assert cut("abcdef", [(1, 3, "x"), (2, 4, "y"), (5, 6, "z")]) == "a[x]e[z]"
+
+
+def test_a_token_that_something_invisible_splits_is_suspect_with_what_splits_it() -> None:
+    """Each half of it is too short to be one."""
+    assert suspects("é aBcDeF\u200bgHiJkL x") == ((2, 15, "unjudged"),)

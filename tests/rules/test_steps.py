@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.core.account import lines_at, references
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import MOST_LINES, Step, crowd, misheard
+from gitmem.rules.account import MOST_LINES, Step, crowd, losses, misheard
 from gitmem.rules.invention import messages, permit, refiled
 from gitmem.rules.rule import Finding
 
@@ -130,3 +130,11 @@ def test_a_person_answers_for_all_findings_of_a_rule_with_one_word() -> None:
 
 def test_a_session_is_read_a_paragraph_a_message() -> None:
     assert messages("one\ntwo\n\n \n\nthree") == ["one\ntwo", "three"]
+
+
+def test_what_is_merged_must_speak_of_the_same_thing_where_that_is_asked() -> None:
+    before, after = memory("cache is slow"), memory("queue is blue")
+    fate = Fate("merged", ref(before, "cache"), ref(after, "queue"))
+    assert list(losses(before, after, (fate,), related=False)) == []
+    (found,) = losses(before, after, (fate,), related=True)
+    assert (found.path, found.line, found.rule, found.claim) == ("main/a.md", 7, "merged", fate.source)
