@@ -33,7 +33,8 @@ def failures_of(
         lookup: sessions and code, where they are here.
 
     Returns:
-        What it cannot prove, claims that somebody took out of the branch by hand without a word among it.
+        What it cannot prove, claims that somebody took out of the branch by hand without a word among it;
+        as notices what a person answered for.
     """
     repo = dream.scope.repo
     base = repo.ref(dream.scope.ref) or dream.base
@@ -41,6 +42,16 @@ def failures_of(
     known = {failure.claim for failure in found if failure.claim}
     silent = () if replay else _silent(dream)
     return (*found, *(failure for failure in silent if failure.claim not in known))
+
+
+def by_hand(dream: Dream) -> tuple[Finding, ...]:
+    """What people wrote on the branch is theirs: nobody asks who taught it."""
+    what = "{}. is by hand, by {}: who taught what it says is not asked"
+    return tuple(
+        Finding("", 1, "unchecked", what.format(change.n, change.by), "notice")
+        for change in dream.open
+        if change.by
+    )
 
 
 def _silent(dream: Dream) -> tuple[Finding, ...]:

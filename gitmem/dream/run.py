@@ -19,6 +19,7 @@ from gitmem.dream.prune import prune
 from gitmem.dream.refs import prefix
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, DreamChange, Engine, Step, Tell, untold
+from gitmem.rules.account import errors
 from gitmem.rules.rule import Finding
 from gitmem.store.commits import Tip, read_tip
 from gitmem.store.locks import Locked
@@ -77,7 +78,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     given = gather(scope, tip, files, sources)
 
     def judge(changes: Sequence[DreamChange]) -> list[str]:
-        return [*map(str, _failures(files, changes, given, sources.allow, sources.asked))]
+        return [*map(str, errors(_failures(files, changes, given, sources.allow, sources.asked)))]
 
     given = replace(given, judge=judge)
     made = ask(engine, given, tell)
