@@ -83,7 +83,7 @@ def _tell_rule(run: Context, name: str, scope: str | None, agent: str | None) ->
 
     shown = show(run.workspace, run.edges, name, scope, agent)
     if shown.became is not None:
-        run.out.say(run.out.safe(shown.became.said))
+        run.out.say(shown.became.said)
 
 
 def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> None:

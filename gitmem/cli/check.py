@@ -67,7 +67,7 @@ def check(
             out.data(_annotation(found) if github else _line(out, found))
         out.say(_summary(report))
     if report.note:
-        out.warn(out.safe(report.note))
+        out.warn(report.note)
     if not report.passed:
         raise typer.Exit(1)
 

@@ -41,7 +41,7 @@ def save(
         return
     wrote = [line for one in saved for line in _lines(one, dry_run)]
     for line in wrote:
-        run.out.data(run.out.safe(line))
+        run.out.data(line)
     report(run, saved)
     made = [written.commit for one in saved for written in one.written]
     if not wrote:
@@ -55,28 +55,26 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
     for one in saved:
         where = f"{one.live.scope.name}/{one.live.agent}"
         for file, why in one.plan.held.items():
-            run.out.warn(run.out.safe(f"held: {where}/{file}: {why}"))
+            run.out.warn(f"held: {where}/{file}: {why}")
         if one.plan.held and one.laid_out:
             run.out.say(f"laid out again: {', '.join(one.laid_out)}")
             run.out.say("to delete for good: git mem forget NAME")
         for refusal in one.plan.refusals:
-            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.message}"))
+            run.out.warn(f"not stored: {refusal.path} {refusal.message}")
             if refusal.fingerprints:
                 allow = " ".join(refusal.fingerprints)
                 run.out.say(f"if it is none: git config --global --add gitmem.allow {allow}")
         warn_of(run, one.plan.warnings)
         for file, why in one.problems.items():
-            run.out.warn(run.out.safe(f"left alone: {where}/{file}: {why}"))
+            run.out.warn(f"left alone: {where}/{file}: {why}")
         for path, text in one.plan.buried:
-            run.out.warn(run.out.safe(f"forgotten before, left out: {path}: {text.splitlines()[0]}"))
+            run.out.warn(f"forgotten before, left out: {path}: {text.splitlines()[0]}")
 
 
 def warn_of(run: Context, found: Iterable[Finding]) -> None:
     """Says what is stored and may be a credential; what is none can be allowed."""
     for one in found:
-        run.out.warn(
-            run.out.safe(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.text}")
-        )
+        run.out.warn(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.text}")
         run.out.say(f"if it is none: git config --global --add gitmem.allow {' '.join(one.fingerprints)}")
 
 

@@ -26,6 +26,7 @@ from gitmem.share import inbox as inbox_branches
 from gitmem.share.acceptance import accept_inbox
 from gitmem.share.held import Held, agree_to
 from gitmem.share.inbox import ACCEPTED, Inbox
+from gitmem.share.leaving import right_place
 from gitmem.share.snapshots import How, Standing
 from gitmem.store.commits import Written
 from gitmem.store.parked import Suggestion
@@ -91,6 +92,8 @@ def accept(
             return _accept_inbox(workspace, edges, one, numbers, id)
         case Held() as one:
             _no_numbers(item, numbers)
+            if not one.leaves:
+                raise UsageError("What is about a person is never shared", right_place(one.personal))
             agree_to(workspace, one)
             return Decided(f"{counted(len(one.leaves), 'memory')} may leave with the next git mem sync")
         case Waiting() as one:
@@ -141,7 +144,7 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
         case Inbox() as one:
             return _reject_inbox(workspace, edges, one, numbers, why)
         case Held() as one:
-            name = one.leaves[0].name
+            name = (*one.leaves, *one.personal)[0].name
             raise UsageError(
                 "What is to stay here belongs in another scope", f"Move it: git mem move {name} --to local"
             )
@@ -180,6 +183,11 @@ def _accept_inbox(
     notes += [f"stays forgotten: {path}: {_first_words(text)}" for path, text in done.buried]
     if done.stones:
         notes.append(f"marks {counted(done.stones, 'text')} as forgotten: no merge brings it back")
+    if done.refused and not done.whole:
+        save_all(workspace, edges, fresh=True)
+        notes.append(f"{remote.name} protects {short_name(MEMORY_BRANCH)} ({done.refused})")
+        notes.append("your own inbox asks for it: git mem sync")
+        return Decided(f"took in {what}{short} here", (), tuple(notes))
     if done.refused:
         notes += _ask_host(workspace, edges, one, done.refused)
         return Decided(

@@ -294,7 +294,8 @@ def _with_index(
 ) -> dict[str, bytes | None]:
     """Edits that write (or delete) one memory together with its index line."""
     listed = decode(known.get(index.INDEX, b""))
-    text = index.without_entry(listed, file)
+    # One that was paged out may still have its line.
+    text = index.without_entry(listed, PurePosixPath(file).name)
     if memory is not None:
         text = index.with_entry(listed, file, index.entry(memory.name, file, memory.description))
     edits = {f"{agent}/{file}": memory.render() if memory else None}

@@ -22,6 +22,7 @@ from gitmem.share.landed import closed_at_host, left
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
 from gitmem.share.synced import Synced
 from gitmem.share.turning import agree, agreed
+from gitmem.share.unpushed import prepare
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_get
 from gitmem.store.landing import asked_for, forget_asked, note_asked, records_under
@@ -205,7 +206,10 @@ def _of_dream(
     side = dream.tip
     for record in records_under(repo, repo.ref(SHARED_REF) or published, published, side):
         side = with_base(repo, side, record)
-    tip = with_base(repo, side, published)
+    asking = with_base(repo, side, published)
+    prepared = prepare(repo, remote, asking)
+    refuse_personal(prepared.held)
+    tip = prepared.tip
     _refuse_unpublished(repo.commit(published).tree, repo.commit(tip).tree, dream, workspace)
     rows = dream_rows(dream)
     what = counted(len(dream.open), "change")
@@ -218,7 +222,6 @@ def _of_dream(
     if there != tip:
         consented = agreed(workspace)
         fresh = leaving(repo, tip, [published, *([consented] if consented else [])])
-        refuse_personal(leaving(repo, tip, [published]))
         refuse_secrets(secrets_to_leave(repo, remote, [tip], allow))
         if fresh and not ask(fresh):
             raise CheckFailed(
@@ -237,15 +240,19 @@ def _of_dream(
             agree(workspace, repo.ref(SHARED_REF) or tip)
     if not dream.incoming:
         note_asked(repo, branch, tip, published)
-        _bring_up(workspace, dream, tip)
+        _bring_up(workspace, dream, asking, tip)
     return made
 
 
-def _bring_up(workspace: Workspace, dream: dreams.Dream, tip: str) -> None:
-    """Moves the branch here to what was pushed, unless it went elsewhere meanwhile."""
+def _bring_up(workspace: Workspace, dream: dreams.Dream, asking: str, tip: str) -> None:
+    """Moves the branch here to what was pushed, unless it went elsewhere meanwhile.
+
+    Args:
+        asking: what was to be pushed, of which `tip` was prepared.
+    """
     repo = workspace.code
     here = repo.ref(dream.ref)
-    if here is not None and here != tip and repo.is_ancestor(here, tip):
+    if here is not None and here != tip and repo.is_ancestor(here, asking):
         try:
             repo.move_ref(dream.ref, tip, here, "gitmem review: as pushed")
         except RefMoved:

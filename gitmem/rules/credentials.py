@@ -6,19 +6,13 @@ judged again. A value that was recognised once is looked for everywhere in the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.rules.rule import Context, Finding, Level, Side, Text, quoted
-from gitmem.rules.secrets import Secret, redact, scan
+from gitmem.rules.secrets import Secret, named_after, redact, scan, scan_together, values
 from gitmem.values import dataclass
-
-VALUE_CHARS = 8
-"""Shortest credential that is looked for elsewhere: shorter ones are words, too."""
-
-VALUES = 500
-"""Credentials that are looked for elsewhere: whoever brings more has enough to do."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +27,7 @@ class _Piece:
         known: fingerprints that its file held before.
         joined: whether its parts are scanned by themselves, too: a key may lie across several.
         what: how a message begins, for what is no file's content.
+        name: whether it is the name of a file or of the branch.
     """
 
     path: str
@@ -43,6 +38,7 @@ class _Piece:
     known: frozenset[str] = frozenset()
     joined: bool = False
     what: str = ""
+    name: bool = False
 
     def at(self, line: int) -> int:
         """The line of the file on which one of its own lines stands."""
@@ -57,44 +53,59 @@ def judge_secrets(before: Side | None, after: Side, context: Context) -> Iterato
     """
     # What stands in the end comes first, so that it is told with its line there, and once.
     pieces = [*_of_trees(after, context), *_of_paths(before, after, context), *_of_history(after, context)]
-    found = scan([piece.text for piece in pieces], context.allow)
+    found = scan_together([piece.text for piece in pieces], context.allow)
     told: set[tuple[str, str]] = set()
-    values: dict[str, set[str]] = {}
+    said: dict[str, set[str]] = {}
+    known: dict[str, Secret] = {}
     for piece, secrets in zip(pieces, found, strict=True):
-        for secret in secrets:
-            place, here = (piece.path, secret.fingerprint), values.setdefault(piece.path, set())
-            said = {piece.text[start:end] for start, end in secret.spans}
-            again = piece.joined and any(one in other or other in one for one in said for other in here)
+        known |= values(piece.text, secrets)
+    for piece, secrets in zip(pieces, found, strict=True):
+        # A name spells a value as names are spelt.
+        for secret in (*secrets, *named_after(piece.text, known)) if piece.name else secrets:
+            place, here = (piece.path, secret.fingerprint), said.setdefault(piece.path, set())
+            texts = {piece.text[start:end] for start, end in secret.spans}
+            again = piece.joined and any(one in other or other in one for one in texts for other in here)
             if secret.fingerprint in piece.known or place in told or again:
                 continue
             told.add(place)
-            here |= said
-            yield _finding(piece, secret)
-    yield from _elsewhere(pieces, found, told)
+            here |= texts
+            shown = _nameless(piece.path, known) if piece.name else ""
+            yield replace(_finding(piece, secret), text="" if shown == piece.path else shown)
 
 
 def without_secrets(findings: Iterable[Finding], allow: frozenset[str]) -> tuple[Finding, ...]:
     """The findings with every credential taken out of what they show, also of their paths.
 
+    Args:
+        findings: one about a name says in its `text` what may be shown of it.
+
     Raises:
         DetectorUnavailable: nothing can be said about any text.
     """
     listed = list(findings)
-    names = {found.path for found in listed}
-    shown = {text for found in listed for text in (found.message, found.text, found.claim) if text}
-    texts = sorted(shown)
-    said = {
-        text: redact(text, secrets)
-        for text, secrets in zip(texts, scan(texts, allow), strict=True)
-        if secrets
+    names = {found.path: found.text for found in listed if found.rule == "secret" and found.text}
+    names |= {path: safe_path(path, allow) for path in {found.path for found in listed} - names.keys()}
+    names = {path: shown for path, shown in names.items() if path != shown}
+    # Messages name a file by its path, its name or its stem.
+    held = {
+        cut(path): cut(shown)
+        for path, shown in names.items()
+        for cut in (str, _file, lambda name: _file(name).removesuffix(".md"))
     }
-    paths = {name: named for name in sorted(names) if (named := safe_path(name, allow)) != name}
-    if not said and not paths:
+    texts = sorted({text for found in listed for text in (found.message, found.text, found.claim) if text})
+    said = {}
+    for text, secrets in zip(texts, scan(texts, allow), strict=True):
+        shown = redact(text, secrets)
+        for name in sorted(held, key=len, reverse=True):
+            shown = shown.replace(name, held[name])
+        if shown != text:
+            said[text] = shown
+    if not said and not names:
         return tuple(listed)
     return tuple(
         replace(
             found,
-            path=paths.get(found.path, found.path),
+            path=names.get(found.path, found.path),
             message=said.get(found.message, found.message),
             text=said.get(found.text, found.text),
             claim=said.get(found.claim, found.claim),
@@ -112,34 +123,24 @@ def safe_path(path: str, allow: frozenset[str] = frozenset()) -> str:
     return path
 
 
+def _nameless(path: str, known: Mapping[str, Secret]) -> str:
+    """A path without those of its parts that hold a known value."""
+    parts = [(part, named_after(part, known)) for part in path.split("/")]
+    return "/".join(f"[{held[0].rule}]" if held else part for part, held in parts)
+
+
+def _file(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def _finding(piece: _Piece, secret: Secret) -> Finding:
     shown = f": {quoted(secret.redacted)}" if not piece.what else ""
     behind = f" ({piece.commit[:12]}: it stays in history)" if piece.commit else ""
     what = f"{piece.what}{secret.rule} {secret.fingerprint}{shown}{behind}"
     level: Level = "error" if secret.severity == "block" else "notice"
     prints = (secret.fingerprint,)
-    return Finding(
-        piece.path, piece.at(secret.line), "secret", what, level, fingerprints=prints, commit=piece.commit
-    )
-
-
-def _elsewhere(
-    pieces: Sequence[_Piece], found: Sequence[Sequence[Secret]], told: set[tuple[str, str]]
-) -> Iterator[Finding]:
-    """Places at which a credential stands that was recognised at another one."""
-    values: dict[str, Secret] = {}
-    for piece, secrets in zip(pieces, found, strict=True):
-        for secret in secrets:
-            for start, end in secret.spans if secret.severity == "block" else ():
-                if end - start >= VALUE_CHARS and len(values) < VALUES:
-                    values.setdefault(piece.text[start:end], secret)
-    for piece in pieces if values else ():
-        for value, secret in values.items():
-            place = (piece.path, secret.fingerprint)
-            if value in piece.text and secret.fingerprint not in piece.known and place not in told:
-                told.add(place)
-                line = piece.text.count("\n", 0, piece.text.find(value)) + 1
-                yield _finding(piece, replace(secret, line=line, redacted=f"[{secret.rule}]"))
+    line = 1 if piece.what else piece.at(secret.line)
+    return Finding(piece.path, line, "secret", what, level, fingerprints=prints, commit=piece.commit)
 
 
 def _of_trees(after: Side, context: Context) -> Iterator[_Piece]:
@@ -183,9 +184,9 @@ def _of_paths(before: Side | None, after: Side, context: Context) -> Iterator[_P
                 fresh.setdefault(path, revision.oid)
     for path, commit in sorted(fresh.items()):
         for reading in _readings(path):
-            yield _Piece(path, reading, commit=commit, what="its name holds a secret, ")
+            yield _Piece(path, reading, commit=commit, what="its name holds a secret, ", name=True)
     for reading in _readings(context.ref) if context.ref else ():
-        yield _Piece("", reading, what="the name of the branch holds a secret, ")
+        yield _Piece("", reading, what="the name of the branch holds a secret, ", name=True)
 
 
 def _readings(path: str) -> tuple[str, ...]:

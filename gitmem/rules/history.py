@@ -6,7 +6,8 @@ history is the harm. Credentials are `credentials`' part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from dataclasses import replace
 
 from gitmem.core.account import claims_at, is_memory
 from gitmem.core.limits import MEMORY_BYTES
@@ -14,7 +15,7 @@ from gitmem.core.text import find_invisible
 from gitmem.core.trailers import parse
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
 from gitmem.rules.paths import EXECUTABLE, check_path, odd_mode
-from gitmem.rules.rule import PLAIN, Context, Finding, Level, Revision, Side, Text, new_ones, quoted
+from gitmem.rules.rule import PLAIN, Context, Finding, Level, Revision, Side, Text, quoted
 
 
 def judge_commits(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
@@ -52,10 +53,9 @@ def judge_between(_before: Side | None, after: Side, context: Context) -> Iterat
                 yield _between(revision, path, 1, "limit", what, unread)
         for text, former in revision.texts():
             now = after.texts.get(text.path)
+            old = (*former, now) if now else former
             if now is None or now.data != text.data:
-                old = [found for one in former for found in _read(one)]
-                old += _read(now) if now else []
-                for found in new_ones(_read(text), old):
+                for found in _read(text, {line for one in old for line in one.data.split(b"\n")}):
                     yield _between(revision, text.path, found.line, found.rule, found.message, "notice")
 
 
@@ -86,8 +86,12 @@ def judge_merges(_before: Side | None, _after: Side, context: Context) -> Iterat
                     yield _between(revision, text.path, line, "merge", what, level)
 
 
-def _read(text: Text) -> list[Finding]:
-    return [*judge_hidden(text), *judge_instructions(text)]
+def _read(text: Text, known: Set[bytes]) -> Iterator[Finding]:
+    """What is wrong with those lines of a file that stand nowhere else."""
+    fresh = [(number, line) for number, line in enumerate(text.data.split(b"\n"), 1) if line not in known]
+    lines = replace(text, data=b"\n".join(line for _, line in fresh))
+    for found in (*judge_hidden(lines), *judge_instructions(lines)) if fresh else ():
+        yield replace(found, line=fresh[found.line - 1][0])
 
 
 def _between(revision: Revision, path: str, line: int, rule: str, what: str, level: Level) -> Finding:

@@ -25,7 +25,7 @@ from gitmem.core.names import (
     log_path,
     unsafe_segment,
 )
-from gitmem.core.text import decode
+from gitmem.core.text import beginning, decode
 from gitmem.rules.instructions import skeleton
 from gitmem.rules.rule import PLAIN, Context, File, Finding, Side, new_ones, quoted
 from gitmem.rules.snapshot import STATE_FILE
@@ -66,7 +66,7 @@ def check_path(path: str) -> str | None:
     for segment in segments:
         reason = unsafe_segment(segment)
         if reason is not None:
-            return f"the part {segment[:60]!a} {reason}"
+            return f"the part {beginning(segment, 60)!a} {reason}"
     if len(segments) > PATH_SEGMENTS:
         return f"the path has more than {PATH_SEGMENTS} parts"
     if len(path.encode()) > PATH_BYTES:

@@ -15,7 +15,7 @@ from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.core.text import decode, encode, printable
 from gitmem.rules.paths import check_path
 from gitmem.rules.rule import Finding
-from gitmem.rules.secrets import Secret, find_secrets, redact, scan
+from gitmem.rules.secrets import Secret, find_secrets, named_after, redact, scan_together, values
 from gitmem.values import dataclass
 
 _OPAQUE = re.compile(r"(?=[\w+/=]*\d)(?=[\w+/=]*[A-Za-z])[\w+/=]{20,}")
@@ -59,7 +59,7 @@ def refused_claims(
 
 
 def weigh(claims: Sequence[str], allow: frozenset[str] = frozenset(), *, path: str = "") -> Weighed:
-    """Judges claims one by one.
+    """Judges the claims of one change one by one; a value that one of them gives away is bad in all.
 
     Args:
         claims: texts of claims (descriptions too); new ones only, so that a scan stays cheap.
@@ -69,7 +69,7 @@ def weigh(claims: Sequence[str], allow: frozenset[str] = frozenset(), *, path: s
     Raises:
         DetectorUnavailable: nothing can be said about any claim; store none.
     """
-    scanned = dict(enumerate(scan(claims, allow)))
+    scanned = dict(enumerate(scan_together(claims, allow)))
     refused = {
         index: refusal(claims[index], found, path)
         for index, found in scanned.items()
@@ -79,30 +79,36 @@ def weigh(claims: Sequence[str], allow: frozenset[str] = frozenset(), *, path: s
 
 
 def refusal(claim: str, found: Sequence[Secret], path: str) -> Finding:
-    """Says why a claim is not stored, from all that was found in it.
+    """Says why a claim is not stored, from all that was found in it: what blocks, else what warns.
 
     Beside a credential often stands another that no rule knows, so of a refused claim no run of letters and
     digits is shown that could be one.
     """
-    blocking = [secret for secret in found if secret.severity == "block"]
+    blocking = [secret for secret in found if secret.severity == "block"] or found
     rules = ", ".join(dict.fromkeys(secret.rule for secret in blocking))
+    verb = "holds" if any(secret.severity == "block" for secret in found) else "may hold"
     return Finding(
         path,
         1,
         "secret",
-        f"holds a secret ({rules})",
+        f"{verb} a secret ({rules})",
         text=printable(_OPAQUE.sub("[…]", redact(claim, found))),
         fingerprints=tuple(secret.fingerprint for secret in blocking),
     )
 
 
-def screen(base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozenset[str]) -> Screened:
+def screen(
+    base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozenset[str], *, hold: bool = False
+) -> Screened:
     """Judges what is new in these files.
+
+    A value that a rule recognises anywhere in the change is looked for in all that is new in it, names too.
 
     Args:
         base: what is stored already; its claims are not judged again.
         files: path in the memory tree to content.
         allow: fingerprints of secrets that a person accepted.
+        hold: whether what only may be a secret is held back as well, for a person to decide.
 
     Raises:
         DetectorUnavailable: nothing can be said about any claim; store none.
@@ -116,39 +122,45 @@ def screen(base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozens
             refusals.append(held)
         else:
             judged[path] = data
-    pieces = [
-        (path, text)
-        for path, data in judged.items()
-        if base.get(path) != data
-        for text in _new_texts(path, base.get(path), data)
-    ]
-    weighed = weigh([text for _, text in pieces], allow)
-    bad: dict[str, set[str]] = {}
-    for number, found in sorted(weighed.refused.items()):
-        path, text = pieces[number]
-        bad.setdefault(path, set()).add(text)
-        refusals.append(replace(found, path=path))
-    for path in dict.fromkeys(path for path, _ in pieces):
-        new = [text for at, text in pieces if at == path and text not in bad.get(path, ())]
-        for text, one in _across(path, judged[path], new, bad.get(path, frozenset()), allow):
-            bad.setdefault(path, set()).add(text)
+    new = {path: _new_texts(path, base.get(path), d) for path, d in judged.items() if base.get(path) != d}
+    pieces = [(path, text) for path, texts in new.items() for text in texts]
+    wholes = {path: _whole(judged[path], texts, allow) for path, texts in new.items()}
+    known: dict[str, Secret] = {}
+    for whole, together in wholes.values():
+        known |= values(whole, together)
+    scanned = scan_together([text for _, text in pieces], allow, seen=known)
+    for (_, text), found in zip(pieces, scanned, strict=True):
+        known |= values(text, found)
+    for path in [path for path in judged if path not in base and kind(path) in ("memory", "host")]:
+        if named := [one for one in named_after(path, known) if hold or one.severity == "block"]:
+            refusals.append(replace(refusal("", named, _nameless(path, known)), text=""))
+            del judged[path]
+    bad: dict[str, set[str]] = {path: set() for path in judged}
+    for (path, text), found in zip(pieces, scanned, strict=True):
+        if path in judged and (any(one.severity == "block" for one in found) or (hold and found)):
+            bad[path].add(text)
+            refusals.append(refusal(text, found, path))
+    for path, (whole, together) in wholes.items():
+        for text, one in _across(
+            path, whole, together, set(new[path]) - bad[path] if path in judged else ()
+        ):
+            bad[path].add(text)
             refusals.append(one)
     # One credential may stand in the description, the body and the index line: it is told once.
     warnings: dict[str, Finding] = {}
-    for number, noticed in sorted(weighed.warned.items()):
-        path, text = pieces[number]
-        for each in noticed if text not in bad.get(path, ()) else ():
-            warnings.setdefault(each.fingerprint, _caution(path, each))
+    for (path, text), found in zip(pieces, scanned, strict=True):
+        for secret in found if path in judged and text not in bad[path] else ():
+            warnings.setdefault(secret.fingerprint, _caution(path, secret))
     result: dict[str, bytes] = {}
     for path, data in files.items():
         kept = None
         if path in judged:
-            kept = without_texts(path, data, bad[path]) if path in bad else data
+            kept = without_texts(path, data, bad[path]) if bad[path] else data
         if kept is not None:
             result[path] = kept
         elif path in base:
             result[path] = base[path]
-    frozen = {path: frozenset(texts) for path, texts in bad.items()}
+    frozen = {path: frozenset(texts) for path, texts in bad.items() if texts}
     return Screened(result, tuple(refusals), tuple(warnings.values()), frozen)
 
 
@@ -159,8 +171,25 @@ def _caution(path: str, secret: Secret) -> Finding:
     )
 
 
+def warned(files: Mapping[str, bytes], allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """What in these files may be a secret and is stored all the same: to be told again where they leave.
+
+    Args:
+        files: path in the memory tree to content, whole or what is new of it.
+        allow: fingerprints of secrets that a person accepted.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about any claim.
+    """
+    return screen({}, files, allow).warnings
+
+
 def refuse_secrets(
-    base: Mapping[str, bytes], edits: Mapping[str, bytes | None], allow: frozenset[str]
+    base: Mapping[str, bytes],
+    edits: Mapping[str, bytes | None],
+    allow: frozenset[str],
+    *,
+    hold: bool = False,
 ) -> tuple[Finding, ...]:
     """Raises where something new in these edits may not be stored: for writes made whole or not at all.
 
@@ -168,6 +197,7 @@ def refuse_secrets(
         base: path to content as stored now, of those that the edits touch.
         edits: path to new content, None to delete.
         allow: fingerprints of secrets that a person accepted.
+        hold: whether what only may be a secret is refused as well.
 
     Returns:
         What may be stored and should be looked at.
@@ -177,7 +207,7 @@ def refuse_secrets(
         DetectorUnavailable: nothing can be said about any claim.
     """
     files = {path: data for path, data in edits.items() if data is not None and kind(path) != "tombstones"}
-    screened = screen(base, files, allow)
+    screened = screen(base, files, allow, hold=hold)
     if not screened.refusals:
         return screened.warnings
     first = screened.refusals[0]
@@ -207,6 +237,13 @@ def _whole_refused(path: str, allow: frozenset[str]) -> Finding | None:
     return None
 
 
+def _nameless(path: str, known: Mapping[str, Secret]) -> str:
+    """A path without the parts that hold a known value."""
+    return "/".join(
+        f"[{held[0].rule}]" if (held := named_after(part, known)) else part for part in path.split("/")
+    )
+
+
 def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:
     """A file that grew beyond its limit is held; what was larger already may shrink."""
     problem = size_problem(kind(path), len(data))
@@ -215,30 +252,34 @@ def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:
     return Finding(path, 1, "size", problem)
 
 
+def _whole(data: bytes, new: Sequence[str], allow: frozenset[str]) -> tuple[str, tuple[Secret, ...]]:
+    """A file with several new texts, and what blocks in it when they are read together."""
+    if len(set(new)) < 2 or len(data) > OTHER_BYTES:
+        return "", ()
+    whole = decode(data)
+    return whole, tuple(one for one in find_secrets(whole, allow) if one.severity == "block")
+
+
 def _across(
-    path: str, data: bytes, new: list[str], refused: Iterable[str], allow: frozenset[str]
+    path: str, whole: str, found: Sequence[Secret], new: Iterable[str]
 ) -> Iterator[tuple[str, Finding]]:
     """New texts of a file in which a credential lies only when they are read together.
 
     A key with blank lines is several paragraphs; an id and its secret are two list items.
+
+    Args:
+        whole, found: as `_whole` gives them.
+        new: texts of the file that are new and not refused yet.
     """
-    if len(new) + len(set(refused)) < 2 or len(data) > OTHER_BYTES:
-        return
-    whole = decode(data)
-    found = [one for one in find_secrets(whole, allow) if one.severity == "block"]
-    if not found:
-        return
+    wanted = set(new) if found else set()
     at = 0
-    wanted = set(new)
-    known = set(refused)
-    for text in texts_of(path, data):
+    for text in texts_of(path, encode(whole)) if wanted else ():
         start = whole.find(text, at) if text else -1
         if start < 0:
             continue
         at = start + len(text)
         touching = [one for one in found if any(low < at and high > start for low, high in one.spans)]
-        # One that ends in a refused text alone was found there by itself.
-        if touching and text in wanted and text not in known:
+        if touching and text in wanted:
             yield text, refusal(text, _within(touching, start, text), path)
 
 

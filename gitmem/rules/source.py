@@ -106,7 +106,7 @@ def _absent(new: str, known: Sequence[str]) -> tuple[str, ...]:
     facts = added(new, known)
     fresh = (about(new) - _words(known)) | (_turns(new) - frozenset().union(*map(_turns, known)))
     # A name or a number is told as such, and not again as a word.
-    told = " ".join((*facts, *NUMBER_WORDS)).casefold()
+    told = {word.casefold() for fact in (*facts, *NUMBER_WORDS) for word in words_of(fact)}
     words = {
         stem(word): word for word in words_of(new) if stem(word) in fresh and word.casefold() not in told
     }

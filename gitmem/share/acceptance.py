@@ -52,6 +52,7 @@ class Accepted:
         gone: claims that it takes out.
         buried: (path, text) of claims that go because the teammate forgot what they were made of.
         stones: number of texts that it marks as forgotten.
+        whole: whether it is all that the inbox asked for.
         sent: whether it is on the memory branch at the remote.
         refused: why the remote lets nobody push that branch; hostile text, empty where it does.
     """
@@ -60,6 +61,7 @@ class Accepted:
     gone: tuple[Proposal, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     stones: int = 0
+    whole: bool = True
     sent: bool = False
     refused: str = ""
 
@@ -101,7 +103,7 @@ def accept_inbox(
         commits = plan.commit(author)
         if whole:
             _note(repo, inbox.branch, inbox.tip)
-        made = Accepted(commits, plan.gone, plan.buried, plan.stones)
+        made = Accepted(commits, plan.gone, plan.buried, plan.stones, whole)
         if not reachable:
             return made
         pushed = publish(workspace, remote, allow)

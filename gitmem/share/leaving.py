@@ -94,10 +94,19 @@ def refuse_personal(found: Iterable[Leaving]) -> None:
     """
     personal = [memory for memory in found if memory.type == "user"]
     if personal:
-        hint = f"Move each first: git mem move {personal[0].name} --to local"
-        if is_log(personal[0].path):
-            hint = "Take each line out of the log first: git mem forget --claim TEXT"
-        raise CheckFailed(f"About a person, so never shared: {', '.join(map(str, personal))}", hint)
+        raise CheckFailed(
+            f"About a person, so never shared: {', '.join(map(str, personal))}", right_place(personal)
+        )
+
+
+def right_place(personal: Sequence[Leaving]) -> str:
+    """Where memories about a person belong, as a hint."""
+    if is_log(personal[0].path):
+        return "Take each line out of the log: git mem forget --claim TEXT"
+    names = personal[0].name if len(personal) == 1 else "NAME"
+    return (
+        f"Move {'it' if len(personal) == 1 else 'each'} where it belongs: git mem move {names} --to local"
+    )
 
 
 def secrets_to_leave(

@@ -34,6 +34,7 @@ from gitmem.store.snapshots import (
     state,
 )
 from gitmem.store.trees import list_files, read_files, read_paths, subtree
+from gitmem.store.unshared import kept
 from gitmem.store.workspace import SNAPSHOT_FOLDER, Scope, Workspace
 from gitmem.values import dataclass
 
@@ -261,7 +262,8 @@ def _taken(workspace: Workspace, tip: Tip | None) -> dict[str, dict[str, int]]:
         return {}
     repo = workspace.scope("project").repo
     roots = workspace.git.run(
-        ["rev-list", "--max-parents=0", tip.commit, "--"], git_dir=workspace.layout.common_dir
+        ["rev-list", "--max-parents=0", tip.commit, *kept(repo), "--"],
+        git_dir=workspace.layout.common_dir,
     ).text.split()
     found: dict[str, dict[str, int]] = {}
     for oid in roots:

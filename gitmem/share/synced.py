@@ -50,6 +50,7 @@ class Synced:
         lost: races lost on the way.
         leaves: memories that leave for the first time.
         held: those of them that were not sent because nobody agreed.
+        personal: memories about a person, which are held back while all else leaves.
         arrived: secrets that came from the remote: rotate them.
         buried: (path, text) of claims that a tombstone took.
         split: files that moved aside because two wanted one path.
@@ -71,6 +72,7 @@ class Synced:
     lost: int = 0
     leaves: tuple[Leaving, ...] = ()
     held: tuple[Leaving, ...] = ()
+    personal: tuple[Leaving, ...] = ()
     arrived: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = field(default=())
