@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from gitmem.core.account import claims_at, is_memory
 from gitmem.core.merge import agent_folder
 from gitmem.dream.branch import Dream
-from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.findable_asked import Recalled
+from gitmem.dream.steps import prove_branch
 from gitmem.dream.telling import untold
 from gitmem.rules.account import NOWHERE, Lookup
+from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
 from gitmem.store.trees import changed_files, read_paths
 

@@ -9,9 +9,9 @@ from gitmem.core.account import path_of, proposals, references
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.branch import Dream, DreamCommit, read_dream
 from gitmem.dream.editing import local_branch
-from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
 from gitmem.rules.account import NOWHERE, Lookup, errors
+from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
 from gitmem.store.repository import Signature
 from gitmem.store.side_branches import with_base

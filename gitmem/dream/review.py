@@ -10,7 +10,7 @@ from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
-from gitmem.core.names import TURNED_DOWN
+from gitmem.core.names import TURNED_DOWN, homes
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
@@ -18,18 +18,16 @@ from gitmem.dream.applying import replayed, some, whole
 from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
 from gitmem.dream.indexes import tidy_indexes
 from gitmem.dream.landing import buried, close
-from gitmem.dream.paged import where_they_stand
-from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
 from gitmem.dream.revived import revived
 from gitmem.dream.telling import show
-from gitmem.rules.account import NOWHERE, Lookup, errors
+from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
+from gitmem.rules.findable import Recalled
 from gitmem.rules.invention import UNSEEN
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.log import homes
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
 from gitmem.store.trees import changed_files, read_files, read_paths

@@ -11,7 +11,7 @@ from dream_parked import DREAM_ID, Made, park, ref_of
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate
 from gitmem.dream.branch import Dream
-from gitmem.dream.proof.plan import prove_plan, sessions_behind
+from gitmem.dream.plan import prove_plan, sessions_behind
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import accept
 from gitmem.engines.engine import DreamChange

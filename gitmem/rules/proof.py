@@ -10,11 +10,21 @@ from gitmem.core.claim import Claim
 from gitmem.core.merge import Files
 from gitmem.core.text import counted
 from gitmem.core.trailers import Fate
-from gitmem.dream.paged import where_they_stand
-from gitmem.dream.proof.stored import collisions, instructions, oddities, places, secrets
-from gitmem.rules.account import Ground, Mark, Step, agent_of, crowd, fewer, given_up, losses, misheard
+from gitmem.rules.account import (
+    Ground,
+    Mark,
+    Step,
+    agent_of,
+    crowd,
+    fewer,
+    given_up,
+    losses,
+    misheard,
+    where_they_stand,
+)
 from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
 from gitmem.rules.rule import Finding
+from gitmem.rules.stored import collisions, instructions, oddities, places, secrets
 
 __all__ = ["Ground", "Step", "costs", "ends", "prove"]
 
