@@ -14,11 +14,11 @@ from dream_parked import DREAM_ID, NIGHT, Made, park, ref_of
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate
+from gitmem.dream.budget import allowance
 from gitmem.dream.lock import FILE, consolidation_lock, lock_folder
-from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.budget import allowance
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
+from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
 from gitmem.integrations.dreams.dreaming import dream, maybe_dream
 from gitmem.integrations.dreams.kill import kill_dreams

@@ -12,8 +12,8 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
-from gitmem.dream.proof.branch import is_dream, prove_branch
-from gitmem.dream.proof.budget import WINDOW, allowance, limit, spent
+from gitmem.dream.budget import WINDOW, allowance, limit, spent
+from gitmem.dream.steps import is_dream, prove_branch
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.store.repository import LINK, TREE, Entry, Repository, Signature
 from gitmem.store.trees import write_tree

@@ -10,21 +10,19 @@ from gitmem.core.account import is_memory, line_mark, lines_at, lines_named, pat
 from gitmem.core.daily_log import is_log
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files
-from gitmem.core.names import INDEX
+from gitmem.core.names import INDEX, homes
 from gitmem.core.trailers import Provenance, parse, tellings
-from gitmem.dream.proof.budget import dreamt, limit, named, spent
-from gitmem.dream.proof.listed import listed
-from gitmem.dream.proof.prove import costs, ends, prove
-from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, sources_of
+from gitmem.dream.budget import dreamt, limit, named, spent
+from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, listed, sources_of
+from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
 from gitmem.store import repository
-from gitmem.store.log import homes
 from gitmem.store.repository import BLOB, TREE, Difference, Repository
 from gitmem.store.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
 
 if TYPE_CHECKING:
-    from gitmem.dream.proof.findable import Recalled
+    from gitmem.rules.findable import Recalled
 
 
 def is_dream(repo: Repository, base: str, tip: str) -> bool:
@@ -114,13 +112,14 @@ def _unfound(
     touched = {path for step in steps if not step.person for path in _differing(step.before, step.after)}
     if not touched:
         return ()
-    from gitmem.dream.proof.findable import lost_to_search
+    from gitmem.dream.search import Search
+    from gitmem.rules.findable import lost_to_search
 
     old = read_files(repo, trees[0])
     new = {path: data for path, data in old.items() if path in after or path not in before}
     fates = [fate for step in steps for fate in step.fates]
     hand = _differing(before, after) - touched
-    found = lost_to_search(old, {**new, **after}, fates, asked)
+    found = lost_to_search(old, {**new, **after}, fates, asked, search=Search)
     return [failure for failure in found if failure.path not in hand]
 
 
