@@ -34,6 +34,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but data and errors.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Show what would be done, and do nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
+Allow = Annotated[
+    bool, typer.Option("--allow", help="Store what may be a secret as well, this once, with a warning.")
+]
 ScopeOption = Annotated[
     str | None,
     typer.Option("--scope", help="project, local or user.", show_default=False, autocompletion=_scopes),

@@ -12,6 +12,7 @@ import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
+from gitmem.cli.save import warn_of
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
@@ -86,6 +87,7 @@ def init(
     for saved in done.adopted:
         for refusal in saved.plan.refusals:
             run.out.warn(f"not stored: {refusal.path} {refusal.message}")
+        warn_of(run, saved.plan.warnings)
     if run.out.as_json:
         run.out.json(
             {

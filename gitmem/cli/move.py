@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.completing import memory_names
-from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.context import AgentOption, Allow, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.save import warn_of
 from gitmem.cli.words import place_value
 from gitmem.integrations.editing import move as carry_out
 from gitmem.store.lookup import find
@@ -24,6 +25,7 @@ def move(
     to: Annotated[str, typer.Option("--to", help="project, local or user.")],
     scope: ScopeOption = None,
     agent: AgentOption = None,
+    allow: Allow = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -47,11 +49,12 @@ def move(
         return
     if to == "project" and workspace.sharing != "off":
         run.out.ask(f"{found.memory.name} will be shared with the next sync. Move it?")
-    done = carry_out(workspace, run.edges, found, to)
+    done = carry_out(workspace, run.edges, found, to, allowed=allow)
     if run.out.as_json:
         run.out.json(value | {"commit": done.written.commit if done.written else None})
         return
     commit = done.written.commit[:8] if done.written else ""
     run.out.data(f"{commit} moved {where} to {to}")
+    warn_of(run, done.warnings)
     if done.written:
         run.out.say(f"undo: git mem undo {done.written.commit[:12]}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import Json, Quiet, ScopeOption, context
+from gitmem.cli.context import Allow, Json, Quiet, ScopeOption, context
 from gitmem.cli.save import warn_of
 from gitmem.integrations.editing import Wanted
 from gitmem.integrations.editing import remember as carry_out
@@ -29,12 +29,13 @@ def remember(
     how: Annotated[str, typer.Option("--how", help="When and how it applies.")] = "",
     agent: Annotated[str, typer.Option("--agent", help="main, or a subagent's name.")] = "main",
     scope: ScopeOption = None,
+    allow: Allow = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Stores one memory: file, index line and commit in one step."""
     run = context(ctx, as_json=as_json, quiet=quiet)
-    wanted = Wanted(text, type, name, description, why, how, agent, scope or "")
+    wanted = Wanted(text, type, name, description, why, how, agent, scope or "", allow)
     done = carry_out(run.workspace, run.edges, wanted)
     commit = done.written.commit if done.written else None
     if run.out.as_json:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 import typer.core
 
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.review_edit import asked_why, edit
 from gitmem.cli.review_open import open_, open_request
 from gitmem.cli.words import sound
@@ -113,6 +113,7 @@ def accept(
     how: Annotated[
         Literal["merge", "replace"], typer.Option("--how", help="How a snapshot is taken in.")
     ] = "merge",
+    allow: Allow = False,
     yes: Yes = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -123,7 +124,8 @@ def accept(
     def ask(question: str) -> None:
         run.out.ask(question)
 
-    _show(run, carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), ask, how))
+    done = carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), ask, how, allowed=allow)
+    _show(run, done)
 
 
 def reject(

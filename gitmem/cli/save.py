@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Context, DryRun, Json, Quiet, context
+from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, context
 from gitmem.core.trailers import parse
 from gitmem.integrations.saving import look_all, save_all
 from gitmem.rules.rule import Finding
+from gitmem.rules.screen import doubtful
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved
 
@@ -25,6 +26,7 @@ def save(
     delete: Annotated[
         bool, typer.Option("--delete", help="Files that vanished are deletions, however many.")
     ] = False,
+    allow: Allow = False,
     dry_run: DryRun = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -35,7 +37,11 @@ def save(
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     workspace = run.workspace
-    saved = look_all(workspace, run.edges) if dry_run else save_all(workspace, run.edges, delete=delete)
+    saved = (
+        look_all(workspace, run.edges, asked=True, allowed=allow)
+        if dry_run
+        else save_all(workspace, run.edges, delete=delete, asked=True, allowed=allow)
+    )
     if run.out.as_json:
         run.out.json([as_value(one) for one in saved])
         return
@@ -64,6 +70,8 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
             if refusal.fingerprints:
                 allow = " ".join(refusal.fingerprints)
                 run.out.say(f"if it is none: git config --global --add gitmem.allow {allow}")
+                if doubtful(refusal):
+                    run.out.say("to store it all the same, this once: git mem save --allow")
         warn_of(run, one.plan.warnings)
         for file, why in one.problems.items():
             run.out.warn(f"left alone: {where}/{file}: {why}")

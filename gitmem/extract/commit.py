@@ -32,6 +32,7 @@ def store_change(
     base: str = "",
     lift: bool = False,
     allow: frozenset[str] | None = None,
+    hold: bool = False,
 ) -> Written | None:
     """Commits one change with its index line; the op of the commit is what the change came to.
 
@@ -40,9 +41,13 @@ def store_change(
         base: tip that the change was planned on.
         lift: a person decided: what was forgotten or rejected comes back.
         allow: fingerprints of accepted secrets; None where the plan was judged just now.
+        hold: whether what only may be a secret is refused as well.
 
     Returns:
         The commit, or None where it was made before or nothing is left to do.
+
+    Raises:
+        CheckFailed: it holds a secret, or may hold one and `hold` is set.
     """
     change = placed.change
 
@@ -69,7 +74,8 @@ def store_change(
             edits[f"{placed.agent}/{tombstone.FILE}"] = encode(lifted) or None
         if allow is not None:
             known = {path: read(path.partition("/")[2]) for path in edits}
-            refuse_secrets({path: data for path, data in known.items() if data is not None}, edits, allow)
+            before = {path: data for path, data in known.items() if data is not None}
+            refuse_secrets(before, edits, allow, hold=hold)
         subject = f"Forget {change.name}" if carried.op == "delete" else change.description or change.name
         return Write(edits, subject, replace(provenance, op=carried.op, claims=carried.fates))
 

@@ -13,10 +13,15 @@ from gitmem.core.dates import annotate, relative_dates, unclear
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, description_claim, parse
 from gitmem.core.merge import merge_memory
+from gitmem.core.names import file_name, slugify
 from gitmem.core.sequence import pair_edits
-from gitmem.core.trailers import Fate
+from gitmem.core.trailers import Fate, one_line
+from gitmem.rules.secrets import nameable
 
 _REASONED = ("**why", "**how to apply", "why:", "how to apply:")
+UNNAMED = "A note without a name"
+"""What a memory is named after where nothing is left that could name it."""
+
 _UNEXPLAINED = "taken out by an edit"
 
 
@@ -80,6 +85,30 @@ def texts(change: Change) -> tuple[str, ...]:
         fresh = after.front.render().splitlines() if after.front else []
         pieces += [line for line in fresh if line not in known]
     return tuple(dict.fromkeys(piece for piece in pieces if piece))
+
+
+def nameless(change: Change, rules: Iterable[str], allow: frozenset[str]) -> Change:
+    """The change with what may be a secret cut out of its name, description and reason, which says so.
+
+    Args:
+        rules: those that saw it.
+        allow: fingerprints that a person accepted.
+    """
+    rest = [piece for piece in texts(change) if piece not in (change.name, change.description)]
+    name, described, reason, *_ = nameable((change.name, change.description, change.reason, *rest), allow)
+    description = one_line(described) or UNNAMED
+    if change.op != "add" or name == change.name:
+        name = change.name
+    else:
+        name = slugify(name.strip("-_ ") or description)
+    edited = change.edited
+    if edited is not None:
+        after = parse(change.file or file_name(name), edited.after)
+        if after.front is not None and after.description == change.description != description:
+            front = after.front.with_value("description", description)
+            edited = Edited(edited.before, replace(after, front=front).render())
+    why = f"{reason} (it may hold a secret: {', '.join(dict.fromkeys(rules))})"
+    return replace(change, name=name, description=description, reason=why, edited=edited, asked=False)
 
 
 def merged(change: Change, current: Memory) -> Memory | None:

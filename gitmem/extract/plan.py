@@ -13,7 +13,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import file_name
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, ExtractInput
-from gitmem.extract.edits import claim_keys, dated, is_text, said_anew, sides, taken_out, texts
+from gitmem.extract.edits import claim_keys, dated, is_text, nameless, said_anew, sides, taken_out, texts
 from gitmem.extract.known import Known
 from gitmem.extract.logged import as_logged, log_lines, moment
 from gitmem.extract.near import nearest
@@ -23,7 +23,8 @@ from gitmem.extract.rules import home as home
 from gitmem.extract.telling import NOTHING, Shown, Told, shown
 from gitmem.extract.turns import Looked, to_look_at
 from gitmem.rules.exclusions import excluded
-from gitmem.rules.screen import refused_claims
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import refused_claims, weigh
 from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, Session
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
@@ -191,10 +192,14 @@ class _Sorter:
             self.seen.append(change)
             return
         change, is_open = self._dated(change)
-        refusal = self._refusal(change)
+        weighed = weigh(texts(change), self.rules.allow)
+        refusal = self._refusal(change, weighed.refused)
         if refusal is not None:
             self.refused.append(refusal)
             return
+        doubts = [secret.rule for found in weighed.warned.values() for secret in found]
+        if doubts:
+            change = nameless(change, doubts, self.rules.allow)
         placed = self._placed(change)
         into = self._logged(placed) if placed and self.rules.log and change.op != "delete" else placed
         if into is not None and into is not placed and (refusal := self._secret(into.change)) is not None:
@@ -202,7 +207,7 @@ class _Sorter:
             return
         if placed is None or into is None:
             self.seen.append(replace(change, op="noop", reason=f"known already: {change.description}"))
-        elif (placed.change.asked and self._may_take(change)) or self._may_store(placed.change, is_open):
+        elif not doubts and self._may_pass(change, placed.change, is_open):
             self.stored.append(into)
         elif self._waits(placed.change):
             self.seen.append(
@@ -210,6 +215,10 @@ class _Sorter:
             )
         else:
             self.suggested.append(placed)
+
+    def _may_pass(self, change: Change, placed: Change, is_open: bool) -> bool:
+        """Whether no person has to look at it first."""
+        return (placed.asked and self._may_take(change)) or self._may_store(placed, is_open)
 
     def _may_store(self, change: Change, is_open: bool) -> bool:
         """Whether it is stored unasked: what takes something away or needs a date is a person's."""
@@ -256,9 +265,8 @@ class _Sorter:
             )
         return change, is_open
 
-    def _refusal(self, change: Change) -> Refused | None:
+    def _refusal(self, change: Change, secrets: Mapping[int, Finding]) -> Refused | None:
         message = change.origin.first
-        secrets = refused_claims(texts(change), self.rules.allow)
         if secrets:
             first = secrets[min(secrets)]
             return Refused(first.text, first.message, "secret", message)

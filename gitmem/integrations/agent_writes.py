@@ -6,7 +6,7 @@ this door, where what no extraction may store is refused, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitmem.core import tombstone
 from gitmem.core.errors import CheckFailed
@@ -14,7 +14,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
 from gitmem.extract.commit import store_change
-from gitmem.extract.edits import claim_keys, is_text, texts
+from gitmem.extract.edits import claim_keys, is_text, nameless, texts
 from gitmem.extract.plan import Placed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.extraction_rules import rule_texts
@@ -23,7 +23,7 @@ from gitmem.integrations.saving import sync_live
 from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
 from gitmem.rules.exclusions import excluded
-from gitmem.rules.screen import refused_claims
+from gitmem.rules.screen import weigh
 from gitmem.store.commits import Written, memory_commit
 from gitmem.store.parked import (
     AGENT,
@@ -62,7 +62,7 @@ def may_write(edges: Edges) -> None:
 
 
 def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> Outcome:
-    """Stores a change in a private scope, or parks one of the project's for review.
+    """Stores a change in a private scope; parks one of the project's, and what may be a secret, for review.
 
     Args:
         told: the agent's session and the code commit; the op is what the change comes to.
@@ -75,9 +75,11 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
     teaches = placed.change.op != "delete" and placed.change.edited is None
     if teaches and paused(workspace.state, edges.now):
         raise CheckFailed("Nothing is stored: gitmem is paused", "The person ends it: git mem unpause")
-    _refuse(workspace, edges, placed)
+    doubts = _refuse(workspace, edges, placed)
+    if doubts:
+        placed = replace(placed, change=nameless(placed.change, doubts, allowed_fingerprints(workspace)))
     who = author(workspace, edges)
-    if placed.scope == "project":
+    if placed.scope == "project" or doubts:
         return Outcome(waiting=_parked(workspace, edges, placed, told))
     scope = workspace.scope(placed.scope)
     sync_live(workspace, edges, scope.name, placed.agent)
@@ -93,14 +95,15 @@ def _parked(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance
     return next((each.id for each in parked(workspace) if digest(each.change) == whole), one.id)
 
 
-def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> None:
+def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> tuple[str, ...]:
+    """Raises where it may not be stored; returns the rules that saw in it what may be a secret."""
     change = placed.change
     pieces = list(texts(change))
     if change.op == "delete":
         pieces = [change.reason] if change.reason else []
-    refused = refused_claims(pieces, allowed_fingerprints(workspace))
-    if refused:
-        first = refused[min(refused)]
+    weighed = weigh(pieces, allowed_fingerprints(workspace))
+    if weighed.refused:
+        first = weighed.refused[min(weighed.refused)]
         hint = "Leave the secret out and name where it is kept."
         raise CheckFailed(f"Not stored: it {first.message}: {first.text}", hint)
     if not is_text(change) or change_from_json(change_to_json(change)) is None:
@@ -113,11 +116,13 @@ def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> None:
             "Not stored: it was forgotten or rejected before",
             "Only a person brings it back: git mem remember, or git mem restore",
         )
+    doubts = tuple(secret.rule for found in weighed.warned.values() for secret in found)
     if change.op == "delete" or change.edited is not None:
-        return
+        return doubts
     reason = excluded(change.body, kind=change.type, rules=rule_texts(workspace, edges))
     if reason:
         raise CheckFailed(f"Not stored: {reason}", "A person can store it all the same: git mem remember")
+    return doubts
 
 
 def _buried(scope: Scope, agent: str) -> str:

@@ -144,6 +144,7 @@ class Memories:
         description: str = "",
         why: str = "",
         how: str = "",
+        allow: bool = False,
     ) -> Remembered:
         """Stores one memory: file, index line and commit in one step.
 
@@ -155,15 +156,16 @@ class Memories:
             description: one line that would find it again; the first sentence where empty.
             why: the reason.
             how: when and how it applies.
+            allow: what may be a secret may go into the project scope; elsewhere it is stored and told.
 
         Raises:
             UsageError: no text, or an unknown type or scope.
-            CheckFailed: it holds a secret.
+            CheckFailed: it holds a secret, or may hold one and goes to the project scope.
             RepositoryError: git knows no identity, or the repository cannot be written.
         """
         from gitmem.integrations.editing import Wanted, remember
 
-        wanted = Wanted(text, type, name, description, why, how, agent, scope or "")
+        wanted = Wanted(text, type, name, description, why, how, agent, scope or "", allow)
         done = remember(self._workspace, self._edges(), wanted)
         return Remembered(
             scope=done.scope.name,

@@ -58,10 +58,13 @@ def accept(
     numbers: tuple[int, ...],
     ask: Callable[[str], None],
     how: How = "merge",
+    *,
+    allowed: bool = False,
 ) -> Decided:
     """Accepts an item, or some of its changes.
 
     Args:
+        allowed: of a suggestion: what may be a secret may go into the project scope.
         ask: asks the person for consent to what would be public, and raises where there is none.
         numbers: which changes of a dream, or which claim of a dispute; empty for all.
         how: for a snapshot, `merge` or `replace`.
@@ -72,7 +75,7 @@ def accept(
             _no_numbers(item, numbers)
             from gitmem.integrations.suggestions import accept_suggestion  # a look decides nothing
 
-            written = accept_suggestion(workspace, edges, one)
+            written = accept_suggestion(workspace, edges, one, allowed=allowed)
             return Decided(
                 f"stored {item.title}" if written else f"known already: {item.title}", _named(written)
             )

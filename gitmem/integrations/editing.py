@@ -17,10 +17,12 @@ from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import agent_name, archive_path, file_name, slugify
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
+from gitmem.extract.edits import UNNAMED
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, sync_live
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
+from gitmem.rules.secrets import nameable
 from gitmem.store.burying import spade, without_logged
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.live_plan import agent_files
@@ -44,6 +46,7 @@ class Wanted:
         text: the fact.
         name, description, why, how: empty where not given.
         scope: empty takes the scope for its type.
+        allowed: whether a person said that what may be a secret may go into the project scope.
     """
 
     text: str
@@ -54,6 +57,7 @@ class Wanted:
     how: str = ""
     agent: str = MAIN
     scope: str = ""
+    allowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,17 @@ def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
     return scope
 
 
-def composed(wanted: Wanted, now: float) -> tuple[str, str, str]:
+def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, str, str]:
     """Name, description and body of something wanted; relative dates in the body are annotated.
+
+    What may be a secret makes no name and no description: both are made of the text without it.
 
     Args:
         now: when it was said, seconds since the epoch.
+        allow: fingerprints of accepted secrets.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about the text.
     """
     said = datetime.fromtimestamp(now, UTC).astimezone()
     body = "\n\n".join(
@@ -103,8 +113,11 @@ def composed(wanted: Wanted, now: float) -> tuple[str, str, str]:
             *([f"**How to apply:** {annotate(wanted.how.strip(), said)}"] if wanted.how.strip() else []),
         ]
     )
-    name = wanted.name.strip() or slugify(_first_words(wanted.text))
-    return name, one_line(wanted.description) or _first_sentence(wanted.text), body
+    told = (wanted.text, wanted.name, wanted.description, wanted.why, wanted.how)
+    text, named, described, *_ = nameable(told, allow)
+    text = text.strip() or UNNAMED
+    name = (named if named == wanted.name else slugify(named)).strip() or slugify(_first_words(text))
+    return name, one_line(described) or _first_sentence(text), body
 
 
 def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
@@ -116,7 +129,9 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     """
     scope = scope_of(workspace, wanted)
     agent = agent_name(wanted.agent)
-    name, description, body = composed(wanted, edges.now)
+    allow = allowed_fingerprints(workspace)
+    hold = scope.name == "project" and not wanted.allowed
+    name, description, body = composed(wanted, edges.now, allow)
     sync_live(workspace, edges, scope.name, agent)
     made: list[Memory] = []
     seen: list[Finding] = []
@@ -135,7 +150,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
         if memory.path in paged and memory.path not in known:
             edits[f"{agent}/{archive_path(memory.path)}"] = None
         _lift(edits, agent, known, memory)
-        seen[:] = _refuse_secrets(edits, agent, paged | known, allowed_fingerprints(workspace))
+        seen[:] = _refuse_secrets(edits, agent, paged | known, allow, hold)
         made[:] = [memory]
         op: Op = "update" if old else "add"
         return Write(
@@ -187,11 +202,15 @@ def forget(
     return Edited(scope, found.agent, memory, written)
 
 
-def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
+def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: bool = False) -> Edited:
     """Moves a memory to another scope: it is added there before it is taken out here.
+
+    Args:
+        allowed: whether a person said that what may be a secret may go into the project scope.
 
     Raises:
         UsageError: it is there already, or its type may not go there.
+        CheckFailed: it holds a secret, or may hold one and goes to the project scope.
     """
     target = workspace.scope(to)
     if target.name == found.scope:
@@ -204,6 +223,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
     both = f"{MOVE_JOB}{found.blob[:8]}-{int(edges.now)}"
 
     file = PurePosixPath(found.file).name if found.archived else found.file
+    seen: list[Finding] = []
 
     def add(tip: Tip) -> Write:
         known = agent_files(target.repo, found.agent, tip)
@@ -213,7 +233,8 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
         edits = _with_index(found.agent, known, file, found.memory)
         if stands is not None and stands[0] != file:
             edits[f"{found.agent}/{stands[0]}"] = None
-        _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace))
+        hold = target.name == "project" and not allowed
+        seen[:] = _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace), hold)
         provenance = replace(_human(workspace, "add"), job=both)
         return Write(edits, f"Move {found.memory.name} here from {found.scope}", provenance)
 
@@ -232,7 +253,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str) -> Edited:
     commit(source.repo, source.ref, take, who)
     for scope in (target, source):
         sync_live(workspace, edges, scope.name, found.agent, lay_out=True)
-    return Edited(target, found.agent, found.memory, written)
+    return Edited(target, found.agent, found.memory, written, tuple(seen))
 
 
 def buried_keys(memory: Memory) -> list[str]:
@@ -311,9 +332,10 @@ def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], m
 
 
 def _refuse_secrets(
-    edits: Edits, agent: str, known: dict[str, bytes], allow: frozenset[str]
+    edits: Edits, agent: str, known: dict[str, bytes], allow: frozenset[str], hold: bool
 ) -> tuple[Finding, ...]:
-    return refuse_secrets({f"{agent}/{file}": data for file, data in known.items()}, edits, allow)
+    before = {f"{agent}/{file}": data for file, data in known.items()}
+    return refuse_secrets(before, edits, allow, hold=hold)
 
 
 def _first_words(text: str) -> str:

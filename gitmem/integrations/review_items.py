@@ -11,6 +11,7 @@ from gitmem.dream.telling import show
 from gitmem.integrations.disputes import Dispute
 from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.promoting.proposing import Offered
+from gitmem.rules.screen import doubtful
 from gitmem.share.held import Held
 from gitmem.share.inbox import Inbox
 from gitmem.share.leaving import Leaving, right_place
@@ -205,6 +206,8 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
             text = f"{refusal.path} {refusal.message}{said}; take it out of {saved.live.path}"
             if refusal.fingerprints:
                 allow = f"git config --global --add gitmem.allow {' '.join(refusal.fingerprints)}"
+                if doubtful(refusal):
+                    text += ", or store it all the same: git mem save --allow"
                 text += f", or if it is none: {allow}"
             found.append(_plain("refused", text, saved.live.path))
     return found

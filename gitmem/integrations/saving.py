@@ -48,6 +48,8 @@ def save_all(
     delete: bool = False,
     everywhere: bool = False,
     fresh: bool = False,
+    asked: bool = False,
+    allowed: bool = False,
 ) -> tuple[Saved, ...]:
     """Brings live directories and refs together.
 
@@ -56,6 +58,8 @@ def save_all(
         delete: whether files that vanished are deletions, however many.
         everywhere: in all work trees, not just the present one.
         fresh: also lay out agents' memory where its folder never was.
+        asked: a person's own command: what only may be a secret does not wait for them in a private scope.
+        allowed: nor in the project's.
 
     Returns:
         One result for each directory; a directory that had nothing to do has neither commits nor files.
@@ -68,14 +72,15 @@ def save_all(
     failed: RepositoryError | None = None
     for live in lives:
         try:
-            done.append(_save_one(workspace, edges, live, sessions, delete))
+            done.append(_save_one(workspace, edges, live, sessions, delete, _holds(live, asked, allowed)))
         except RepositoryError as error:
             # One that is damaged keeps no other from being saved.
             failed = failed or error
     paged = _page_all(workspace)
     for number, saved in enumerate(done):
         if made := paged.get((saved.live.scope.name, saved.live.agent)):
-            again = _save_one(workspace, edges, saved.live, sessions, delete)
+            hold = _holds(saved.live, asked, allowed)
+            again = _save_one(workspace, edges, saved.live, sessions, delete, hold)
             done[number] = _joined(saved, made, again)
     if tidied or paged or any(saved.written for saved in done):
         keep_up(workspace, edges)
@@ -83,6 +88,11 @@ def save_all(
     if failed is not None:
         raise failed
     return tuple(done)
+
+
+def _holds(live: LiveDirectory, asked: bool, allowed: bool) -> bool:
+    """Whether what only may be a secret waits for a person: the team's memory takes none unless told to."""
+    return not allowed and (not asked or live.scope.name == "project")
 
 
 def _look_at_arrivals(workspace: Workspace, edges: Edges) -> None:
@@ -100,7 +110,8 @@ def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Sav
     Files say when they were written to last: each day of them is a commit of its own with that author
     time, so that no old fact counts as learned today.
     """
-    request = request_for(workspace, live, edges, adopt=True)
+    hold = _holds(live, asked=True, allowed=False)
+    request = request_for(workspace, live, edges, adopt=True, hold=hold)
     earlier: list[Written] = []
     touched = scan(live).times
     for moment in _moments(touched.values(), edges.now):
@@ -118,7 +129,7 @@ def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Sav
         return {**known(tip, hot), **files}
 
     made = page(live.scope, live.agent, ages)
-    return _joined(saved, made, save(request_for(workspace, live, edges))) if made else saved
+    return _joined(saved, made, save(request_for(workspace, live, edges, hold=hold))) if made else saved
 
 
 def _moments(times: Iterable[float], now: float) -> list[float]:
@@ -165,15 +176,20 @@ def sync_live(
         keep_up(workspace, edges)
 
 
-def look_all(workspace: Workspace, edges: Edges) -> tuple[Saved, ...]:
-    """What `save_all` would do in the present work tree, without writing."""
+def look_all(
+    workspace: Workspace, edges: Edges, *, asked: bool = False, allowed: bool = False
+) -> tuple[Saved, ...]:
+    """What `save_all` would do in the present work tree, without writing; arguments as there."""
     nobody = Signature("", "", int(edges.now))
-    return tuple(_look(workspace, live, edges, nobody) for live in directories(workspace))
+    return tuple(
+        _look(workspace, live, edges, nobody, _holds(live, asked, allowed))
+        for live in directories(workspace)
+    )
 
 
-def _look(workspace: Workspace, live: LiveDirectory, edges: Edges, who: Signature) -> Saved:
+def _look(workspace: Workspace, live: LiveDirectory, edges: Edges, who: Signature, hold: bool) -> Saved:
     try:
-        return look(request_for(workspace, live, edges, who=who))
+        return look(request_for(workspace, live, edges, hold=hold, who=who))
     except RepositoryError as error:
         return Saved(live, Plan({}, {}, {}, {}), problems={live.path.name: error.message})
 
@@ -224,11 +240,13 @@ def request_for(
     *,
     delete: bool = False,
     adopt: bool = False,
+    hold: bool = True,
     who: Signature | None = None,
 ) -> Request:
     """What is to be saved of one directory, with all that the core must not look up itself.
 
     Args:
+        hold: whether what only may be a secret waits for a person.
         who: named in the commit; the person where None, which needs an identity.
     """
     head, files = _code_state(workspace, live) if live.tracked else ("", {})
@@ -237,6 +255,7 @@ def request_for(
         edges.now,
         who or author(workspace, edges),
         allow=allowed_fingerprints(workspace),
+        hold=hold,
         delete=delete,
         adopt=adopt,
         code_head=head,
@@ -246,10 +265,15 @@ def request_for(
 
 
 def _save_one(
-    workspace: Workspace, edges: Edges, live: LiveDirectory, sessions: Sequence[Session], delete: bool
+    workspace: Workspace,
+    edges: Edges,
+    live: LiveDirectory,
+    sessions: Sequence[Session],
+    delete: bool,
+    hold: bool,
 ) -> Saved:
     follow_move(live)
-    request = request_for(workspace, live, edges, delete=delete)
+    request = request_for(workspace, live, edges, delete=delete, hold=hold)
     peek = look(request)
     record = read_record(live.scope.state, live.key)
     if record is not None and not peek.plan.edits and (peek.plan.settled or live.tracked or record.pinned):

@@ -22,8 +22,17 @@ from gitmem.store.parked import AGENT, Suggestion, unpark
 from gitmem.store.workspace import Workspace
 
 
-def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Written | None:
-    """Stores what was suggested, with the messages it stems from, and takes it off the queue."""
+def accept_suggestion(
+    workspace: Workspace, edges: Edges, one: Suggestion, *, allowed: bool = False
+) -> Written | None:
+    """Stores what was suggested, with the messages it stems from, and takes it off the queue.
+
+    Args:
+        allowed: whether a person said that what may be a secret may go into the project scope.
+
+    Raises:
+        CheckFailed: it holds a secret, or may hold one and goes to the project scope.
+    """
     scope = workspace.scope(one.scope)
     origin = one.change.origin
     by_agent = one.engine == AGENT
@@ -41,7 +50,8 @@ def accept_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Wr
     else:
         change = one.change if by_agent else _as_mode_says(workspace, edges, one.change)
         placed, allow = Placed(scope.name, change), allowed_fingerprints(workspace)
-        written = store_change(scope, placed, who, provenance, lift=True, allow=allow)
+        hold = scope.name == "project" and not allowed
+        written = store_change(scope, placed, who, provenance, lift=True, allow=allow, hold=hold)
     unpark(workspace, [one.id], who, f"Accept {one.id}")
     sync_live(workspace, edges, scope.name, one.change.agent, lay_out=True)
     return written

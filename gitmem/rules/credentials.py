@@ -14,6 +14,9 @@ from gitmem.rules.rule import Context, Finding, Level, Side, Text, quoted
 from gitmem.rules.secrets import Secret, named_after, redact, scan, scan_together, values
 from gitmem.values import dataclass
 
+NAMED = "its name holds a secret, "
+"""How a finding about the name of a file begins; its `text` is what may be shown of the path."""
+
 
 @dataclass(frozen=True)
 class _Piece:
@@ -77,13 +80,15 @@ def without_secrets(findings: Iterable[Finding], allow: frozenset[str]) -> tuple
     """The findings with every credential taken out of what they show, also of their paths.
 
     Args:
-        findings: one about a name says in its `text` what may be shown of it.
+        findings: of any rule.
 
     Raises:
         DetectorUnavailable: nothing can be said about any text.
     """
     listed = list(findings)
-    names = {found.path: found.text for found in listed if found.rule == "secret" and found.text}
+    if not listed:
+        return ()
+    names = {found.path: found.text for found in listed if found.message.startswith(NAMED) and found.text}
     names |= {path: safe_path(path, allow) for path in {found.path for found in listed} - names.keys()}
     names = {path: shown for path, shown in names.items() if path != shown}
     # Messages name a file by its path, its name or its stem.
@@ -184,7 +189,7 @@ def _of_paths(before: Side | None, after: Side, context: Context) -> Iterator[_P
                 fresh.setdefault(path, revision.oid)
     for path, commit in sorted(fresh.items()):
         for reading in _readings(path):
-            yield _Piece(path, reading, commit=commit, what="its name holds a secret, ", name=True)
+            yield _Piece(path, reading, commit=commit, what=NAMED, name=True)
     for reading in _readings(context.ref) if context.ref else ():
         yield _Piece("", reading, what="the name of the branch holds a secret, ", name=True)
 

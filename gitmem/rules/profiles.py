@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gitmem.core.merge import Files
 from gitmem.rules.content import (
     judge_content,
     judge_links,
@@ -19,11 +20,16 @@ from gitmem.rules.history import judge_between, judge_commits, judge_merges
 from gitmem.rules.instructions import judge_hidden, judge_instructions
 from gitmem.rules.losses import judge_losses
 from gitmem.rules.paths import judge_collisions, judge_format, judge_hosts, judge_places
-from gitmem.rules.rule import Context, Finding, Profile, Rule, Side, compare, in_texts
+from gitmem.rules.rule import Context, Finding, Profile, Rule, Side, compare, in_texts, side_of
 from gitmem.rules.snapshot import judge_snapshots
+from gitmem.rules.stored import judge_brought, judge_memories, judge_orders, judge_stored
 
 TABLE = (
-    #                                 words that it answers with       in a request
+    # What it judges, and the words that its findings have as their rule; then the profiles that it is in.
+    Rule(judge_stored, ("secret", "path", "size"), write="error"),
+    Rule(judge_brought, ("secret", "place"), dream="error"),
+    Rule(judge_orders, ("instruction",), dream="error"),
+    Rule(judge_memories, ("place",), dream="error"),
     Rule(judge_trouble, ("limit",), request="error"),
     Rule(judge_places, ("path", "foreign"), request="error"),
     Rule(judge_size, ("limit",), request="error"),
@@ -69,6 +75,21 @@ def judge(
     known = compare(before, after, context or Context())
     found = without_secrets(_found(profile, before, after, known), known.allow)
     return tuple(sorted(set(found)))
+
+
+def judge_files(
+    profile: Profile, before: Files, after: Files, allow: frozenset[str] = frozenset()
+) -> tuple[Finding, ...]:
+    """The same for files that are in no tree yet.
+
+    Args:
+        before, after: path from the root of a memory tree to content.
+        allow: fingerprints of secrets that a person accepted.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about secrets.
+    """
+    return judge(profile, side_of(before), side_of(after), Context(allow))
 
 
 def _found(profile: Profile, before: Side | None, after: Side, context: Context) -> Iterator[Finding]:

@@ -23,8 +23,9 @@ from gitmem.rules.account import (
     where_they_stand,
 )
 from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
+from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding
-from gitmem.rules.stored import collisions, instructions, oddities, places, secrets
+from gitmem.rules.stored import collisions, oddities
 
 __all__ = ["Ground", "Step", "costs", "ends", "prove"]
 
@@ -92,15 +93,22 @@ def _step(step: Step, ground: Ground) -> Iterator[Finding]:
         found += fewer(step.before, step.after, step.fates)
         found += inventions(step, ground)
         found += refiled(step)
-        found += places(step)
-    found += secrets(step, ground.allow)
-    found += instructions(step)
+    found += _stored(step, ground)
     told: set[tuple[str, str, str]] = set()
     for failure in found:
         key = (failure.path, failure.rule, failure.claim or failure.message)
         if key not in told:
             told.add(key)
             yield replace(failure, commit=step.commit)
+
+
+def _stored(step: Step, ground: Ground) -> Iterator[Finding]:
+    """What memory may not hold; where a person puts a file is theirs to say."""
+    for path in step.foreign if not step.person else ():
+        yield Finding(path, 1, "place", "it is no memory, and a dream writes nothing else")
+    for found in judge_files("dream", step.before, step.after, ground.allow):
+        if found.rule != "place" or not step.person:
+            yield found
 
 
 def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> Iterator[Finding]:
@@ -125,9 +133,7 @@ def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> 
     by_hand = {_what(one) for step in steps if step.person for one in refiled(step)}
     everything = Step(before, end, tuple(fates))
     yield from (one for one in refiled(everything) if _what(one) not in by_hand)
-    yield from places(merged)
-    yield from secrets(merged, ground.allow)
-    yield from instructions(merged)
+    yield from _stored(merged, ground)
 
 
 def _all_fates(steps: Sequence[Step]) -> list[Fate]:

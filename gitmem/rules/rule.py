@@ -5,6 +5,7 @@ Everything is a value that somebody else read: a rule opens no file, asks no clo
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
@@ -158,6 +159,11 @@ class Side:
         }
         return {**outside, **inside}
 
+    @cached_property
+    def contents(self) -> dict[str, bytes]:
+        """What was read, by path from the root."""
+        return {path: file.data for path, file in self.files.items() if file.data is not None}
+
     def memories(self, folder: str) -> Iterator[Text]:
         """The memories of one folder that were read and are not too large, archived ones too."""
         for name in self.folders.get(folder, {}):
@@ -167,6 +173,24 @@ class Side:
 
 
 EMPTY = Side({}, {})
+
+
+def side_of(files: Mapping[str, bytes]) -> Side:
+    """Files that are in no tree yet as a side, all of them plain.
+
+    Args:
+        files: path from the root of a memory tree to content.
+    """
+    folders: dict[str, dict[str, File]] = {}
+    host: dict[str, File] = {}
+    for path, data in files.items():
+        file = File(PLAIN, hashlib.sha1(data, usedforsecurity=False).hexdigest(), len(data), data)
+        agent, slash, name = path.partition("/")
+        if slash and not agent.startswith("."):
+            folders.setdefault(agent, {})[name] = file
+        else:
+            host[path] = file
+    return Side(folders, host)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from gitmem.rules.rule import Finding
 from gitmem.rules.secrets import Secret, find_secrets, named_after, redact, scan_together, values
 from gitmem.values import dataclass
 
+_MAY_HOLD = "may hold"
 _OPAQUE = re.compile(r"(?=[\w+/=]*\d)(?=[\w+/=]*[A-Za-z])[\w+/=]{20,}")
 
 
@@ -86,7 +87,7 @@ def refusal(claim: str, found: Sequence[Secret], path: str) -> Finding:
     """
     blocking = [secret for secret in found if secret.severity == "block"] or found
     rules = ", ".join(dict.fromkeys(secret.rule for secret in blocking))
-    verb = "holds" if any(secret.severity == "block" for secret in found) else "may hold"
+    verb = "holds" if any(secret.severity == "block" for secret in found) else _MAY_HOLD
     return Finding(
         path,
         1,
@@ -95,6 +96,11 @@ def refusal(claim: str, found: Sequence[Secret], path: str) -> Finding:
         text=printable(_OPAQUE.sub("[…]", redact(claim, found))),
         fingerprints=tuple(secret.fingerprint for secret in blocking),
     )
+
+
+def doubtful(finding: Finding) -> bool:
+    """Whether what was held back only may be a secret, so that a person can have it stored all the same."""
+    return finding.rule == "secret" and finding.message.startswith(_MAY_HOLD)
 
 
 def screen(
@@ -213,6 +219,8 @@ def refuse_secrets(
     first = screened.refusals[0]
     prints = " ".join(first.fingerprints)
     hint = "Leave the secret out and name where it is kept. If it is none: "
+    if all(map(doubtful, screened.refusals)):
+        hint = "Leave it out and name where it is kept; --allow stores it this once. If it is no secret: "
     # The name of a new file may be made from the very text.
     where = first.path if first.path in base or first.rule != "secret" else "the text"
     raise CheckFailed(

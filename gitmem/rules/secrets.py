@@ -214,14 +214,27 @@ def named_after(name: str, known: Mapping[str, Secret]) -> tuple[Secret, ...]:
     return tuple(held.values())
 
 
-def cut(text: str, found: Iterable[Secret]) -> str:
-    """Returns the text with every occurrence of the findings taken out, for what is made of it: a name."""
+def nameable(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Returns texts of one change as names and descriptions are made of them: without what may be a secret.
+
+    One that surely holds a secret comes back as it is, for the write to refuse it.
+
+    Raises:
+        DetectorUnavailable: as for `scan`.
+    """
+    return tuple(
+        _without(text, [secret for secret in found if secret.severity == "warning"])
+        for text, found in zip(texts, scan_together(texts, allow), strict=True)
+    )
+
+
+def _without(text: str, found: Iterable[Secret]) -> str:
     parts: list[str] = []
     at = 0
     for start, end in sorted(span for secret in found for span in secret.spans):
         parts += [text[at:start]] if start >= at else []
         at = max(at, end)
-    return " ".join(_EMPTY_QUOTES.sub("", "".join([*parts, text[at:]])).split())
+    return _EMPTY_QUOTES.sub("", "".join([*parts, text[at:]])).strip() if at else text
 
 
 def redact(text: str, findings: Iterable[Secret]) -> str:

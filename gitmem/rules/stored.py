@@ -1,4 +1,4 @@
-"""What a dream would store that memory may not hold: secrets, instructions, files that are no memories."""
+"""What may become an object at all, and what a dream may not bring: secrets, orders, other files."""
 
 from __future__ import annotations
 
@@ -10,48 +10,54 @@ from gitmem.core.merge import Files
 from gitmem.core.names import archive_path, is_agent_folder, is_archived, is_memory_file
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import decode
-from gitmem.rules.account import Step, quoted
+from gitmem.rules.account import quoted
 from gitmem.rules.instructions import find_instructions, skeleton
 from gitmem.rules.paths import check_path
-from gitmem.rules.rule import Finding
+from gitmem.rules.rule import Context, Finding, Side
 from gitmem.rules.screen import screen
 from gitmem.rules.secrets import scan
 
 
-def secrets(step: Step, allow: frozenset[str]) -> Iterator[Finding]:
-    """Finds credentials that a step brings in, and what is too large or misnamed to be stored.
+def judge_stored(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds what is held back from a write: credentials, files that are too large or misnamed.
 
     Raises:
         DetectorUnavailable: nothing can be said about any text.
     """
-    fresh = {path: data for path, data in step.after.items() if step.before.get(path) != data}
-    refusals = screen(step.before, fresh, allow).refusals
+    fresh = {path: data for path, data in after.contents.items() if path in context.changed}
+    yield from screen(before.contents if before else {}, fresh, context.allow).refusals
+
+
+def judge_brought(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds the same in a dream, less what its memories held before and it only carries on.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about any text.
+    """
+    refusals = list(judge_stored(before, after, context))
     if not refusals:
         return
-    texts = [decode(data) for data in step.before.values()]
-    known = {found.fingerprint for findings in scan(texts, allow) for found in findings}
+    texts = [decode(data) for data in before.contents.values()] if before else []
+    known = {found.fingerprint for findings in scan(texts, context.allow) for found in findings}
     for refused in refusals:
         if refused.rule != "secret":
-            if not step.person:
-                yield Finding(refused.path, 1, "place", refused.message)
+            yield Finding(refused.path, 1, "place", refused.message)
         elif not known.issuperset(refused.fingerprints):
             yield Finding(refused.path, 1, "secret", f"it {refused.message}")
 
 
-def instructions(step: Step) -> Iterator[Finding]:
-    """Finds text that speaks to the model as its master would, and that no memory had before."""
-    fresh = {path: data for path, data in step.after.items() if step.before.get(path) != data}
-    if not fresh:
-        return
+def judge_orders(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds text that speaks to the model as its master would, and that no memory of a dream had before."""
     known: Counter[tuple[str, str]] | None = None
-    for path, data in sorted(fresh.items()):
-        for found in find_instructions(decode(data)):
+    old = before.contents if before else {}
+    for path in sorted(context.changed & after.contents.keys()):
+        for found in find_instructions(decode(after.contents[path])):
             if found.level != "error":
                 continue
             if known is None:
-                known = _said(step.before)
+                known = _said(old)
                 # What stands in both, in a memory that is not touched, was no other's to hand on.
-                known -= _said({at: old for at, old in step.before.items() if step.after.get(at) == old})
+                known -= _said({at: data for at, data in old.items() if after.contents.get(at) == data})
             if known[found.what, found.text] > 0:
                 known[found.what, found.text] -= 1
             else:
@@ -59,14 +65,13 @@ def instructions(step: Step) -> Iterator[Finding]:
                 yield Finding(path, found.line, "instruction", what)
 
 
-def places(step: Step) -> Iterator[Finding]:
-    """Finds files that no dream may write."""
-    for path in step.foreign:
-        yield Finding(path, 1, "place", "it is no memory, and a dream writes nothing else")
-    for path, data in sorted(step.before.items()):
-        if is_promoted(path, data) and step.after.get(path) != data:
+def judge_memories(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Finds files that no dream may write, or change."""
+    old = before.contents if before else {}
+    for path, data in sorted(old.items()):
+        if is_promoted(path, data) and after.contents.get(path) != data:
             yield Finding(path, 1, "place", "it became a rule of the code, and no dream changes it")
-    for path in sorted(step.after.keys() - step.before.keys()):
+    for path in sorted(after.contents.keys() - old.keys()):
         why = check_path(path) or _misplaced(path)
         if why:
             yield Finding(path, 1, "place", why)

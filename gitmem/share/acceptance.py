@@ -20,7 +20,7 @@ from gitmem.core.merge import agent_folder, merge_trees
 from gitmem.core.names import is_agent_folder
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.rules.screen import screen
+from gitmem.rules.profiles import judge_files
 from gitmem.rules.secrets import find_secrets
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.inbox import ACCEPTED, AWAITED, Inbox, decided, index_edits, note_of
@@ -190,7 +190,7 @@ class _Plan:
             personal = any(line is not None and line.type == "user" for line in told)
             if personal or (fresh and not is_log(path) and parse(path, data).type == "user"):
                 raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
-        refused = screen(self.before, self.after, allow).refusals
+        refused = judge_files("write", self.before, self.after, allow)
         if refused:
             raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].message}", hint)
         versions: dict[str, bytes] = {}
@@ -202,7 +202,7 @@ class _Plan:
             for path, new in fresh_everywhere:
                 if new is not None and (self.whole or path in self.paths):
                     versions[f"{new}/{path}"] = self.repo.blob(new)
-        refused = screen({}, versions, allow).refusals
+        refused = judge_files("write", {}, versions, allow)
         if refused:
             path = refused[0].path.partition("/")[2]
             raise CheckFailed(f"An earlier version of {path} in {branch} {refused[0].message}", hint)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
+from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding
-from gitmem.rules.screen import screen
 from gitmem.share.carrying import Carried, bring_together, carry_sides
 from gitmem.store.caps import check_caps
 from gitmem.store.commits import Tip, check_format, read_tip
@@ -101,7 +101,7 @@ def take_in(
             return Arrival(merged.commit, merged.commit, carried=carried)
         changed = changed_files(repo, ours.tree, merged.tree)
         before, after = (read_paths(repo, tree, changed) for tree in (ours.tree, merged.tree))
-        arrived = screen(before, after, allow).refusals
+        arrived = judge_files("write", before, after, allow)
         if not dry_run:
             if carried:
                 logged = (oid for move in repo.reflog(ref) for oid in (move.old, move.new) if oid)

@@ -9,8 +9,8 @@ from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed
 from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder, kind
+from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding
-from gitmem.rules.screen import screen
 from gitmem.share.leaving_lines import fresh_lines
 from gitmem.store.remote import Remote
 from gitmem.store.repository import MissingObject, Repository
@@ -131,7 +131,7 @@ def secrets_to_leave(
             lines.update(fresh)
             data = b"".join(fresh)
         files[f"{name}/{path}"] = data
-    found = screen({}, files, allow).refusals
+    found = judge_files("write", {}, files, allow)
     return tuple(replace(refusal, path=refusal.path.partition("/")[2]) for refusal in found)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
+from functools import lru_cache
 
 from gitmem.core import index
 from gitmem.core.claim import Body, Claim
@@ -32,6 +33,12 @@ class Given:
     became: frozenset[tuple[str, str]] = frozenset()
 
 
+@lru_cache(maxsize=64)
+def _units(data: bytes) -> tuple[index.Unit, ...]:
+    """The entries of an index: every commit has its own, which is asked about many times in turn."""
+    return index.parse(decode(data))
+
+
 def portion(path: str, given: Given, then: Mapping[str, bytes]) -> bytes | None:
     """A file of one commit less what may not leave; None where nothing of it is left.
 
@@ -47,7 +54,7 @@ def portion(path: str, given: Given, then: Mapping[str, bytes]) -> bytes | None:
     if kind(path) == "memory":
         return _memory(path, given, known, then)
     if kind(path) == "index":
-        return _index(known, decode(then[path])) if path in then else None
+        return _index(known, then[path]) if path in then else None
     lines = {line.rstrip(b"\r\n") for data in known for line in data.splitlines(keepends=True)}
     left = [
         line
@@ -58,10 +65,10 @@ def portion(path: str, given: Given, then: Mapping[str, bytes]) -> bytes | None:
     return b"".join(left) or None
 
 
-def _index(known: list[bytes], text: str) -> bytes | None:
-    units = {unit.text for data in known for unit in index.parse(decode(data))}
+def _index(known: list[bytes], then: bytes) -> bytes | None:
+    units = {unit.text for data in known for unit in _units(data)}
     kept: list[index.Unit] = []
-    for unit in index.parse(text):
+    for unit in _units(then):
         if unit.text in units:
             kept.append(unit)
         elif kept and not kept[-1].gap:
@@ -141,7 +148,7 @@ def said(files: Iterable[tuple[str, bytes]]) -> Said:
             found |= {("name", stem), ("name", memory.name)}
             found |= {("claim", claim.key) for claim in memory.claims}
         elif kind(path) == "index":
-            found |= {("entry", unit.text) for unit in index.parse(decode(data)) if unit.text.strip()}
+            found |= {("entry", unit.text) for unit in _units(data) if unit.text.strip()}
         else:
             what = "line" if kind(path) == "log" else "other"
             found |= {(what, line) for line in decode(data).splitlines() if line.strip()}

@@ -409,8 +409,9 @@ class _History:
                 hidden = said([(path, data)]).without(public)
                 names |= hidden.names
                 texts |= hidden.texts
-        known = {path for tree in self._there for path in list_files(self.repo, tree)}
-        names -= {path.rpartition("/")[2].removesuffix(".md") for path in {*known, *files}}
+        if names:
+            known = {path for tree in self._there for path in list_files(self.repo, tree)}
+            names -= {path.rpartition("/")[2].removesuffix(".md") for path in {*known, *files}}
         found = "|".join(re.escape(name) for name in sorted(names) if name.strip())
         pattern = re.compile(rf"(?<![\w-])(?:{found})(?![\w-])", re.IGNORECASE) if found else None
         long = (text for text in texts if len("".join(text.split())) >= LEAST_CHARACTERS)

@@ -40,6 +40,7 @@ class Request:
         author: who is named in the commit.
         provenance: writer, session and so on; the op is found from what changed.
         allow: fingerprints of accepted secrets.
+        hold: whether what only may be a secret waits for a person, as what is one does.
         delete: whether files that vanished are deletions, however many.
         adopt: take what is there as it is: no index line is added.
         code_head: commit that the code work tree stands on, for tracked directories.
@@ -55,6 +56,7 @@ class Request:
     author: Signature
     provenance: Provenance = field(default_factory=Provenance)
     allow: frozenset[str] = frozenset()
+    hold: bool = True
     delete: bool = False
     adopt: bool = False
     code_head: str = ""
@@ -126,6 +128,7 @@ def plan_save(
         rooted(live.agent, paged | base) | rooted(live.agent, theirs),
         rooted(live.agent, here),
         request.allow,
+        hold=request.hold,
     )
     kept = _unrooted(live.agent, screened.files)
     held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))

@@ -130,7 +130,17 @@ Change = tuple[str, str, ast.expr | ast.stmt, str]
 
 
 def _changes(tree: ast.Module) -> Iterator[Change]:
-    yield from _walk(tree, "", "")
+    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    # Of what something is looked for in, the order says nothing.
+    unordered = {
+        id(other)
+        for node in compared
+        for op, other in zip(node.ops, node.comparators, strict=True)
+        if isinstance(op, ast.In | ast.NotIn)
+    }
+    for found in _walk(tree, "", ""):
+        if found[1] != "order" or id(found[2]) not in unordered:
+            yield found
 
 
 def _walk(node: ast.AST, function: str, returns: str) -> Iterator[Change]:

@@ -40,6 +40,7 @@ def changes(source: str, operator: str) -> set[str]:
         ("a.append(b)", "statement", {"pass"}),
         ("x = a[1:b]", "slice", {"x = a[:b]", "x = a[1:]"}),
         ("x = ('a', 'b')", "order", {"x = ('b', 'a')"}),
+        ("x = a in ('a', 'b')", "order", set()),
         ("x = {1, 2}", "element", {"x = {2}", "x = {1}"}),
         ("x = min(a)", "call", {"x = max(a)"}),
         ("def f(a=('b', 'c')): ...", "default", {"def f(a=()): ..."}),

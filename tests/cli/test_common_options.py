@@ -35,10 +35,12 @@ def test_forget_and_move_say_in_json_what_they_changed(taught: Ground) -> None:
 def test_share_says_in_json_what_leaves_and_how(taught: Ground, git, tmp_path: Path) -> None:
     git("init", "-q", "--bare", tmp_path / "remote.git")
     git("-C", taught.repo, "remote", "add", "origin", tmp_path / "remote.git")
-    on = {"before": "off", "mode": "direct", "remote": "origin", "url": None, "leaves": ["reviewer/ports"]}
+    on = {"before": "off", "mode": "direct", "remote": "origin", "url": None}
+    on |= {"leaves": ["reviewer/ports"], "held": []}
+
     assert taught.run("share", "--mode", "direct", "-n", "--json").json == on | {"dry_run": True}
     assert taught.run("share", "--mode", "direct", "-y", "--json").json == on | {"dry_run": False}
-    off = {"before": "direct", "mode": "off", "remote": "", "url": None, "leaves": []}
+    off = {"before": "direct", "mode": "off", "remote": "", "url": None, "leaves": [], "held": []}
     assert taught.run("share", "--off", "-n", "--json").json == off | {"dry_run": True}
     assert taught.run("share", "--off", "--json").json == off | {"dry_run": False}
     assert taught.run("share", "--off", "--json").json["before"] == "off"
@@ -48,7 +50,7 @@ def test_a_decision_and_leaving_have_json(taught: Ground) -> None:
     text = "Port 80. *(disputed 1a2b3c4d)*\n\nPort 90. *(disputed 1a2b3c4d)*"
     taught.learn({"reviewer/ports.md": memory("ports", text)})
     done = taught.run("review", "accept", "x-1a2b3c", "1", "--json").json
-    assert done["commit"] == taught.tip() and set(done) == {"done", "commit"}
+    assert done["commit"] == taught.tip() and set(done) == {"done", "commit", "notes"}
     planned = taught.run("uninstall", "-n", "--json").json
     assert planned["dry_run"] and any("update-ref -d" in line for line in planned["remaining"])
     assert taught.run("uninstall", "-y", "--json").json == planned | {"dry_run": False}

@@ -75,6 +75,7 @@ from gitmem.core.references import (
         ("Store.open does", [("Store.open", ("Store", "open"), False)]),
         ("End.of this. STore.open x.Store.open", []),
         ("MAX_SIZE is", [("MAX_SIZE", ("MAX_SIZE",), False)]),
+        ("MAX_ or MAX__SIZE or 2_SIZE", []),
         ("MAX or _MAX_SIZE or MAX_SIZE/x or MAX_size", []),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_token_that_is_taken_away_is_not_printed(ground: Ground, gitmem, words
     """A request that cleans up names what it takes away."""
     ground.commit({"main/token.md": memory("It is in the vault.", "token", "About token")}, "Mend")
     ran = gitmem("check", *words, cwd=ground.work)
-    assert "claim dropped by" in ran.out
+    assert "claim replaced by" in ran.out
     assert GITHUB not in ran.out
 
 

@@ -13,7 +13,7 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
 from gitmem.rules.profiles import judge
 from gitmem.rules.rule import File, Side
-from gitmem.share.inbox import accept_inbox, inboxes
+from gitmem.share.inbox import inboxes
 from gitmem.share.leaving import leaving, refuse_personal
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import BLOB, Signature
@@ -97,7 +97,7 @@ def test_lines_wait_in_the_inbox_and_a_branch_that_removes_some_removes_none(mac
     ann.run("sync", "-y")
     (inbox,) = inboxes(ann.workspace)
     assert sorted(one.kind for one in inbox.proposals) == ["added", "deleted"]
-    assert accept_inbox(ann.workspace, inbox, (), ANN) is not None
+    ann.run("review", "accept", inbox.id)
     assert ann.memories("project")[LOG] == ONE + TWO + "- 13:00:00Z [project cd] Four.\n"
 
 

@@ -50,7 +50,9 @@ BAD = f"no {TAGS[0]}\x1b[31m {ONE}"
 WORDS: dict[str, list[list[str]]] = {
     "init": [["-n"], ["-y"], ["--engine", BAD]],
     "status": [[], ["--verbose"]],
-    "remember": [["Ports are 9090.", "--name", BAD], ["Ports are 9090.", "--scope", BAD], [f"It is {ONE}."]],
+    "remember": [
+        ["Ports are 9090.", "--name", BAD], ["Ports are 9090.", "--scope", BAD], [f"It is {ONE}."],
+    ],
     "recall": [["how do deploys go"], ["deploys", "--explain"], ["deploys", "--at", BAD], [BAD]],
     "log": [[], ["deploys", "--agent", "reviewer", "--scope", "project"], [BAD]],
     "review": [[], ["--open", "-n"]],
@@ -63,8 +65,8 @@ WORDS: dict[str, list[list[str]]] = {
     "undo": [["-n"], [], [BAD]],
     "list": [[], ["--all"], ["--logs"], ["--at", BAD], ["--agent", BAD]],
     "show": [
-        ["project/reviewer/deploys"], ["local/main/deploys"], ["user/main/disputed"], [ONE], ["2026-11-20"], ["dep"],
-        [BAD], ["project/reviewer/deploys", "--at", BAD],
+        ["project/reviewer/deploys"], ["local/main/deploys"], ["user/main/disputed"], [ONE], ["2026-11-20"],
+        ["dep"], [BAD], ["project/reviewer/deploys", "--at", BAD],
     ],
     "diff": [[], ["~1", "@"], ["deploys", "--at", "~1"], [BAD]],
     "blame": [
@@ -78,22 +80,31 @@ WORDS: dict[str, list[list[str]]] = {
     ],
     "restore": [["project/reviewer/deploys", "--at", "~1", "-n"], [BAD], ["--all", "--at", BAD]],
     "checkout": [["~1", "-n"], [BAD]],
-    "move": [["project/reviewer/deploys", "--to", "local", "-n"], ["local/main/deploys", "--to", "project", "-y"], [BAD, "--to", "user"]],
+    "move": [
+        ["project/reviewer/deploys", "--to", "local", "-n"],
+        ["local/main/deploys", "--to", "project", "-y"], [BAD, "--to", "user"],
+    ],
     "promote": [["project/reviewer/deploys", "-n"], ["local/main/clean", "-y"], [BAD]],
     "demote": [["local/main/clean", "-n"], [BAD]],
     "pause": [["-n"], ["--for", BAD]],
     "unpause": [["-n"], []],
-    "share": [[], ["--mode", BAD], ["--remote", BAD, "-n"], ["--off", "-n"], ["--mode", "direct", "-n"], ["--ci", "-n"]],
+    "share": [
+        [], ["--mode", BAD], ["--remote", BAD, "-n"], ["--off", "-n"], ["--mode", "direct", "-n"],
+        ["--ci", "-n"],
+    ],
     "check": [
         [], ["--ref", "refs/heads/gitmem/project"], ["--ref", "refs/heads/gitmem/project", "--github"],
         ["--ref", f"refs/heads/gitmem/dream/{DREAM}", "--base", "refs/heads/gitmem/project"],
-        ["--ref", f"refs/heads/gitmem/dream/{DREAM}", "--base", "refs/heads/gitmem/project", "--github"], ["--ref", BAD],
+        ["--ref", f"refs/heads/gitmem/dream/{DREAM}", "--base", "refs/heads/gitmem/project", "--github"],
+        ["--ref", BAD],
     ],
     "backup": [[], [BAD, "-n"]],
     "snapshot": [[]],
     "snapshot create": [["--all", "-n"], ["reviewer", "-n"], [BAD]],
     "snapshot status": [[]],
-    "dream": [[], ["show", DREAM], ["-n", "--force"], ["--force", "--scope", "local"], [BAD], ["show", BAD]],
+    "dream": [
+        [], ["show", DREAM], ["-n", "--force"], ["--force", "--scope", "local"], [BAD], ["show", BAD],
+    ],
     "docs": [[]],
     "docs list": [[], ["--at", BAD]],
     "docs check": [[], ["README.md", "--strict"], [BAD]],
@@ -118,7 +129,7 @@ WORDS: dict[str, list[list[str]]] = {
     "bench recall": [["--own"], ["--corpus", BAD, "--queries", BAD]],
     "bench dream": [["--corpus", BAD], ["--engine", BAD]],
 }  # fmt: skip
-"""Arguments of each verb: what shows memory, what changes it, and what is refused with its words repeated."""
+"""Arguments of each verb: what shows memory, what changes it, what is refused with its words repeated."""
 
 
 LOGS = ("log", "errors.log", "judged-harmless", "jobs.jsonl", "told-dreams.json", "failed.json")
@@ -198,12 +209,15 @@ def test_every_verb_has_its_words() -> None:
     assert sorted(WORDS) == sorted(verbs())
 
 
+@pytest.mark.parametrize("much", ["first and last", pytest.param("all", marks=pytest.mark.long)])
 @pytest.mark.parametrize("verb", WORDS)
-def test_no_verb_lets_anything_out(verb: str, run: Any, hostile: Hostile) -> None:
+def test_no_verb_lets_anything_out(verb: str, much: str, run: Any, hostile: Hostile) -> None:
     json_too = has_json(verbs()[verb])
     found: dict[str, list[str]] = {}
-    for words in WORDS[verb]:
-        for given in ([*words, "--json"], words) if json_too else (words,):
+    rows = WORDS[verb] if much == "all" else [*WORDS[verb][:1], *WORDS[verb][1:][-1:]]
+    for number, words in enumerate(rows):
+        both = json_too and (much == "all" or number == 0)
+        for given in ([*words, "--json"], words) if both else (words,):
             out, err = run(*verb.split(), *given)
             what = " ".join(given).replace(BAD, "BAD")
             found |= {
@@ -243,8 +257,9 @@ def test_the_prompt_hook_loads_no_detector(hostile: Hostile) -> None:
     """An agent waits for it: 0.1 s of CPU and 30 MB are too much."""
     probe = (
         "import sys, io, json, os; from gitmem.integrations.hook_entry import main;"
-        "given = io.BytesIO(json.dumps({'cwd': os.getcwd(), 'session_id': 's', 'prompt': 'how do deploys go?'})"
-        ".encode()); out = io.StringIO(); main(['claude', 'UserPromptSubmit'], os.environ, given, out,"
+        "asked = {'cwd': os.getcwd(), 'session_id': 's', 'prompt': 'how do deploys go?'};"
+        "given = io.BytesIO(json.dumps(asked).encode()); out = io.StringIO();"
+        "main(['claude', 'UserPromptSubmit'], os.environ, given, out,"
         " start=lambda *_: None); assert 'unjudged' in out.getvalue(), out.getvalue();"
         "sys.exit('betterleaks' in sys.modules)"
     )

@@ -18,8 +18,9 @@ from gitmem.rules.secrets import find_secrets
 
 PLAIN = (
     HARMLESS,
-    "# Heading\n\n- `docs/specs/2026-06-19-populator-design.md` at 369025b50883c74bc9a07de485f9ac03f2ab15fa\n",
-    "Keys: `feedback_react19_event_types`, exactOptionalPropertyTypes, x86_64, 550e8400-e29b-41d4-a716-446655440000.",
+    "# Heading\n\n- `docs/2026-06-19-populator-design.md` at 369025b50883c74bc9a07de485f9ac03f2ab15fa.\n",
+    "Keys: `feedback_react19_event_types`, exactOptionalPropertyTypes, x86_64.",
+    "Session 550e8400-e29b-41d4-a716-446655440000.",
     "<?xml version='1.0'?>\n<project><system name='a'/><result>1</result><command>go</command></project>\n",
     "if a <system and b> c: invoke(parameter) # <T extends Tool<Result>>",
     "Größe — 10 µm, 日本語, 👩‍💻, नमस्ते\tTab\r\nNext line\r\n",

@@ -133,9 +133,11 @@ def test_credentials_in_urls_and_prose_are_stored_and_shown(gitmem: Gitmem, init
     folder = inited / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
     (folder / "db.md").write_text(MEMORY.format("db", "The wifi password is swordfish9."))
-    first, second = gitmem("save"), gitmem("save")
-    assert "stored, but look" in first.err
-    assert "stored, but look" not in second.err
+    # What the team would see takes a word more.
+    first, second, third = gitmem("save"), gitmem("save", "--allow"), gitmem("save")
+    assert "not stored" in first.err and "may hold a secret" in first.err and "--allow" in first.err
+    assert "stored, but look" in second.err and "gitmem.allow" in second.err
+    assert "stored, but look" not in third.err and "not stored" not in third.err
     value = json.loads(gitmem("remember", "The other password is hunter3.", "--json").out)
     assert [one["rule"] for one in value["warnings"]] == ["password-in-prose"]
 

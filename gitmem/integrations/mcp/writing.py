@@ -12,6 +12,7 @@ from gitmem.core.names import agent_name, kind
 from gitmem.core.trailers import one_line
 from gitmem.extract.plan import Placed
 from gitmem.integrations.agent_writes import Outcome, carry_out, may_write
+from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.editing import Wanted, composed, scope_of
 from gitmem.integrations.editing import forget as forget_whole
 from gitmem.integrations.forgetting import Holding, find_claim, forget_claim, without_claim
@@ -42,7 +43,7 @@ def remember(call: Call, given: Mapping[str, Any]) -> Answer:
         scope=given.get("scope", ""),
     )
     scope, agent = scope_of(call.workspace, wanted), agent_name(wanted.agent)
-    name, description, body = composed(wanted, call.edges.now)
+    name, description, body = composed(wanted, call.edges.now, allowed_fingerprints(call.workspace))
     old = _named(call, name, scope.name, agent)
     change = Change(
         op="update" if old else "add",
@@ -180,9 +181,11 @@ def _told(place: Mapping[str, object], done: Outcome, verb: str = "", otherwise:
     value = {**place, "commit": None, "waiting": None, "undo": None}
     if done.waiting:
         value["waiting"] = done.waiting
+        shared = place["scope"] == "project"
+        why = "project memory changes through review" if shared else "it may hold a secret"
         text = (
-            f"Nothing changed yet in {where}: project memory changes through review. It waits there as "
-            f"{done.waiting}; the person decides with git mem review."
+            f"Nothing changed yet in {where}: {why}. It waits in review as {done.waiting}; "
+            "the person decides with git mem review."
         )
     elif done.written:
         undo = f"git mem undo {done.written.commit[:12]}"

@@ -109,12 +109,20 @@ class Backend:
 
     def _change(self, plan: Callable[[Folder], Changed]) -> str:
         with self._turn:
-            return self._guarded(lambda: self._suggest(plan) if self._is_shared else self._commit(plan))
+            return self._guarded(lambda: self._suggest(plan) if self._is_shared else self._stored(plan))
 
     @property
     def _is_shared(self) -> bool:
         # Also before sharing is on: what stands there by then goes to everybody.
         return self.scope_name == "project"
+
+    def _stored(self, plan: Callable[[Folder], Changed]) -> str:
+        from gitmem.integrations.memory_tool.record import Doubtful
+
+        try:
+            return self._commit(plan)
+        except Doubtful:
+            return self._suggest(plan)
 
     def _commit(self, plan: Callable[[Folder], Changed]) -> str:
         scope, edges = self.scope, self.edges()
@@ -142,7 +150,10 @@ class Backend:
         tip = memory_commit(repo, self.scope.ref)
         folder = Folder(repo, repo.commit(tip).tree if tip else None, self.agent)
         allow = allowed_fingerprints(self.workspace)
-        return suggest_change(self.workspace, self.edges(), folder, plan(folder), self._provenance(), allow)
+        changed, provenance = plan(folder), self._provenance()
+        return suggest_change(
+            self.workspace, self.edges(), self.scope_name, folder, changed, provenance, allow
+        )
 
     def _provenance(self) -> Provenance:
         return Provenance(

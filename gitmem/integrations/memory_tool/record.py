@@ -18,6 +18,7 @@ from gitmem.extract.edits import fates
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, is_index
+from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.commits import Write
@@ -32,6 +33,10 @@ _SHOWN = 120
 _VERBS = {"create": "Remember", "delete": "Delete", "rename": "Rename", "clear": "Clear"}
 
 
+class Doubtful(CheckFailed):
+    """What a command would write may hold a secret: a person decides."""
+
+
 def to_write(folder: Folder, changed: Changed, provenance: Provenance, allow: frozenset[str]) -> Write:
     """The commit that a command makes.
 
@@ -41,9 +46,11 @@ def to_write(folder: Folder, changed: Changed, provenance: Provenance, allow: fr
 
     Raises:
         Refused: it is too large, holds a secret, or says what a person had forgotten.
+        Doubtful: it may hold a secret.
     """
     files = dict(changed.files)
-    check(folder, changed, allow)
+    if doubts := check(folder, changed, allow):
+        raise Doubtful(f"{changed.path} {doubts[0].message}")
     if not any(map(is_index, files)):
         files |= _index_edit(folder, changed)
     told = _fates(folder.agent, changed)
@@ -55,8 +62,11 @@ def to_write(folder: Folder, changed: Changed, provenance: Provenance, allow: fr
     return Write(edits, _subject(changed), replace(provenance, op=changed.op, claims=told), body)
 
 
-def check(folder: Folder, changed: Changed, allow: frozenset[str]) -> None:
-    """Raises where what a command writes may not be stored; arguments and errors as for `to_write`."""
+def check(folder: Folder, changed: Changed, allow: frozenset[str]) -> tuple[Finding, ...]:
+    """Raises where what a command writes may not be stored; returns what may be a secret in it.
+
+    Arguments and errors are those of `to_write`.
+    """
     written = {at: data for at, data in changed.files.items() if data is not None}
     before = {
         at: changed.before[changed.moved.get(at, at)] for at in written if _old(changed, at) is not None
@@ -71,8 +81,7 @@ def check(folder: Folder, changed: Changed, allow: frozenset[str]) -> None:
     known = {f"{folder.agent}/{at}": data for at, data in before.items()}
     try:
         # A file that changes places is judged by its new name, and its content was judged before.
-        refuse_secrets({}, names, allow)
-        refuse_secrets(known, contents, allow)
+        return (*refuse_secrets({}, names, allow), *refuse_secrets(known, contents, allow))
     except CheckFailed as error:
         raise words.unsafe(_clean(changed.to or changed.path), _reason(error)) from error
 

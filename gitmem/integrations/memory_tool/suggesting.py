@@ -1,4 +1,4 @@
-"""Changes to a team's memory: they wait for a person, as what an extraction finds does."""
+"""Changes to a team's memory, and what may be a secret: they wait for a person in review."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gitmem.core.memory import parse
 from gitmem.core.names import slugify
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
-from gitmem.extract.edits import claim_keys
+from gitmem.extract.edits import claim_keys, nameless
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
@@ -17,7 +17,7 @@ from gitmem.integrations.memory_tool.record import check, described, single_memo
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import iso
 from gitmem.store.parked import park, suggest
-from gitmem.store.workspace import Workspace
+from gitmem.store.workspace import ScopeName, Workspace
 
 _REASON = "a model asked for it through the memory tool"
 
@@ -25,6 +25,7 @@ _REASON = "a model asked for it through the memory tool"
 def suggest_change(
     workspace: Workspace,
     edges: Edges,
+    scope: ScopeName,
     folder: Folder,
     changed: Changed,
     provenance: Provenance,
@@ -33,7 +34,7 @@ def suggest_change(
     """Parks what a command would change, and says so.
 
     Args:
-        folder: the project scope's.
+        scope, folder: where it would be written.
         allow: fingerprints of accepted secrets.
 
     Returns:
@@ -45,17 +46,19 @@ def suggest_change(
     file = single_memory(changed)
     if file is None:
         raise words.by_people_only(changed.path)
-    check(folder, changed, allow)
+    doubts = check(folder, changed, allow)
     # What a suggestion would quote of a secret is not to be copied anywhere.
     if any(holds_secret(workspace, f"{folder.agent}/{at}", data) for at, data in changed.before.items()):
         raise words.unsafe(changed.path, "holds a secret that came with shared memory")
     change = _change(folder.agent, file, changed, provenance.session)
+    if doubts:
+        change = nameless(change, [one.rule for one in doubts], allow)
     stones = tombstone.parse(decode(folder.read(tombstone.FILE) or b""))
     if any(tombstone.matches(stones, key) for key in claim_keys(change)):
         raise words.rejected(changed.path)
-    one = suggest(change, "project", iso(edges.now), provenance.engine)
+    one = suggest(change, scope, iso(edges.now), provenance.engine)
     park(workspace, [one], author(workspace, edges), provenance)
-    return words.suggested(one.id, changed.path)
+    return words.suggested(one.id, changed.path, shared=scope == "project")
 
 
 def _change(agent: str, file: str, changed: Changed, session: str) -> Change:

@@ -228,11 +228,12 @@ def forgotten(path: str, text: str) -> Refused:
     )
 
 
-def suggested(id: str, path: str) -> str:
-    """The answer to a change of shared memory."""
+def suggested(id: str, path: str, *, shared: bool = True) -> str:
+    """The answer to a change of shared memory, or to one that may hold a secret."""
+    why = "this memory is shared by a team" if shared else "it may hold a secret"
     return (
-        f"Suggested as {id}, and not stored yet: this memory is shared by a team, so a person accepts or "
-        f"rejects each change. Until then {path} stays as it is."
+        f"Suggested as {id}, and not stored yet: {why}, so a person accepts or "
+        f"rejects {'each change' if shared else 'it'}. Until then {path} stays as it is."
     )
 
 

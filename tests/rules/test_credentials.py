@@ -1,0 +1,188 @@
+"""Credentials in what comes in: where each is told, once, and that nothing which is told shows one."""
+
+from __future__ import annotations
+
+import pytest
+from planted_secrets import GITHUB, Maker
+
+from gitmem.rules.credentials import judge_secrets, safe_path, without_secrets
+from gitmem.rules.rule import PLAIN, Context, File, Finding, Revision, Side, compare
+from gitmem.rules.secrets import find_secrets
+
+OTHER = Maker(20261123).summed("gh" + "o")
+OID = "0123456789abcdef0123"
+PATH = "main/a.md"
+MEMORY = "---\nname: a\ndescription: {}\ntype: project\n---\n\n{}\n"
+PRINT = find_secrets(GITHUB)[0].fingerprint
+
+
+def file(text: str) -> File:
+    return File(PLAIN, str(hash(text)), len(text.encode()), text.encode())
+
+
+def side(**files: str) -> Side:
+    folders: dict[str, dict[str, File]] = {}
+    for name, text in files.items():
+        agent, _, rest = name.partition("__")
+        folders.setdefault(agent, {})[f"{rest}.md"] = file(text)
+    return Side(folders, {})
+
+
+def memory(*claims: str, description: str = "About a") -> str:
+    return MEMORY.format(description, "\n\n".join(claims))
+
+
+def judged(before: Side | None, after: Side, **known: object) -> list[Finding]:
+    context = compare(before, after, Context(**known))  # type: ignore[arg-type]
+    found = list(judge_secrets(before, after, context))
+    shown = repr(without_secrets(found, frozenset()))
+    assert GITHUB not in shown and OTHER not in shown
+    return found
+
+
+def places(found: list[Finding]) -> list[tuple[str, int, str, str]]:
+    return [(one.path, one.line, one.level, one.commit) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (memory("One.", f"The token is {GITHUB}."), 9),
+        (memory(f"One\ntwo {GITHUB}."), 8),
+        (memory("One.", description=f"uses {GITHUB}"), 3),
+        (f"no frontmatter\n\n{GITHUB}\n", 3),
+    ],
+)
+def test_a_credential_in_a_memory_is_told_with_its_line(text: str, line: int) -> None:
+    (found,) = judged(None, side(main__a=text))
+    assert (found.path, found.line, found.rule, found.level) == (PATH, line, "secret", "error")
+    assert found.fingerprints == (PRINT,) and found.commit == ""
+    assert found.message.startswith(f"github-pat {PRINT}: ") and "history" not in found.message
+
+
+def test_what_was_accepted_or_stood_there_is_not_told() -> None:
+    text = memory(f"The token is {GITHUB}.")
+    assert judged(None, side(main__a=text), allow=frozenset({PRINT})) == []
+    more = memory(f"The token is {GITHUB}.", "Another.")
+    assert judged(side(main__a=text), side(main__a=more)) == []
+    moved = memory(f"The token is {GITHUB}!", "Another.")
+    assert len(judged(side(main__a=text), side(main__a=moved))) == 1
+
+
+def test_one_that_stood_in_an_index_is_not_told_again_and_a_second_one_is() -> None:
+    one, both = f"- [A](a.md) — {GITHUB}\n", f"- [A](a.md) — {GITHUB}, {OTHER}\n"
+    assert judged(side(main__MEMORY=one), side(main__MEMORY=one + "- more\n")) == []
+    (found,) = judged(side(main__MEMORY=one), side(main__MEMORY=both))
+    assert found.fingerprints != (PRINT,) and found.path == "main/MEMORY.md"
+
+
+def test_each_place_is_told_once() -> None:
+    text = memory(f"The token is {GITHUB}.", f"Again {GITHUB}, {GITHUB}.")
+    found = judged(None, side(main__a=text, main__b=text, main__c=memory("Plain.")))
+    assert places(found) == [(PATH, 7, "error", ""), ("main/b.md", 7, "error", "")]
+
+
+def test_a_key_that_lies_across_claims_is_told_where_it_begins() -> None:
+    pem = Maker(3).pem("RSA ", 6)
+    lines = pem.split("\n")
+    text = memory("First.", *lines[:1], "\n".join(lines[1:4]), "\n".join(lines[4:]))
+    found = judged(None, side(main__a=text))
+    assert (PATH, 9) in [(one.path, one.line) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [(f"main__{GITHUB}", True), (f"main__use-{GITHUB}", True), ("main__a", False)],
+)
+def test_a_name_that_is_a_credential_is_told_and_one_that_was_there_is_not(name: str, told: bool) -> None:
+    after = side(**{name: memory("A.")})
+    found = judged(None, after)
+    assert [one.message[:28] for one in found] == (["its name holds a secret, git"] if told else [])
+    assert judged(after, side(**{name: memory("B.")})) == []
+
+
+def test_the_name_of_the_branch_is_judged() -> None:
+    (found,) = judged(None, side(), ref=f"add-{GITHUB}")
+    assert found.path == "" and found.message.startswith("the name of the branch holds a secret, ")
+    assert judged(None, side(), ref="add-ports") == []
+
+
+def test_what_a_commit_says_is_told_with_the_commit() -> None:
+    one = Revision(OID, (f"Ann <{GITHUB}@x>", "Ben <b@x>"), f"Add {OTHER}\n", ({},), {})
+    message, person = judged(None, side(), revisions=(one, one))
+    assert message.message.startswith("the message of the commit holds ")
+    assert person.message.startswith("the name of a person holds ")
+    for found in (message, person):
+        assert found.message.endswith(" (0123456789ab: it stays in history)")
+        assert (found.path, found.line, found.commit, found.level) == ("", 1, OID, "error")
+
+
+def revision(files: dict[str, str], *parents: dict[str, str], oid: str = OID) -> Revision:
+    read = [{path: file(text) for path, text in tree.items()} for tree in (files, *parents)]
+    return Revision(oid, (), "Add\n", tuple(read[1:]) or ({},), read[0])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        (PATH, memory("One.", f"It is {GITHUB}."), 9),
+        ("main/MEMORY.md", f"# Index\n\n- {GITHUB}\n", 3),
+        (".gitmem", f"format = 1\n# {GITHUB}\n", 2),
+    ],
+)
+def test_what_came_and_went_is_told_with_its_line_in_that_commit(path: str, text: str, line: int) -> None:
+    one = revision({path: text})
+    assert places(judged(None, side(main__a=memory("One.")), revisions=(one,))) == [
+        (path, line, "error", OID)
+    ]
+    later = revision({path: text}, {path: text}, oid="f" * 20)
+    assert places(judged(None, side(), revisions=(one, later))) == [(path, line, "error", OID)]
+    assert judged(None, side(), revisions=(later,)) == [], "a parent had it"
+
+
+def test_what_stands_in_the_end_is_told_there_and_not_for_each_commit() -> None:
+    text = memory(f"It is {GITHUB}.")
+    found = judged(None, side(main__a=text), revisions=(revision({PATH: text}),))
+    assert places(found) == [(PATH, 7, "error", "")]
+
+
+def test_a_name_that_came_and_went_is_told() -> None:
+    one = revision({f"main/{GITHUB}.md": memory("A.")})
+    (found,) = judged(None, side(), revisions=(one,))
+    assert found.commit == OID and found.message.startswith("its name holds a secret, ")
+
+
+def test_a_value_is_looked_for_in_all_that_a_change_brings() -> None:
+    value = Maker(20261123).some(24)
+    assert not find_secrets(f"Ask for {value}.")
+    given = memory(f"Set `PAYMENTS_API_KEY={value}` first.")
+    found = judged(None, side(main__a=given, main__b=memory("One.", f"Ask for {value}.")))
+    assert places(found) == [(PATH, 7, "error", ""), ("main/b.md", 9, "error", "")]
+    assert value not in repr(found) and found[0].fingerprints == found[1].fingerprints
+    one = Revision(OID, (), f"Use {value}\n", ({},), {})
+    assert "" in [found.path for found in judged(None, side(main__a=given), revisions=(one,))]
+
+
+def test_findings_show_no_credential_in_any_part() -> None:
+    plain = Finding("main/b.md", 1, "link", "leads nowhere")
+    said = Finding(
+        f"main/{GITHUB}.md", 2, "link", f"link {GITHUB}", text=f"[[{GITHUB}]]", claim=f"main/{GITHUB}.md#0"
+    )
+    shown = without_secrets([said, plain], frozenset())
+    assert shown[1] == plain and GITHUB not in repr(shown)
+    assert (shown[0].path, shown[0].message) == ("main/[github-pat]", "link [github-pat]")
+    assert (shown[0].text, shown[0].line, shown[0].rule) == ("[[[github-pat]]]", 2, "link")
+    assert without_secrets([said], frozenset({PRINT})) == (said,)
+    assert without_secrets([plain], frozenset()) == (plain,)
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("main/a.md", "main/a.md"),
+        (f"main/{GITHUB}.md", "main/[github-pat]"),
+        (f"main/logs/{GITHUB}/x.md", "main/logs/[github-pat]/x"),
+    ],
+)
+def test_a_path_is_shown_without_credentials(path: str, shown: str) -> None:
+    assert safe_path(path) == shown and safe_path(path, frozenset({PRINT})) == path
