@@ -220,12 +220,25 @@ def _with_told(
 
 def _tidied(repo: Repository, step: repository.Step) -> set[str]:
     """Indexes that a commit brought in line with its memories, as accepting a dream does."""
-    after = read_files(repo, step.commit.tree)
     indexes = {path: gone for path, gone, _ in step.before[0] if path.rpartition("/")[2] == INDEX}
+    agents = {path.split("/", 1)[0] for path in indexes if path.count("/") == 1}
+    after = {path: data for agent in agents for path, data in _hot(repo, step.commit.tree, agent)}
     plain = {path: data for path, data in after.items() if path not in indexes}
     made = plain | {path: repo.blob(gone) for path, gone in indexes.items() if gone}
     tidy_indexes(after, made)
     return {path for path in indexes if made.get(path) == after.get(path)}
+
+
+def _hot(repo: Repository, tree: str, agent: str) -> Iterator[tuple[str, bytes]]:
+    """What lies in an agent's folder itself, as far as it may be a memory or an index."""
+    folder = repo.entry(tree, agent)
+    if folder is None or folder.mode != TREE:
+        return
+    names = {name: entry.oid for name, entry in repo.tree(folder.oid).items() if entry.mode == BLOB}
+    sizes = repo.sizes(tuple(names.values()))
+    for name, oid in names.items():
+        if sizes.get(oid, 0) <= OTHER_BYTES:
+            yield f"{agent}/{name}", repo.blob(oid)
 
 
 def _first(steps: Sequence[Step]) -> dict[str, bytes]:
