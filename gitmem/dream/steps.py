@@ -11,8 +11,9 @@ from gitmem.core.daily_log import is_log
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files
 from gitmem.core.names import INDEX, homes
-from gitmem.core.trailers import Provenance, parse, tellings
+from gitmem.core.trailers import parse, tellings
 from gitmem.dream.budget import dreamt, limit, named, spent
+from gitmem.dream.indexes import tidy_indexes
 from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, listed, sources_of
 from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
@@ -153,7 +154,9 @@ def _step(reader: _Reader, step: repository.Step) -> Step:
     differences = step.before[0]
     old, new = reader.both(differences)
     more = named(reader.repo, commit.tree, old, new, said.claims)
-    foreign = sorted(path for path, _, _ in differences if not is_memory(path) and not _tidied(path, said))
+    foreign = sorted(path for path, _, _ in differences if not is_memory(path))
+    if any(path.rpartition("/")[2] == INDEX for path in foreign):
+        foreign = [path for path in foreign if path not in _tidied(reader.repo, step)]
     lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
     heard = lines_named(said.claims, lambda path: read_log(reader.repo, commit.tree, path))
     old, new = {**old, **more}, {**new, **more}
@@ -215,9 +218,27 @@ def _with_told(
         yield replace(step, lines={ref: one for ref, one in step.lines.items() if line_mark(ref) in told})
 
 
-def _tidied(path: str, said: Provenance) -> bool:
-    """Whether a commit may change an index: where a person accepted a dream, it is brought in line."""
-    return bool(said.reviewed) and path.rpartition("/")[2] == INDEX
+def _tidied(repo: Repository, step: repository.Step) -> set[str]:
+    """Indexes that a commit brought in line with its memories, as accepting a dream does."""
+    indexes = {path: gone for path, gone, _ in step.before[0] if path.rpartition("/")[2] == INDEX}
+    agents = {path.split("/", 1)[0] for path in indexes if path.count("/") == 1}
+    after = {path: data for agent in agents for path, data in _hot(repo, step.commit.tree, agent)}
+    plain = {path: data for path, data in after.items() if path not in indexes}
+    made = plain | {path: repo.blob(gone) for path, gone in indexes.items() if gone}
+    tidy_indexes(after, made)
+    return {path for path in indexes if made.get(path) == after.get(path)}
+
+
+def _hot(repo: Repository, tree: str, agent: str) -> Iterator[tuple[str, bytes]]:
+    """What lies in an agent's folder itself, as far as it may be a memory or an index."""
+    folder = repo.entry(tree, agent)
+    if folder is None or folder.mode != TREE:
+        return
+    names = {name: entry.oid for name, entry in repo.tree(folder.oid).items() if entry.mode == BLOB}
+    sizes = repo.sizes(tuple(names.values()))
+    for name, oid in names.items():
+        if sizes.get(oid, 0) <= OTHER_BYTES:
+            yield f"{agent}/{name}", repo.blob(oid)
 
 
 def _first(steps: Sequence[Step]) -> dict[str, bytes]:
