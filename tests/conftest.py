@@ -19,8 +19,8 @@ from ran import Gitmem, Ran
 settings.register_profile(
     "laws",
     max_examples=examples(USUAL),
-    # Frozen examples hid two broken laws: where more are asked for they are others in every run, and a failure
-    # prints what repeats it.
+    # Frozen examples hid two broken laws: where more are asked for they are others in every run, and a
+    # failure prints what repeats it.
     derandomize=not MORE,
     print_blob=MORE,
     deadline=None,

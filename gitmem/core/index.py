@@ -293,14 +293,39 @@ def _fitting(units: list[Unit], now: Mapping[str, bytes]) -> list[Unit]:
     return units
 
 
-def without_entries(text: str, files: Collection[str]) -> str:
-    """The index without any entry for these files alone; the blank lines around them stay.
+def with_entry(text: str, file: str, line: str) -> str:
+    """The index with this line for a memory after its last entry, where it does not name the memory."""
+    return text if file in named(text) else _render(_appended([*parse(text)], [Unit(file, line)]))
 
-    A line that names another memory too stays.
+
+def without_entry(text: str, file: str) -> str:
+    """The index without the entries of one memory alone, whatever they say."""
+    return without_files(text, {file}, alone=True)
+
+
+def without_files(text: str, files: Collection[str], alone: bool = False) -> str:
+    """The index without the lines that name any of these files; the blank lines around them stay.
+
+    Args:
+        alone: whether a line stays that names other memories too, or is no entry.
     """
+    wanted = frozenset(files)
     kept: list[Unit] = []
     for unit in parse(text):
-        if unit.target in files and unit.names <= frozenset(files):
+        names = unit.names & wanted
+        if names and (not alone or unit.subject):
+            _drop(kept, unit)
+        else:
+            kept.append(unit)
+    return _render(kept)
+
+
+def without_claim(text: str, key: str) -> str:
+    """The index without the lines that say a claim, by its normal form."""
+    said = repeated(key)
+    kept: list[Unit] = []
+    for unit in parse(text):
+        if said in normal_form(unit.text, item=False).casefold():
             _drop(kept, unit)
         else:
             kept.append(unit)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gitmem.core import index
 from gitmem.core.account import Account, account, is_memory, line_mark, lines_at, path_of
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
-from gitmem.core.names import TURNED_DOWN
-from gitmem.core.text import one_line
+from gitmem.core.names import TURNED_DOWN, is_agent_folder
+from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.applying import replayed, some, whole
 from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
-from gitmem.dream.indexes import tidy_indexes
 from gitmem.dream.landing import buried, close
 from gitmem.dream.paged import where_they_stand
 from gitmem.dream.proof.failure import Failure
@@ -107,7 +107,7 @@ def accept(
         done = _checked(dream, chosen, ours, merged, allow)
         replay = None if everything else replayed(dream, chosen, tip)
         _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay))
-        tidy_indexes(ours, merged)
+        _reconcile(ours, merged)
         edits = {
             path: merged.get(path)
             for path in sorted({*ours, *merged})
@@ -264,6 +264,27 @@ def _refuse_unproved(dream: Dream, failures: Sequence[Failure]) -> None:
     if len(dream.open) > 1:
         hint += f"; or accept what is sound by its number: git mem review accept {dream.id} N"
     raise CheckFailed(f"{dream.id} is not proved: {failures[0]}{more}", hint)
+
+
+def _reconcile(ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:
+    """Brings the index of each agent in line: a dream's branch never changes one (design.md section 6)."""
+    agents = {path.partition("/")[0] for path in {*ours, *merged} if "/" in path}
+    for agent in sorted(filter(is_agent_folder, agents)):
+        before, after = (
+            {file: data for path, data in side.items() if (file := _hot_file(path, agent))}
+            for side in (ours, merged)
+        )
+        path = f"{agent}/{index.INDEX}"
+        text = decode(merged.get(path, b""))
+        shown = index.reconciled(text, before, after)
+        if shown != text:
+            merged[path] = encode(shown)
+
+
+def _hot_file(path: str, agent: str) -> str:
+    """The file of a hot memory of an agent; empty for any other path."""
+    folder, _, file = path.rpartition("/")
+    return file if folder == agent and is_memory(path) else ""
 
 
 def _settled(

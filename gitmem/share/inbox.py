@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from gitmem.core import index
 from gitmem.core.account import Proposal, account, speaks
 from gitmem.core.daily_log import SOME_DAY, is_log, line_keys, read_line, split, stones_of, with_every_line
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.memory import parse
-from gitmem.core.merge import agent_folder, kind, merge_trees
+from gitmem.core.merge import agent_folder, merge_trees
 from gitmem.core.names import TURNED_DOWN, inbox_id, is_agent_folder
-from gitmem.core.text import decode, encode
+from gitmem.core.text import decode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.share.arrival import check_arrival
 from gitmem.share.landed import closed_at_host, left
@@ -25,6 +24,7 @@ from gitmem.share.sync import writer_branch
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
 from gitmem.store.epochs import epoch_of
+from gitmem.store.indexes import with_indexes
 from gitmem.store.landing import Asked, asked_for, forget_asked, left_out
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
@@ -131,7 +131,7 @@ def accept_inbox(
         after = with_every_line(before, after, read_paths(repo, merged, stones))
         _judge(inbox, before, after, allow)
         edits = {path: after.get(path) for path in sorted(paths) if before.get(path) != after.get(path)}
-        edits |= _indexes(repo, tip.tree, before, after)
+        edits = with_indexes(repo, tip.tree, edits)
         reviewed = inbox.id if whole else f"{inbox.id} {','.join(map(str, sorted(numbers)))}"
         what = "" if whole else f": {', '.join(sorted(chosen))}"
         return Write(
@@ -169,7 +169,7 @@ def withdraw(workspace: Workspace, inbox: Inbox, author: Signature, why: str) ->
         then, ours, ground = (read_paths(repo, tree, paths) for tree in (after, tip.tree, before))
         merged = merge_trees(then, ours, ground).files
         edits = {path: merged.get(path) for path in {*ours, *merged} if ours.get(path) != merged.get(path)}
-        edits |= _indexes(repo, tip.tree, ours, merged)
+        edits = with_indexes(repo, tip.tree, edits)
         if not edits:
             return None
         subject = f"Withdraw what was asked for in {short_name(inbox.branch)}"
@@ -257,30 +257,3 @@ def _judge(
     lost = account(before, after, said).unaccounted
     if lost:
         raise CheckFailed(f"{branch} would lose {lost[0].source}: {lost[0].problem}", hint)
-
-
-def _indexes(
-    repo: Repository, tree: str, before: Mapping[str, bytes], after: Mapping[str, bytes]
-) -> dict[str, bytes]:
-    """Indexes of the agents concerned, with lines for new memories and without those of deleted ones."""
-    edits = {}
-    agents = {agent_folder(path) for path in {*before, *after}}
-    paths = {agent: f"{agent}/{index.INDEX}" for agent in agents if is_agent_folder(agent)}
-    texts = read_paths(repo, tree, set(paths.values()))
-    for agent, path in sorted(paths.items()):
-        text = decode(texts.get(path, b""))
-        listed = index.targets(text)
-        here, gone = _flat(after, agent), _flat(before, agent) - _flat(after, agent)
-        added = {}
-        for file in sorted(here - set(listed)):
-            memory = parse(file, after[f"{agent}/{file}"])
-            added[file] = index.entry(memory.name, file, memory.description)
-        removed = [file for file in listed if file in gone]
-        if added or removed:
-            edits[path] = encode(index.reconcile(text, added, removed))
-    return edits
-
-
-def _flat(files: Mapping[str, bytes], agent: str) -> set[str]:
-    names = (path.removeprefix(f"{agent}/") for path in files if path.startswith(f"{agent}/"))
-    return {name for name in names if "/" not in name and kind(name) == "memory"}

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import examples
 
+from gitmem.core import index
 from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.claim import normal_form
 from gitmem.core.memory import parse
-from gitmem.core.tidy import collapsed, has_marks, without_marks, without_repeats
+from gitmem.core.tidy import has_marks, without_marks, without_repeats
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.core.trailers import parse as parse_trailers
@@ -308,7 +309,7 @@ def test_a_person_may_say_a_thing_twice() -> None:
     data = memory("a", "One.", "One.").encode()
     assert without_repeats("main/a.md", data, [data]) == (data, ())
     listed = entry("a") + "\n## Again\n\n" + entry("a")
-    assert collapsed(listed, [listed]) == listed
+    assert index.without_twins(listed, [listed], {"a.md": (data,)}) == listed
 
 
 PIECES = st.lists(
