@@ -478,21 +478,32 @@ def _marked(unit: Unit, mark: str) -> Unit:
 
 
 def without_twins(text: str, sides: Iterable[str], versions: Versions) -> str:
-    """The index with one line of gitmem's own for a memory that a merge by lines gave two.
+    """The index as a merge of gitmem's would have it where a merge by lines gave a memory two lines.
 
     Args:
-        sides: the index as the merged commits have it.
+        sides: the index as the merged commits have it; where one has both lines, so it stays.
     """
     units = _keyed(parse(text))
     own = _own_keys([units], versions)
     subject = {key: found.unit.target if key in own else found.unit.subject for key, found in units.items()}
-    gone = _twins(units, subject, own, [_keyed(parse(side)) for side in sides])
+    known = [_keyed(parse(side)) for side in sides]
+    gone = _twins(units, subject, own, known)
+    against: dict[str, list[str]] = {}
+    for key, found in units.items():
+        if subject[key] and key not in own and not found.ordinal:
+            against.setdefault(subject[key], []).append(key)
+    marks = {
+        key: claim_id(min(units[one].said for one in group))[:DISPUTE_LENGTH]
+        for group in against.values()
+        if len(group) > 1 and not any(side.keys() >= {*group} for side in known)
+        for key in group
+    }
     kept: list[Unit] = [unit for unit in parse(text)[:1] if not unit.text]
     for key, found in units.items():
         if key in gone:
             _drop(kept, found.unit)
         else:
-            kept.append(found.unit)
+            kept.append(_marked(found.unit, marks.get(key, _mark_of(found.unit))))
     return _render(kept)
 
 
