@@ -107,7 +107,7 @@ def accept(
         done = _checked(dream, chosen, ours, merged, allow)
         replay = None if everything else replayed(dream, chosen, tip)
         _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay))
-        _reconcile(ours, merged)
+        _reconcile(dream, ours, merged)
         edits = {
             path: merged.get(path)
             for path in sorted({*ours, *merged})
@@ -266,17 +266,20 @@ def _refuse_unproved(dream: Dream, failures: Sequence[Failure]) -> None:
     raise CheckFailed(f"{dream.id} is not proved: {failures[0]}{more}", hint)
 
 
-def _reconcile(ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:
+def _reconcile(dream: Dream, ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:
     """Brings the index of each agent in line: a dream's branch never changes one (design.md section 6)."""
+    left = read_files(dream.scope.repo, dream.scope.repo.commit(dream.base).tree)
     agents = {path.partition("/")[0] for path in {*ours, *merged} if "/" in path}
     for agent in sorted(filter(is_agent_folder, agents)):
-        before, after = (
+        then, before, after = (
             {file: data for path, data in side.items() if (file := _hot_file(path, agent))}
-            for side in (ours, merged)
+            for side in (left, ours, merged)
         )
         path = f"{agent}/{index.INDEX}"
         text = decode(merged.get(path, b""))
-        shown = index.reconciled(text, before, after)
+        # A line that leads nowhere goes where it says no more than that.
+        nowhere = {file: b"" for file in index.targets(text) if _hot_file(f"{agent}/{file}", agent)}
+        shown = index.reconciled(text, nowhere | then | before, after)
         if shown != text:
             merged[path] = encode(shown)
 
