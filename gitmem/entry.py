@@ -127,8 +127,10 @@ def _open_streams() -> None:
 
 
 def _say(line: str) -> None:
-    """Writes one line to stderr; control characters in a path or name cannot steer a terminal."""
-    text = "".join(char if char.isprintable() or char == " " else ascii(char)[1:-1] for char in line)
+    """Writes one line to stderr, by the one exit: an error may say what somebody's memory is called."""
+    from gitmem.integrations.exit import shown
+
+    text = shown(line).replace("\n", "\\n").replace("\t", "\\t")
     try:
         sys.stderr.write(text + "\n")
     except (OSError, ValueError):
@@ -147,7 +149,10 @@ def _write_traceback(error: Exception) -> str:
     import traceback
     from pathlib import Path
 
-    report = "".join(traceback.format_exception(error))
+    from gitmem.integrations.exit import records
+    from gitmem.rules.redaction import shown
+
+    report = shown("".join(traceback.format_exception(error)), records)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     data = os.environ.get("XDG_DATA_HOME", "")
     try:

@@ -13,13 +13,16 @@ if [ -z "${GITMEM_DISABLE:-}" ]; then
     fi
     ;;
   esac
+  # What gitmem sends itself was rebuilt without what is not to leave.
+  gitmem_prepared=$(git config --get gitmem.prepared 2>/dev/null)
+  gitmem_there=${gitmem_remote:-${1:-}}
   # The remote `gitmem`, made for memory alone, takes no code.
   gitmem_alone=
   if [ "${1:-}" = gitmem ] && [ "$(git config --get-all remote.gitmem.fetch 2>/dev/null)" = \
     '+refs/heads/gitmem/*:refs/remotes/gitmem/gitmem/*' ]; then
     gitmem_alone=yes
   fi
-  if [ -n "$gitmem_in" ] && { [ -z "$gitmem_open" ] || [ -n "$gitmem_alone" ]; }; then
+  if [ -n "$gitmem_in" ] && { [ -z "$gitmem_open" ] || [ -n "$gitmem_alone" ] || [ -z "$gitmem_prepared" ]; }; then
     # Whatever a commit of memory is called, its tree says what it is: one process for all that is pushed.
     gitmem_held=$(while read -r gitmem_from gitmem_oid gitmem_to gitmem_at; do
       printf '%s:.gitmem\n' "$gitmem_oid"
@@ -27,7 +30,7 @@ if [ -z "${GITMEM_DISABLE:-}" ]; then
 $gitmem_in
 GITMEM_STDIN
     )
-    gitmem_memory= gitmem_code=
+    gitmem_memory= gitmem_code= gitmem_gone=
     while read -r gitmem_from gitmem_oid gitmem_to gitmem_at; do
       gitmem_is=${gitmem_held%%
 *}
@@ -47,6 +50,19 @@ GITMEM_STDIN
       if [ "$gitmem_what" = memory ] && [ -z "$gitmem_open" ]; then
         gitmem_memory=yes
         printf 'gitmem: not pushed: %s -> %s\n' "$gitmem_from" "$gitmem_to" >&2
+      elif [ "$gitmem_what" = memory ] && [ -z "$gitmem_prepared" ]; then
+        # Memories that came and went in commits that never left, and those about a person.
+        gitmem_found=$({
+          git log --format= --name-only --diff-filter=D "$gitmem_oid" --not "--remotes=$gitmem_there" -- '*.md'
+          git grep -lE '^ *type: *"?user"? *$' "$gitmem_oid" -- '*.md' | sed 's/^[0-9a-f]*://'
+        } </dev/null 2>/dev/null | while read -r gitmem_path; do
+          git cat-file -e "refs/remotes/$gitmem_there/gitmem/project:$gitmem_path" 2>/dev/null </dev/null ||
+            printf yes
+        done)
+        if [ -n "$gitmem_found" ]; then
+          gitmem_gone=yes
+          printf 'gitmem: not pushed: %s -> %s\n' "$gitmem_from" "$gitmem_to" >&2
+        fi
       elif [ "$gitmem_what" = code ] && [ -n "$gitmem_alone" ]; then
         case $gitmem_to in refs/heads/gitmem/docs) ;; refs/heads/gitmem/*) continue ;; esac
         gitmem_code=yes
@@ -59,6 +75,11 @@ GITMEM_STDIN
       printf '%s\n' \
         'gitmem: the remote gitmem is for memory alone; nothing of this push was sent.' \
         'gitmem: to push code there all the same: git push --no-verify' >&2
+    fi
+    if [ -n "$gitmem_gone" ]; then
+      printf '%s\n' \
+        'gitmem: this holds memory that was taken out before it ever left, or is about a person; nothing of this push was sent.' \
+        'gitmem: to send the rest without it: git mem sync; to send it all the same: git push --no-verify' >&2
     fi
     if [ -n "$gitmem_memory" ]; then
       case $gitmem_share in
@@ -75,7 +96,7 @@ GITMEM_STDIN
         ;;
       esac >&2
     fi
-    if [ -n "$gitmem_memory$gitmem_code" ]; then exit 1; fi
+    if [ -n "$gitmem_memory$gitmem_code$gitmem_gone" ]; then exit 1; fi
   fi
   if [ -n "$gitmem_in" ]; then
     exec <<GITMEM_STDIN

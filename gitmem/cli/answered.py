@@ -57,7 +57,7 @@ def answer(
     )
     last_recalls.keep(run.workspace, run.edges, found)
     for note in found.notes:
-        run.out.say(run.out.safe(note))
+        run.out.say(note)
     if run.out.as_json:
         run.out.json(_value(found, explain))
         return
@@ -66,7 +66,7 @@ def answer(
             run.out.data()
         _print(run, item, explain)
     if not found.items:
-        run.out.say(run.out.safe(_none_fits(found)))
+        run.out.say(_none_fits(found))
     if explain:
         _explain(run, found)
 
@@ -104,7 +104,7 @@ def _print(run: Context, item: RecallItem, explain: bool) -> None:
         out.data(f"  found by: {_figures(item.score, item.why)}")
         for fact in item.checked:
             out.data(f"  in HEAD: {one_line(fact, 200)}")
-    out.data(indent(out.safe(item.text), "    "))
+    out.data(indent(item.text, "    "))
 
 
 def _explain(run: Context, answer: Recall) -> None:
@@ -114,7 +114,7 @@ def _explain(run: Context, answer: Recall) -> None:
         return
     if answer.items:
         out.data()
-    out.data(out.safe(f"chosen by {answer.engine}: {len(answer.items)} of {_considered(answer)}"))
+    out.data(f"chosen by {answer.engine}: {len(answer.items)} of {_considered(answer)}")
     for left in answer.left[:EXPLAINED]:
         one = left.candidate
         place = one_line(f"{one.agent}/{one.file}", 80)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -138,5 +139,8 @@ def main() -> int:
         show = getattr(error, "show", None)
         if show is None:
             raise
-        show()
+        said = StringIO()
+        show(file=said)
+        for line in said.getvalue().splitlines():
+            Output().say(line)
         return int(getattr(error, "exit_code", 2))

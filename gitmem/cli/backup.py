@@ -65,7 +65,7 @@ def backup(
             return
         projects = counted(plan.projects, "project")
         question = f"Private memory of {projects}, and your own, will be copied to {plan.place}. Do it?"
-        run.out.ask(run.out.safe(question))
+        run.out.ask(question)
     done = carry_out(run, workspace, named)
     if run.out.as_json:
         run.out.json(backed_value(done))
@@ -73,21 +73,21 @@ def backup(
     show_done(run.out, workspace, done)
     if named != before:
         back = without_credentials(before) if before else "--off"
-        run.out.say(run.out.safe(f"undo: git mem backup {back} (what was copied stays there)"))
+        run.out.say(f"undo: git mem backup {back} (what was copied stays there)")
 
 
 def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
     """Backs up, and says what a person has to know of it even when quiet."""
     out, done = run.out, backing_up.back_up(workspace, run.edges, url)
     for refusal in done.arrived:
-        out.warn(out.safe(f"from the backup: {refusal.path} {refusal.reason}; have it rotated and removed"))
+        out.warn(f"from the backup: {refusal.path} {refusal.message}; have it rotated and removed")
     for path, text in done.buried:
-        out.warn(out.safe(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}"))
+        out.warn(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}")
     for step in done.steps:
         if step.what == "leave apart":
-            out.warn(out.safe(f"{step.ref} is {WORDS[step.what]}"))
+            out.warn(f"{step.ref} is {WORDS[step.what]}")
     for ref, words in done.refused.items():
-        out.warn(out.safe(f"{ref} was deleted here, and stays in the backup: {words}"))
+        out.warn(f"{ref} was deleted here, and stays in the backup: {words}")
     return done
 
 
@@ -97,17 +97,17 @@ def show_plan(out: Output, plan: BackupPlan) -> None:
         out.json(plan_value(plan))
         return
     if not plan.steps:
-        out.data(out.safe(f"the backup {plan.place} is up to date"))
+        out.data(f"the backup {plan.place} is up to date")
     for step in plan.steps:
         amount = f" ({counted(step.memories, 'memory')})" if step.memories else ""
-        out.data(out.safe(f"would {step.what} {short_name(step.ref)}{amount}"))
+        out.data(f"would {step.what} {short_name(step.ref)}{amount}")
 
 
 def show_done(out: Output, workspace: Workspace, done: Backed) -> None:
     """Prints what a backup did, with the way back."""
     for step in done.steps:
-        out.say(out.safe(f"  {short_name(step.ref)}: {WORDS[step.what]}"))
-    out.data(out.safe(f"{done.place}: {done.fetched} fetched, {done.merged} merged, {done.sent} sent"))
+        out.say(f"  {short_name(step.ref)}: {WORDS[step.what]}")
+    out.data(f"{done.place}: {done.fetched} fetched, {done.merged} merged, {done.sent} sent")
     for name in ("local", "user"):
         if before := done.before.get(workspace.scope(name).ref):
             out.say(f"undo: git mem restore --all --scope {name} --at {before[:12]}")
@@ -134,7 +134,7 @@ def backed_value(done: Backed) -> dict[str, Any]:
         "lost_races": done.lost,
         "refs": [{"ref": step.ref, "what": step.what, "memories": step.memories} for step in done.steps],
         "refused": [{"ref": ref, "reason": words} for ref, words in done.refused.items()],
-        "secrets": [{"path": refusal.path, "reason": refusal.reason} for refusal in done.arrived],
+        "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
     }
@@ -142,7 +142,7 @@ def backed_value(done: Backed) -> dict[str, Any]:
 
 def _forget(out: Output, workspace: Workspace, dry_run: bool) -> None:
     url = workspace.settings.get("backup")
-    place = out.safe(without_credentials(url))
+    place = without_credentials(url)
     if not url:
         out.data("no backup was named")
     elif dry_run:

@@ -109,7 +109,7 @@ def _own(run: Context) -> None:
         return
     lost = [one for one in asked if not one.found]
     for one in lost:
-        run.out.data(run.out.safe(f"{one.scope}/{one.path}: {one.why}"))
+        run.out.data(f"{one.scope}/{one.path}: {one.why}")
     run.out.data(f"{len(asked) - len(lost)} of {len(asked)} are found by their own description")
 
 

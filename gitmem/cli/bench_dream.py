@@ -82,12 +82,12 @@ def _say_what_leaves(run: Context, engine: str, nights: int, files: int, size: i
     from gitmem.integrations.benching.dream_sent import dream_costs
 
     for line in dream_costs(run.any_workspace, run.edges, engine, nights, files, size):
-        run.out.say(run.out.safe(line))
+        run.out.say(line)
 
 
 def _show(out: Output, value: dict[str, Any]) -> None:
     out.data(
-        f"engine {out.safe(value['engine'])}: {counted(len(value['nights']), 'night')}, "
+        f"engine {value['engine']}: {counted(len(value['nights']), 'night')}, "
         f"{value['arrived']} of {counted(value['corpus'], 'memory')} arrived, seed {value['seed']}"
     )
     for night in value["nights"]:
@@ -100,7 +100,7 @@ def _show(out: Output, value: dict[str, Any]) -> None:
             f"{night['seconds']:.2f} s"
         )
         for failure in night["failures"]:
-            out.data(out.safe(f"  not proved: {one_line(failure, 200)}"))
+            out.data(f"  not proved: {one_line(failure, 200)}")
     total = value["all"]
     claims = total["claims"]
     out.data(f"{'claims that arrived':<24} {claims['arrived']:,}")
@@ -109,7 +109,7 @@ def _show(out: Output, value: dict[str, Any]) -> None:
     out.data(f"{'dropped with a reason':<24} {claims['dropped']:,}")
     out.data(f"{'lost':<24} {claims['lost']:,}")
     for one in total["lost"][:LOST_SHOWN]:
-        out.data(out.safe(f"  {one['claim']}: {one['why']}: {one_line(one['text'], 100)}"))
+        out.data(f"  {one['claim']}: {one['why']}: {one_line(one['text'], 100)}")
     for key, title in (("descriptions", "recall by description"), ("sentences", "recall by a sentence")):
         before, after = (total["recall"][side][key] for side in ("before", "after"))
         out.data(f"{title:<24} {_shown(before)} -> {_shown(after)}  of {after['of']:,}")

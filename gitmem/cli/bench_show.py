@@ -69,7 +69,7 @@ def show_recall(out: Output, measured: Measured, *, verbose: bool) -> None:
     if verbose:
         for one in not_found(measured):
             best = "none" if one.first is None else f"{one.first}."
-            out.data(out.safe(f"{one.query.id}: first found {best}; {one_line(one.query.text, 100)}"))
+            out.data(f"{one.query.id}: first found {best}; {one_line(one.query.text, 100)}")
     sizes = (("spaces", "space"), ("memories", "memory"), ("queries", "query"))
     out.data(", ".join(f"{total[key]:,} {word if total[key] == 1 else key}" for key, word in sizes))
     if total["threads"]:
@@ -130,14 +130,14 @@ def _label(label: Label) -> dict[str, Any]:
 
 def _show(out: Output, one: Scored) -> None:
     counts = f"{len(one.right)} right, {len(one.wrong)} wrong, {len(one.missed)} missed"
-    out.data(out.safe(f"{one.name}: {counted(one.spoken, 'message')}, {counts}"))
+    out.data(f"{one.name}: {counted(one.spoken, 'message')}, {counts}")
     for find in one.wrong:
         word = "stored" if find.stored else "suggested"
-        out.data(out.safe(f"  false ({word}) {find.messages[-1]}: {find.change.reason}"))
+        out.data(f"  false ({word}) {find.messages[-1]}: {find.change.reason}")
     for find in one.violations:
-        out.data(out.safe(f"  excluded, kept {find.messages[-1]}: {find.change.description}"))
+        out.data(f"  excluded, kept {find.messages[-1]}: {find.change.description}")
     for find, label in one.right:
         if find.change.type != label.type:
-            out.data(out.safe(f"  {find.change.type}, not {label.type}: {find.change.description}"))
+            out.data(f"  {find.change.type}, not {label.type}: {find.change.description}")
     for label in one.missed:
-        out.data(out.safe(f"  missed {label.message} ({label.type}): {' '.join(label.keys)}"))
+        out.data(f"  missed {label.message} ({label.type}): {' '.join(label.keys)}")

@@ -83,7 +83,7 @@ def _tell_rule(run: Context, name: str, scope: str | None, agent: str | None) ->
 
     shown = show(run.workspace, run.edges, name, scope, agent)
     if shown.became is not None:
-        run.out.say(run.out.safe(shown.became.said))
+        run.out.say(shown.became.said)
 
 
 def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> None:
@@ -99,7 +99,7 @@ def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> No
         claim = one_line(line.blamed.claim.text, CLAIM_WIDTH)
         out.data(f"{out.paint(commit, 'yellow')} {when}  {who:{width}}  {claim}")
         at = _codes(line.blamed, code) if kind(line.file) == "log" else []
-        notes = [*_sessions(line.blamed), *at, *_notes(line.blamed)]
+        notes = [*_sessions(line.blamed), *at, *_notes(line.blamed), *_replaced(line)]
         told = "\n".join(notes)
         if told != before:
             for note in notes:
@@ -123,8 +123,18 @@ def _print_hops(run: Context, line: Line, code: dict[str, Became]) -> None:
             known = code.get(one.provenance.code_commit)
             if known:
                 out.data(f"    code {one_line(_code(one.provenance.code_commit, known), 120)}")
-    for note in _notes(blamed):
+    for note in (*_notes(blamed), *_replaced(line)):
         out.data(f"    {note}")
+
+
+def _replaced(line: Line) -> list[str]:
+    """The claims in whose place one was put, with who taught them: they did not say this."""
+    notes = []
+    for former, said in line.replaced:
+        _, when, who = _head(said)
+        where = f"{one_line(former.path, 80)}#{said.claim.short}"
+        notes.append(f"supersedes {where} by {who}, {when}: {one_line(said.claim.text, CLAIM_WIDTH)}")
+    return notes
 
 
 def _became(gone: Replaced) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -11,8 +12,10 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.integrations.checking import Report, check_here
-from gitmem.share.check.finding import Finding
+from gitmem.flows.check import Report, Request
+from gitmem.flows.check import check as judge_request
+from gitmem.flows.request import Ground, reach_back
+from gitmem.rules.rule import Finding
 
 WIDTH = 400
 """Terminal cells of one line."""
@@ -35,6 +38,10 @@ def check(
     staged: Annotated[
         bool, typer.Option("--staged", help="Judge what is staged, before a commit.")
     ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="WORD", help="Let pass what a finding gives this word for."),
+    ] = None,
     github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -50,7 +57,9 @@ def check(
         raise UsageError("--staged takes neither --ref nor --base")
     if github and out.as_json:
         raise UsageError("--github and --json do not go together")
-    report = check_here(run.edges, ref, base, staged, github=github)
+    edges = run.edges
+    request = Request(ref, base, staged, github, int(edges.now), allow=frozenset(allow or ()))
+    report = judge_request(edges.environ, edges.cwd, request, prove_dream)
     if out.as_json:
         out.json(_value(report))
     else:
@@ -58,13 +67,34 @@ def check(
             out.data(_annotation(found) if github else _line(out, found))
         out.say(_summary(report))
     if report.note:
-        out.warn(out.safe(report.note))
+        out.warn(report.note)
     if not report.passed:
         raise typer.Exit(1)
 
 
+def prove_dream(ground: Ground, asked: Request, met: str, base: str, head: str) -> tuple[Finding, ...]:
+    """What a dream cannot prove, as findings; nothing where a request is no dream."""
+    from gitmem.dream.proof.branch import is_dream, prove_branch
+    from gitmem.dream.proof.budget import WINDOW
+
+    if not is_dream(ground.repo, met, head):
+        return ()
+    found = []
+    if not reach_back(ground, base, head, asked.now - WINDOW):
+        what = "history is cut off here, so what dreams gave up within 30 days is not all counted"
+        found.append(Finding("", 1, "budget", what, "notice"))
+    for failure in prove_branch(ground.repo, base, head, now=asked.now, allow=asked.allow):
+        # A file in the wrong place is the same in any request.
+        rule = "path" if failure.rule == "place" else failure.rule
+        what = failure.message + (f" ({failure.commit[:12]})" if failure.commit else "")
+        if failure.fingerprints and failure.level == "error":
+            what += f": who means it allows {failure.fingerprints[0]}"
+        found.append(replace(failure, rule=rule, message=what))
+    return tuple(found)
+
+
 def _line(out: Output, found: Finding) -> str:
-    path = one_line(found.path, WIDTH)
+    path = one_line(found.path or ".", WIDTH)
     # A log of CI obeys a line that begins with two colons.
     path = f"./{path}" if path.startswith((":", "#")) else path
     rule = out.paint(found.rule, "red") if found.level == "error" else f"{found.rule} (notice)"
@@ -73,7 +103,7 @@ def _line(out: Output, found: Finding) -> str:
 
 def _annotation(found: Finding) -> str:
     """A workflow command of GitHub Actions; its own escapes keep hostile text inside of it."""
-    path, title = _property(one_line(found.path, WIDTH)), _property(f"gitmem: {found.rule}")
+    path, title = _property(one_line(found.path or ".", WIDTH)), _property(f"gitmem: {found.rule}")
     message = _data(one_line(f"{found.rule}: {found.message}", WIDTH))
     return f"::{found.level} file={path},line={found.line},title={title}::{message}"
 
@@ -104,7 +134,7 @@ def _value(report: Report) -> dict[str, object]:
         "findings": [
             {
                 "rule": found.rule,
-                "path": sound(found.path),
+                "path": sound(found.path or "."),
                 "line": found.line,
                 "message": sound(found.message),
                 "level": found.level,

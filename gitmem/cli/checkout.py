@@ -79,10 +79,10 @@ def checkout(
         then = live.scope.repo.commit(commits[live.scope.ref])
         verb = "would lay out" if dry_run else "laid out"
         told = f"{verb} {then.oid[:12]} of {day(then.committer.time)} in {live.path}"
-        run.out.data(run.out.safe(told))
+        run.out.data(told)
     for live in chosen:
         if live.tracked:
-            run.out.say(run.out.safe(f"left alone: {live.path} (the code branch tracks it)"))
+            run.out.say(f"left alone: {live.path} (the code branch tracks it)")
     if not dry_run:
         run.out.say(f"undo: git mem checkout {BACK}")
 
@@ -117,9 +117,9 @@ def _back(run: Context, workspace: Workspace, lives: list[LiveDirectory], dry_ru
         return
     for live in pinned:
         verb = "would lay out" if dry_run else "laid out"
-        run.out.data(run.out.safe(f"{verb} the present state in {live.path}"))
+        run.out.data(f"{verb} the present state in {live.path}")
     if not dry_run:
-        run.out.say(run.out.safe(f"undo: git mem checkout {shlex.quote(min(words))}"))
+        run.out.say(f"undo: git mem checkout {shlex.quote(min(words))}")
 
 
 def _value(live: LiveDirectory, commit: str, files: tuple[str, ...]) -> dict[str, object]:

@@ -29,4 +29,4 @@ def demo(
     from gitmem.integrations.demo.run import run_demo
 
     out = Output()
-    run_demo(os.environ, lambda line: out.data(out.safe(line)), keep)
+    run_demo(os.environ, lambda line: out.data(line), keep)

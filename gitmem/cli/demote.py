@@ -55,12 +55,12 @@ def demote(
         return
     verb = "would take" if dry_run else "took"
     if done.edited:
-        out.data(out.safe(f"{verb} the rule {at.address} out of {done.file}"))
+        out.data(f"{verb} the rule {at.address} out of {done.file}")
     for note in done.notes:
-        out.data(out.safe(note))
+        out.data(note)
     if commit:
-        out.data(out.safe(f"{commit[:8]} {at.address} is a memory again"))
+        out.data(f"{commit[:8]} {at.address} is a memory again")
     if done.command:
-        out.say(out.safe(f"commit it: {done.command}"))
+        out.say(f"commit it: {done.command}")
     if not dry_run:
-        out.say(out.safe(f"undo: git mem promote {shlex.quote(at.address)} --to {shlex.quote(done.file)}"))
+        out.say(f"undo: git mem promote {shlex.quote(at.address)} --to {shlex.quote(done.file)}")

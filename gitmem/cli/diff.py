@@ -151,7 +151,7 @@ def _order(found: FileDiff) -> tuple[str, str]:
 def _print(run: Context, found: FileDiff) -> None:
     out = run.out
     note = "" if found.state == "changed" else f" ({found.state})"
-    out.data(out.paint(out.safe(f"{found.scope}/{found.path}{note}"), "bold"))
+    out.data(out.paint(f"{found.scope}/{found.path}{note}", "bold"))
     for change in found.changes:
         for line in claim_lines(change.text):
-            out.data(out.paint(f"{change.sign} {out.safe(line)}".rstrip(), COLOURS[change.sign]))
+            out.data(out.paint(f"{change.sign} {line}".rstrip(), COLOURS[change.sign]))

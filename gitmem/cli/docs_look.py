@@ -90,7 +90,7 @@ def check(
         )
     for one in found:
         if one.note:
-            run.out.warn(run.out.safe(one.note))
+            run.out.warn(one.note)
     if failed:
         raise typer.Exit(1)
 

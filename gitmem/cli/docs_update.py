@@ -70,14 +70,14 @@ def _show(run: Context, done: Updated, dry_run: bool) -> None:
 
     out, plan = run.out, done.plan
     if plan.left:
-        out.data(out.safe(f"gitmem/docs is left alone: {plan.left}"))
+        out.data(f"gitmem/docs is left alone: {plan.left}")
     for told in plan.told:
-        out.data(out.safe(_line(told)))
+        out.data(_line(told))
         for note in told.notes:
-            out.say(out.safe(f"  {note}"))
+            out.say(f"  {note}")
         if dry_run and told.after != told.before:
             for line in difference(told.path, told.before, told.after):
-                out.data(out.safe(line))
+                out.data(line)
     if not plan.told and not plan.left:
         out.say("there is no living document here; one begins with a line `# MAGIC DOC: TITLE`")
     if dry_run:

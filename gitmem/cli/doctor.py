@@ -52,14 +52,14 @@ def doctor(
 def _row(run: Context, finding: Finding, dry_run: bool) -> dict[str, object]:
     """Mends one where it may; returns its row of the JSON form."""
     out = run.out
-    shown = out.safe(finding.what)
+    shown = finding.what
     if not out.as_json:
         out.data(f"{out.paint(finding.kind, 'yellow')}: {shown}")
     done, trouble = "", ""
     if not dry_run and finding.act is not None:
         try:
             if finding.asks:
-                out.ask(f"{shown}. {out.safe(finding.mend)}?")
+                out.ask(f"{shown}. {finding.mend}?")
             done = carry_out(finding)
         except GitmemError as error:
             trouble = error.message if not isinstance(error, CheckFailed) else ""
@@ -67,12 +67,12 @@ def _row(run: Context, finding: Finding, dry_run: bool) -> dict[str, object]:
                 trouble = f"{error.message}; {error.hint}"
     if not out.as_json:
         if done:
-            out.data(f"  done: {out.safe(done)}")
+            out.data(f"  done: {done}")
         else:
             would = "would" if finding.act is not None else "advice"
-            out.data(f"  {would}: {out.safe(finding.mend)}")
+            out.data(f"  {would}: {finding.mend}")
         if trouble:
-            out.data(f"  not done: {out.safe(trouble)}")
+            out.data(f"  not done: {trouble}")
     return {
         "kind": finding.kind,
         "what": finding.what,

@@ -132,7 +132,7 @@ def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: 
     told = {failures[0].message} if failures else set()
     for failure in failures[1:]:
         if failure.message not in told:
-            out.warn(out.safe(f"{failure.message} ({failure.hint})"))
+            out.warn(f"{failure.message} ({failure.hint})")
             told.add(failure.message)
     if failures:
         raise failures[0]

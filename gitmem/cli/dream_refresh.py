@@ -37,7 +37,7 @@ def refresh(run: Context, id: str) -> None:
         out.data(f"  of no use any more: {', '.join(map(str, done.moot))}")
     for one in done.overtaken:
         now = f", now: {' '.join(one.now.split())[:100]}" if one.now else ""
-        out.data(out.safe(f"  {one.n}. a claim of it {'was changed' if now else 'is gone'} since{now}"))
+        out.data(f"  {one.n}. a claim of it {'was changed' if now else 'is gone'} since{now}")
     for failure in done.failures:
-        out.warn(out.safe(f"{dream.id} cannot be accepted as it is: {failure.message}"))
+        out.warn(f"{dream.id} cannot be accepted as it is: {failure.message}")
     out.say(f"review: git mem review show {dream.id}")

@@ -21,7 +21,7 @@ def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
     """What came of a scope's dream, in lines."""
     gate, plan = one.gate, one.plan
     if gate:
-        out.data(out.safe(f"{one.scope}: {_held(gate)}"))
+        out.data(f"{one.scope}: {_held(gate)}")
     if plan is None:
         return
     number = counted(len(plan.changes), "change")
@@ -32,10 +32,10 @@ def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
     else:
         out.data(f"{one.scope}: dream {one.id} proposes {number}")
     for n, change in enumerate(plan.changes, start=1):
-        out.data(f"  {n}. {out.safe(change.subject)}")
+        out.data(f"  {n}. {change.subject}")
     _notes(out, plan.notes)
     for line in plan.log:
-        out.say(f"  {out.safe(line)}")
+        out.say(f"  {line}")
     if one.id:
         out.say(f"review: git mem review show {one.id}")
         out.say(f"undo: git mem review reject {one.id} -m WHY")
@@ -53,9 +53,9 @@ def _notes(out: Output, notes: Sequence[str]) -> None:
     out.say("for a person:")
     for kind, group in _by_kind(notes).items():
         for note in group[:NOTES_SHOWN]:
-            out.say(f"  - {out.safe(note)}")
+            out.say(f"  - {note}")
         if len(group) > NOTES_SHOWN:
-            out.say(f"  - {out.safe(kind)}: … and more of these (--json has all)")
+            out.say(f"  - {kind}: … and more of these (--json has all)")
 
 
 def _by_kind(notes: Sequence[str]) -> dict[str, list[str]]:
@@ -72,16 +72,14 @@ def status(out: Output, one: DreamStatus) -> None:
     if going := one.running:
         who = f"process {going.process.pid}" + (f", {going.engine}" if going.engine else "")
         out.data(
-            out.safe(
-                f"{one.scope}: dreaming since {day(going.since)}: {going.told} ({who}); last dream: {last}"
-            )
+            f"{one.scope}: dreaming since {day(going.since)}: {going.told} ({who}); last dream: {last}"
         )
         for path in going.files:
-            out.data(f"  changed {out.safe(path)}")
+            out.data(f"  changed {path}")
         out.say("  end it: git mem dream kill")
     else:
         state = f"held: {_held(one.gate)}" if one.gate else "ready"
-        out.data(f"{one.scope}: {out.safe(state)}; last dream: {last}")
+        out.data(f"{one.scope}: {state}; last dream: {last}")
     for id in one.waiting:
         out.data(f"  {id} waits: git mem review show {id}")
 
@@ -89,7 +87,7 @@ def status(out: Output, one: DreamStatus) -> None:
 def killed(out: Output, one: Killed) -> None:
     """What became of a dream that was to be ended, in lines."""
     was = one.was
-    whose = f"{was.scope}: the dream of process {was.process.pid} ({out.safe(was.told)})"
+    whose = f"{was.scope}: the dream of process {was.process.pid} ({was.told})"
     if one.how == "made":
         out.data(f"{whose} was made before it could be ended; it waits for review")
         for id in one.ids:

@@ -84,22 +84,22 @@ def _show(run: Context) -> None:
     chosen, out = found.choice, run.out
     origin = next((one for one in reversed(found.origins) if one.key == "engine" and one.counts), None)
     where = f" ({_where(origin)})" if origin else ""
-    out.data(out.safe(f"{out.paint(chosen.engine, 'bold')}: {chosen.why}{where}"))
+    out.data(f"{out.paint(chosen.engine, 'bold')}: {chosen.why}{where}")
     if chosen.model:
-        out.data(out.safe(f"  model     {chosen.model}"))
+        out.data(f"  model     {chosen.model}")
     if chosen.endpoint:
-        out.data(out.safe(f"  endpoint  {chosen.endpoint}"))
+        out.data(f"  endpoint  {chosen.endpoint}")
     if chosen.engine == "anthropic":
         out.data(f"  key       {'set, in ANTHROPIC_API_KEY' if chosen.key else 'not set'}")
     if chosen.program:
-        out.data(out.safe(f"  program   {chosen.program}"))
+        out.data(f"  program   {chosen.program}")
     _show_sent(out, chosen)
     for note in (*chosen.notes, *_ignored(found.origins)):
-        out.data(out.safe(f"  note: {note}"))
+        out.data(f"  note: {note}")
     for one in chosen.missing:
-        out.data(out.safe(out.paint(f"  cannot run: {one.what}. {one.remedy}", "yellow")))
+        out.data(out.paint(f"  cannot run: {one.what}. {one.remedy}", "yellow"))
     if found.ceilings is None:
-        out.data(out.safe(f"  today     {found.trouble}"))
+        out.data(f"  today     {found.trouble}")
     elif chosen.sends or found.today.usage.requests:
         out.data(
             f"  today     {found.today.runs:,} of {found.ceilings.runs:,} runs, "
@@ -122,26 +122,24 @@ def _set(run: Context, name: str, model: str, base_url: str, dry_run: bool) -> N
     out, workspace = run.out, run.any_workspace
     plan = plan_set(workspace, run.edges, name, model, base_url)
     if not dry_run and plan.sends_more:
-        out.ask(out.safe(f"{plan.after.engine} will send {plan.after.summary}. Do it?"))
+        out.ask(f"{plan.after.engine} will send {plan.after.summary}. Do it?")
     others = () if dry_run else engine_settings.carry_out_set(workspace, run.edges, plan)
     if out.as_json:
         out.json(_set_value(plan, dry_run))
         return
     for key, _, after in plan.changes:
         words = f"{key} = {after}" if after else f"{key} taken out"
-        out.data(out.safe(f"{'would set' if dry_run else 'set'} gitmem.{words}"))
+        out.data(f"{'would set' if dry_run else 'set'} gitmem.{words}")
     if not plan.changes:
-        out.data(out.safe(f"{plan.after.engine} is in force already"))
+        out.data(f"{plan.after.engine} is in force already")
     if dry_run and plan.sends_more:
-        out.data(out.safe(f"{plan.after.engine} would send {plan.after.summary}"))
+        out.data(f"{plan.after.engine} would send {plan.after.summary}")
     for one in others:
-        out.warn(
-            out.safe(f"gitmem.{one.key} is {one.value} in {one.file}, which counts more: change it there")
-        )
+        out.warn(f"gitmem.{one.key} is {one.value} in {one.file}, which counts more: change it there")
     for lack in plan.after.missing:
-        out.warn(out.safe(f"it cannot run yet: {lack.what}. {lack.remedy}"))
+        out.warn(f"it cannot run yet: {lack.what}. {lack.remedy}")
     if plan.changes and not dry_run:
-        out.say(out.safe(f"undo: {plan.undo}"))
+        out.say(f"undo: {plan.undo}")
 
 
 def _test(run: Context) -> None:
@@ -156,10 +154,10 @@ def _test(run: Context) -> None:
         }
         out.json(value)
     elif not done.asked:
-        out.data(out.safe(f"{done.name}: nothing to test: {done.why}"))
+        out.data(f"{done.name}: nothing to test: {done.why}")
     else:
         tokens = f"{done.usage.tokens:,} tokens" if done.usage.requests else "nothing counted"
-        out.data(out.safe(f"{done.name} answered in {done.seconds:.1f} s, {tokens}{_cost(done.usage)}"))
+        out.data(f"{done.name} answered in {done.seconds:.1f} s, {tokens}{_cost(done.usage)}")
 
 
 def standing_value(found: Standing, now: float) -> dict[str, Any]:

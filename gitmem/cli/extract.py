@@ -11,10 +11,10 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.engines.engine import Considered
-from gitmem.guard.secrets import find_secrets, redact
 from gitmem.integrations.engines import engine_for
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.jobs import session_files
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.sessions.clients import read as read_session
 
 WHOLE = 160
@@ -65,7 +65,7 @@ def extract(
     for one, seen in zip(outcomes, looked, strict=True):
         _show(run, one, seen, dry_run)
     if session is not None and not read_session(paths[0]).messages:
-        run.out.warn(run.out.safe(f"{paths[0]} holds no message that can be read"))
+        run.out.warn(f"{paths[0]} holds no message that can be read")
         return
     spoken = sum(m.role == "person" for one in outcomes for m in one.plan.given.messages)
     if not any(one.plan.stored or one.parked for one in outcomes):
@@ -132,18 +132,18 @@ def _show(run: Context, one: Outcome, looked: tuple[Considered, ...], dry_run: b
     for placed, made, path in one.stored:
         change = placed.change
         word = "would store" if dry_run else made.commit[:8] if made else "there already"
-        out.data(out.safe(f"{word} {placed.scope}/{path} ({change.type}): {change.description}"))
+        out.data(f"{word} {placed.scope}/{path} ({change.type}): {change.description}")
     for waiting in one.parked:
         word = "would suggest" if dry_run else "suggested"
         out.data(
-            out.safe(f"{word} {waiting.id} ({waiting.change.type}): {waiting.change.description}"),
+            f"{word} {waiting.id} ({waiting.change.type}): {waiting.change.description}",
         )
     for refused in one.plan.refused:
-        out.data(out.safe(f"refused: {refused.text}: {refused.reason}"))
+        out.data(f"refused: {refused.text}: {refused.reason}")
     if dry_run:
         for seen in looked:
             if seen.verdict in ("refused", "known"):
-                out.data(out.safe(f"left out: {_said(seen.sentence)}: {seen.reason}"))
+                out.data(f"left out: {_said(seen.sentence)}: {seen.reason}")
 
 
 def _said(sentence: str) -> str:

@@ -64,11 +64,11 @@ def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
     if out.as_json:
         return place_value(found) | {"commit": commit, "dry_run": dry_run}
     if done is None:
-        out.data(out.safe(f"would forget {where}: {found.memory.description}"))
+        out.data(f"would forget {where}: {found.memory.description}")
     elif commit is None:
-        out.data(out.safe(f"{where} is gone already"))
+        out.data(f"{where} is gone already")
     else:
-        out.data(out.safe(f"{commit[:8]} forgot {where}"))
+        out.data(f"{commit[:8]} forgot {where}")
         out.say(f"undo: git mem undo {commit[:12]}")
     return {}
 
@@ -106,11 +106,11 @@ def _forget_claim(
             continue
         what = f"{one.address}" if one.whole else f"a {'line' if one.in_log else 'claim'} of {one.address}"
         if dry_run:
-            out.data(out.safe(f"would forget {what}: {one.claim.key}"))
+            out.data(f"would forget {what}: {one.claim.key}")
         elif written is None:
-            out.data(out.safe(f"{one.address} does not say it any more"))
+            out.data(f"{one.address} does not say it any more")
         else:
-            out.data(out.safe(f"{written.commit[:8]} forgot {what}"))
+            out.data(f"{written.commit[:8]} forgot {what}")
             out.say(f"undo: git mem undo {written.commit[:12]}")
     if out.as_json:
         out.json({"forgotten": values, "dry_run": dry_run})

@@ -69,15 +69,15 @@ def init(
         return
     _tell_doubts(run.out, plan, dry_run)
     for line in lines:
-        (run.out.data if dry_run else run.out.say)(run.out.safe(f"  {line}"))
+        (run.out.data if dry_run else run.out.say)(f"  {line}")
     for problem in plan.problems:
-        run.out.warn(run.out.safe(f"left alone: {problem}"))
+        run.out.warn(f"left alone: {problem}")
     if dry_run:
         return
     if plan.changes:
         run.out.ask("Do this?")
     if plan.backup:
-        run.out.say(run.out.safe(f"  {backing_up.start_from_backup(workspace, plan.backup)}"))
+        run.out.say(f"  {backing_up.start_from_backup(workspace, plan.backup)}")
         # Which project this is may be known there.
         planned = partial(plan_init, workspace, engine or "", started=True)
         plan = replace(_settled(run.out, planned(project), planned), backup=plan.backup)
@@ -85,7 +85,7 @@ def init(
     done = carry_out_init(workspace, run.edges, plan)
     for saved in done.adopted:
         for refusal in saved.plan.refusals:
-            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
+            run.out.warn(f"not stored: {refusal.path} {refusal.message}")
     if run.out.as_json:
         run.out.json(
             {
@@ -110,9 +110,9 @@ def init(
         )
         return
     for note in done.notes:
-        run.out.say(run.out.safe(f"  {note}"))
+        run.out.say(f"  {note}")
     for saved in done.laid_out:
-        run.out.say(run.out.safe(f"  laid out {counted(len(saved.laid_out), 'file')} in {saved.live.path}"))
+        run.out.say(f"  laid out {counted(len(saved.laid_out), 'file')} in {saved.live.path}")
     if plan.changes:
         named = backing_up.named_backup(done.workspace)
         leaves = "git mem sync brings your backup up to date" if named else "nothing leaves this machine"
@@ -132,7 +132,7 @@ def _settled(out: Output, plan: InitPlan, planned: Callable[[str], InitPlan]) ->
     if len(plan.others) != 1 or out.yes or not sys.stdin.isatty():
         return plan
     try:
-        out.ask(out.safe(f"{plan.doubts[0]}. Is this that project?"))
+        out.ask(f"{plan.doubts[0]}. Is this that project?")
     except CheckFailed:
         return plan
     return planned(plan.others[0])
@@ -140,4 +140,4 @@ def _settled(out: Output, plan: InitPlan, planned: Callable[[str], InitPlan]) ->
 
 def _tell_doubts(out: Output, plan: InitPlan, dry_run: bool) -> None:
     for line in plan.doubts:
-        (out.data if dry_run else out.warn)(out.safe(line))
+        (out.data if dry_run else out.warn)(line)

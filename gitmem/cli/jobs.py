@@ -74,17 +74,17 @@ def jobs(
     out = run.out
     for entry in runs:
         for line in _lines(entry):
-            out.data(out.safe(line))
+            out.data(line)
     if alive is not None:
-        out.data(out.safe(f"running since {alive.since}: {', '.join(alive.events)}"))
+        out.data(f"running since {alive.since}: {', '.join(alive.events)}")
     for going in dreams:
-        out.data(out.safe(f"dreaming ({going.scope}) since {day(going.since)}: {going.told}"))
+        out.data(f"dreaming ({going.scope}) since {day(going.since)}: {going.told}")
         out.say("end it: git mem dream kill")
     if waiting:
         events = ", ".join(dict.fromkeys(job.event for job in waiting))
-        out.data(out.safe(f"waiting: {counted(len(waiting), 'job')} ({events})"))
+        out.data(f"waiting: {counted(len(waiting), 'job')} ({events})")
     for one in failed:
-        out.data(out.safe(f"failed {day(one.time)} {', '.join(one.events)}: {one.reason}"))
+        out.data(f"failed {day(one.time)} {', '.join(one.events)}: {one.reason}")
     if failed:
         out.say("run them again: git mem jobs --retry; forget them: git mem jobs --clear")
     if not (runs or alive or waiting or failed or dreams):

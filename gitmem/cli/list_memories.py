@@ -56,7 +56,7 @@ def list_memories(
     missed: dict[str, str] = {}
     found = headers(run.workspace, scope, agent, at=at, archived=archived, now=run.edges.now, missed=missed)
     for what, why in missed.items():
-        run.out.warn(run.out.safe(f"cannot be read: {what}: {why}"))
+        run.out.warn(f"cannot be read: {what}: {why}")
     if missed:
         run.out.say(f"hint: {MISSING_HINT}")
     if run.out.as_json:

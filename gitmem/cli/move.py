@@ -43,15 +43,15 @@ def move(
         if run.out.as_json:
             run.out.json(value)
         else:
-            run.out.data(run.out.safe(f"would move {where} to {to}"))
+            run.out.data(f"would move {where} to {to}")
         return
     if to == "project" and workspace.sharing != "off":
-        run.out.ask(run.out.safe(f"{found.memory.name} will be shared with the next sync. Move it?"))
+        run.out.ask(f"{found.memory.name} will be shared with the next sync. Move it?")
     done = carry_out(workspace, run.edges, found, to)
     if run.out.as_json:
         run.out.json(value | {"commit": done.written.commit if done.written else None})
         return
     commit = done.written.commit[:8] if done.written else ""
-    run.out.data(run.out.safe(f"{commit} moved {where} to {to}"))
+    run.out.data(f"{commit} moved {where} to {to}")
     if done.written:
         run.out.say(f"undo: git mem undo {done.written.commit[:12]}")

@@ -1,18 +1,23 @@
-"""Everything a person reads goes through one object: data on stdout, talk on stderr, escaped."""
+"""Everything a person reads goes through one object: data on stdout, talk on stderr, by the one exit."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import Any
 
 from gitmem.core.errors import CheckFailed
-from gitmem.core.text import printable
+from gitmem.integrations.exit import row, value
 from gitmem.values import dataclass
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+# Stands for a colour until the text around it was judged; nobody's text can hold it.
+_MARK = f"\0{os.urandom(8).hex()}:"
+_STYLED = re.compile(rf"{_MARK}(\d+);")
 
 
 @dataclass(frozen=True)
@@ -33,17 +38,11 @@ class Output:
 
     def data(self, line: str = "") -> None:
         """One line of data; control characters are shown, not obeyed."""
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(_shown(line) + "\n")
 
-    def safe(self, text: str) -> str:
-        """Text of a memory, a session or a repository, safe for a terminal."""
-        return printable(text)
-
-    def json(self, value: Any) -> None:
+    def json(self, given: Any) -> None:
         """One JSON value, keys in the order given."""
-        text = json.dumps(value, indent=2, ensure_ascii=False)
-        # What was not UTF-8 in a file is a lone surrogate here, which no JSON reader takes.
-        sys.stdout.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
+        sys.stdout.write(json.dumps(value(given), indent=2, ensure_ascii=False) + "\n")
 
     def say(self, line: str) -> None:
         """One line of talk."""
@@ -51,15 +50,15 @@ class Output:
             # Where both go to one file or pipe, as they do for an agent, they stay in order.
             with suppress(OSError):
                 sys.stdout.flush()
-            sys.stderr.write(line + "\n")
+            sys.stderr.write(_shown(line) + "\n")
 
     def warn(self, line: str) -> None:
         """One line that is shown even when quiet."""
-        sys.stderr.write(f"gitmem: {line}\n")
+        sys.stderr.write(f"gitmem: {_shown(line)}\n")
 
     def paint(self, text: str, style: str) -> str:
         """Text in a colour, where colour is wanted."""
-        return f"\x1b[{COLOURS[style]}m{text}\x1b[0m" if self._coloured() else text
+        return f"{_MARK}{COLOURS[style]};{text}{_MARK}0;" if self._coloured() else text
 
     def ask(self, question: str) -> None:
         """Asks for consent.
@@ -71,7 +70,7 @@ class Output:
             return
         if not sys.stdin.isatty():
             raise CheckFailed(f"Nobody can answer here: {question}", "Say yes beforehand with -y.")
-        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.write(f"{_shown(question)} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise CheckFailed("Nothing was done")
@@ -81,3 +80,11 @@ class Output:
             return self.colour == "always"
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         return not plain and sys.stdout.isatty()
+
+
+def _shown(line: str) -> str:
+    """Judges each stretch of a line between two colours, and puts the colours in."""
+    if _MARK not in line:
+        return row(line)
+    parts = _STYLED.split(line)
+    return "".join(f"\x1b[{part}m" if at % 2 else row(part) for at, part in enumerate(parts))

@@ -7,6 +7,7 @@ import threading
 from types import TracebackType
 
 from gitmem.cli.output import Output
+from gitmem.integrations.exit import shown
 
 PATIENCE = 1.0
 """Seconds after which somebody who watches wants to know."""
@@ -61,6 +62,6 @@ class Progress:
 
     def _show(self, step: str) -> None:
         with self._lock:
-            sys.stderr.write(f"{_CLEAR}{self._out.safe(step)} …")
+            sys.stderr.write(f"{_CLEAR}{shown(step)} …")
             sys.stderr.flush()
             self._shown = True

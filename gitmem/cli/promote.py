@@ -51,7 +51,7 @@ def promote(
     workspace = run.workspace
     planned = plan(workspace, run.edges, find(workspace, name, scope=scope, agent=agent), to)
     if planned.doubts and not dry_run:
-        run.out.ask(run.out.safe(planned.question))
+        run.out.ask(planned.question)
     done = None if dry_run else carry_out(workspace, run.edges, planned)
     if run.out.as_json:
         run.out.json(_value(planned, done))
@@ -60,30 +60,30 @@ def promote(
     verb = "would write" if done is None else "wrote"
     if done is not None and not done.edited:
         verb = "has"
-        out.data(out.safe(f"{planned.file} has the rule {planned.at.address} already"))
+        out.data(f"{planned.file} has the rule {planned.at.address} already")
     else:
-        out.data(out.safe(f"{verb} the rule {planned.at.address} into {planned.file}"))
+        out.data(f"{verb} the rule {planned.at.address} into {planned.file}")
     if done is None:
         _diff(run, planned)
         for line in text_of([("Add", told_of(workspace, planned.at, "Add"))]).splitlines():
-            out.say(out.safe(f"would propose: {line}".rstrip()))
+            out.say(f"would propose: {line}".rstrip())
         for doubt in planned.doubts:
-            out.say(out.safe(f"would ask: {doubt}"))
+            out.say(f"would ask: {doubt}")
         return
     for line in planned.rule.split("\n") if done.edited else ():
-        out.say(out.safe(f"    {line}".rstrip()))
+        out.say(f"    {line}".rstrip())
     for note in done.notes:
-        out.data(out.safe(note))
+        out.data(note)
     if done.command:
-        out.say(out.safe(f"commit it: {done.command}"))
+        out.say(f"commit it: {done.command}")
     if done.edited or done.notes:
-        out.say(out.safe(f"undo: git mem demote {shlex.quote(planned.at.address)}"))
+        out.say(f"undo: git mem demote {shlex.quote(planned.at.address)}")
 
 
 def _diff(run: Context, planned: Promotion) -> None:
     sides = (planned.before.splitlines(), planned.after.splitlines())
     for line in unified_diff(*sides, planned.file, planned.file, lineterm=""):
-        run.out.data(run.out.safe(line))
+        run.out.data(line)
 
 
 def _value(planned: Promotion, done: Done | None) -> dict[str, object]:

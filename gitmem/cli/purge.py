@@ -107,13 +107,13 @@ def _teller(run: Context) -> Any:
 
 def _show_plan(out: Output, plan: purging.PurgePlan) -> None:
     for ref in plan.refs:
-        out.say(out.safe(f"  would rewrite {ref.ref}{' (private)' if ref.private else ''}"))
+        out.say(f"  would rewrite {ref.ref}{' (private)' if ref.private else ''}")
     for path in plan.paths[:MOST_SHOWN]:
-        out.say(out.safe(f"  it is in {path}"))
+        out.say(f"  it is in {path}")
     if len(plan.paths) > MOST_SHOWN:
         out.say(f"  and in {len(plan.paths) - MOST_SHOWN} more")
     for live in plan.live:
-        out.say(out.safe(f"  it is in {live}"))
+        out.say(f"  it is in {live}")
     if plan.unfinished:
         out.say("  an earlier purge was interrupted, and would be finished")
     commits, refs = counted(plan.commits, "commit"), counted(len(plan.refs), "ref")
@@ -129,23 +129,21 @@ def _show(out: Output, done: purging.Done) -> None:
     if purged.files:
         out.say(f"  changed {counted(purged.files, 'live file')}")
     for branch in purged.pushed:
-        out.say(out.safe(f"  moved {short_name(branch)} at the remote"))
+        out.say(f"  moved {short_name(branch)} at the remote")
     for branch, words in purged.refused:
         out.warn(
-            out.safe(
-                f"the remote refused {short_name(branch)}, which holds it still: {words}; "
-                "whoever may push to it gives the same purge"
-            )
+            f"the remote refused {short_name(branch)}, which holds it still: {words}; "
+            "whoever may push to it gives the same purge"
         )
     if purged.unreachable:
-        out.warn(out.safe(f"the remote was not rewritten: {purged.unreachable}; run git mem sync later"))
+        out.warn(f"the remote was not rewritten: {purged.unreachable}; run git mem sync later")
     if done.backup:
-        out.warn(out.safe(f"the backup was not rewritten: {done.backup}; run git mem backup later"))
+        out.warn(f"the backup was not rewritten: {done.backup}; run git mem backup later")
     scanned = counted(purged.scanned, "object")
     if purged.left:
         out.data(f"{scanned} scanned; it is still in:")
         for left in purged.left:
-            out.data(out.safe(f"  {left.where}: {left.why}"))
+            out.data(f"  {left.where}: {left.why}")
     else:
         out.data(f"{scanned} scanned: the text is in none")
     out.say("out of reach:")

@@ -51,8 +51,8 @@ def remember(
         return
     where = f"{done.scope.name}/{done.agent}/{done.memory.path}"
     if commit is None:
-        run.out.data(run.out.safe(f"{where} says so already"))
+        run.out.data(f"{where} says so already")
         return
-    run.out.data(run.out.safe(f"{commit[:8]} {where}: {done.memory.description}"))
+    run.out.data(f"{commit[:8]} {where}: {done.memory.description}")
     warn_of(run, done.warnings)
     run.out.say(f"undo: git mem undo {commit[:12]}")

@@ -156,9 +156,9 @@ def _write_out(
         run.out.json({"folder": sound(str(folder)), "files": sorted(map(sound, files))})
         return
     done = "would write" if dry_run else "wrote"
-    run.out.data(run.out.safe(f"{done} {len(files)} {_files(len(files))} to {folder}"))
+    run.out.data(f"{done} {len(files)} {_files(len(files))} to {folder}")
     if not dry_run:
-        run.out.say(run.out.safe(f"undo: delete {folder}"))
+        run.out.say(f"undo: delete {folder}")
 
 
 def _report(
@@ -176,9 +176,9 @@ def _report(
         if plan.edits:
             verb = "would restore" if dry_run else "restored"
             changed = f"{memories} {_files(memories)} changed"
-            out.data(out.safe(f"{verb} {what} in {where.name} as of {then[:12]}: {changed}"))
+            out.data(f"{verb} {what} in {where.name} as of {then[:12]}: {changed}")
         for path in plan.forgotten:
-            out.say(out.safe(f"stays forgotten: {where.name}/{path} (bring it back by its name)"))
+            out.say(f"stays forgotten: {where.name}/{path} (bring it back by its name)")
         if one["commit"]:
             undo.append(f"git mem undo {str(one['commit'])[:12]}")
     if not any(plan.edits for _, _, plan in plans):

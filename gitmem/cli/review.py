@@ -80,7 +80,7 @@ def review(
         )
         return
     for item in items:
-        run.out.data(run.out.safe(f"{item.id or '-':10} {item.kind:10} {item.title}"))
+        run.out.data(f"{item.id or '-':10} {item.kind:10} {item.title}")
     if not items:
         run.out.say("nothing waits for you")
     elif any(item.id for item in items):
@@ -103,7 +103,7 @@ def show(
         run.out.json(told.value)
         return
     for line in told.lines:
-        run.out.data(run.out.safe(line))
+        run.out.data(line)
 
 
 def accept(
@@ -121,7 +121,7 @@ def accept(
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
 
     def ask(question: str) -> None:
-        run.out.ask(run.out.safe(question))
+        run.out.ask(question)
 
     _show(run, carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), ask, how))
 
@@ -142,9 +142,17 @@ def reject(
 
 def _show(run: Context, done: Decided) -> None:
     if run.out.as_json:
-        run.out.json({"done": sound(done.line), "commit": done.written.commit if done.written else None})
+        run.out.json(
+            {
+                "done": sound(done.line),
+                "commit": done.commits[-1] if done.commits else None,
+                "notes": [sound(note) for note in done.notes],
+            }
+        )
         return
-    commit = f"{done.written.commit[:8]} " if done.written else ""
-    run.out.data(run.out.safe(commit + done.line))
-    if done.written:
-        run.out.say(f"undo: git mem undo {done.written.commit[:12]}")
+    commit = f"{done.commits[-1][:8]} " if done.commits else ""
+    run.out.data(commit + done.line)
+    for note in done.notes:
+        run.out.say(f"  {note}")
+    for oid in reversed(done.commits):
+        run.out.say(f"undo: git mem undo {oid[:12]}")

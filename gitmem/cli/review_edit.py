@@ -12,6 +12,7 @@ from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import counted, one_line
+from gitmem.integrations.exit import shown
 
 if TYPE_CHECKING:
     from gitmem.dream.editing import Lost
@@ -67,7 +68,7 @@ def asked_why(run: Context, question: str) -> str:
     out = run.out
     if out.yes or out.as_json or out.quiet or not sys.stdin.isatty():
         return ""
-    sys.stderr.write(f"{out.safe(question)} (empty for no reason) ")
+    sys.stderr.write(f"{shown(question)} (empty for no reason) ")
     sys.stderr.flush()
     return sys.stdin.readline().strip()
 
@@ -114,12 +115,11 @@ def _show(run: Context, done: HandEdit) -> None:
     out.data(f"{written.commit[:8]} edited {counted(len(files), 'memory')} of {done.dream.id}")
     for caution in done.done.warnings:
         out.say(
-            out.safe(
-                f"may be a secret: {caution.path}: {caution.line} (gitmem.allow {caution.fingerprint})"
-            )
+            f"may be a secret: {caution.path}: {caution.text} "
+            f"(gitmem.allow {' '.join(caution.fingerprints)})"
         )
     for line in proof_lines(done.failures):
-        out.say(out.safe(line))
+        out.say(line)
     for one in done.done.silent:
         out.say(f"  no reason is given for taking out: {one_line(one.text, 100)}")
     if done.done.silent:
@@ -127,5 +127,5 @@ def _show(run: Context, done: HandEdit) -> None:
     if done.dream.remote:
         out.say(f"send it: git mem review --open {done.dream.id}")
     repo = done.dream.scope.repo
-    where = "" if done.dream.scope.name == "project" else f" --git-dir={out.safe(str(repo.git_dir))}"
+    where = "" if done.dream.scope.name == "project" else f" --git-dir={repo.git_dir!s}"
     out.say(f"undo: git{where} update-ref {done.ref} {written.before[:12]} {written.commit[:12]}")

@@ -59,23 +59,23 @@ def open_request(
         )
         return
     if dry_run:
-        out.data(out.safe(f"would ask: {made.title} ({made.branch} into {made.base})"))
+        out.data(f"would ask: {made.title} ({made.branch} into {made.base})")
         out.data()
         for line in made.body.splitlines():
-            out.data(out.safe(line))
+            out.data(line)
         return
     if made.outcome in ("created", "updated"):
-        out.data(out.safe(f"{made.outcome} {made.url}"))
+        out.data(f"{made.outcome} {made.url}")
         out.say("undo: close it there, and delete its branch")
         return
-    out.data(out.safe(made.url or f"open a request from {made.branch} into {made.base} at {made.remote}"))
+    out.data(made.url or f"open a request from {made.branch} into {made.base} at {made.remote}")
     out.say(f"{made.branch} is pushed; a person opens the request there")
-    out.say(f"undo: git push {out.safe(made.remote)} --delete {made.branch}")
+    out.say(f"undo: git push {made.remote} --delete {made.branch}")
 
 
 def _agreed(run: Context, leaves: tuple[Leaving, ...]) -> bool:
     for memory in leaves:
-        run.out.say(run.out.safe(f"  leaves for the first time: {memory}"))
+        run.out.say(f"  leaves for the first time: {memory}")
     try:
         run.out.ask(f"Share {counted(len(leaves), 'memory')}?")
     except CheckFailed:

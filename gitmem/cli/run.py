@@ -40,7 +40,7 @@ class Context:
             quiet=self.out.quiet or quiet,
             yes=self.out.yes or yes,
         )
-        return replace(self, out=out, edges=replace(self.edges, say=lambda line: out.say(out.safe(line))))
+        return replace(self, out=out, edges=replace(self.edges, say=out.say))
 
 
 def make_context(directory: Path | None, out: Output) -> Context:

@@ -10,9 +10,9 @@ import typer
 from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.core.trailers import parse
 from gitmem.integrations.saving import look_all, save_all
+from gitmem.rules.rule import Finding
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved
-from gitmem.store.screen import Caution
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def save(
         return
     wrote = [line for one in saved for line in _lines(one, dry_run)]
     for line in wrote:
-        run.out.data(run.out.safe(line))
+        run.out.data(line)
     report(run, saved)
     made = [written.commit for one in saved for written in one.written]
     if not wrote:
@@ -55,29 +55,27 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
     for one in saved:
         where = f"{one.live.scope.name}/{one.live.agent}"
         for file, why in one.plan.held.items():
-            run.out.warn(run.out.safe(f"held: {where}/{file}: {why}"))
+            run.out.warn(f"held: {where}/{file}: {why}")
         if one.plan.held and one.laid_out:
             run.out.say(f"laid out again: {', '.join(one.laid_out)}")
             run.out.say("to delete for good: git mem forget NAME")
         for refusal in one.plan.refusals:
-            run.out.warn(run.out.safe(f"not stored: {refusal.path} {refusal.reason}"))
+            run.out.warn(f"not stored: {refusal.path} {refusal.message}")
             if refusal.fingerprints:
                 allow = " ".join(refusal.fingerprints)
                 run.out.say(f"if it is none: git config --global --add gitmem.allow {allow}")
         warn_of(run, one.plan.warnings)
         for file, why in one.problems.items():
-            run.out.warn(run.out.safe(f"left alone: {where}/{file}: {why}"))
+            run.out.warn(f"left alone: {where}/{file}: {why}")
         for path, text in one.plan.buried:
-            run.out.warn(run.out.safe(f"forgotten before, left out: {path}: {text.splitlines()[0]}"))
+            run.out.warn(f"forgotten before, left out: {path}: {text.splitlines()[0]}")
 
 
-def warn_of(run: Context, found: Iterable[Caution]) -> None:
+def warn_of(run: Context, found: Iterable[Finding]) -> None:
     """Says what is stored and may be a credential; what is none can be allowed."""
     for one in found:
-        run.out.warn(
-            run.out.safe(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.line}")
-        )
-        run.out.say(f"if it is none: git config --global --add gitmem.allow {one.fingerprint}")
+        run.out.warn(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.text}")
+        run.out.say(f"if it is none: git config --global --add gitmem.allow {' '.join(one.fingerprints)}")
 
 
 def as_value(saved: Saved) -> dict[str, Any]:
@@ -98,7 +96,7 @@ def as_value(saved: Saved) -> dict[str, Any]:
         "changes": sorted(saved.plan.edits),
         "laid_out": list(saved.laid_out),
         "held": dict(saved.plan.held),
-        "refused": [{"path": r.path, "reason": r.reason} for r in saved.plan.refusals],
+        "refused": [{"path": r.path, "reason": r.message} for r in saved.plan.refusals],
         "warnings": [{"path": one.path, "rule": one.rule} for one in saved.plan.warnings],
         "problems": dict(saved.problems),
     }

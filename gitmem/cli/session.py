@@ -62,9 +62,7 @@ def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> 
     for one in found:
         first = "(cannot be read)" if one.session is None else one.first.text if one.first else ""
         when, said = day(_began(one)), counted(one.prompts, "message")
-        run.out.data(
-            run.out.safe(f"{one.short}  {one.file.client:11}  {when}  {said:>12}  {one_line(first, 80)}")
-        )
+        run.out.data(f"{one.short}  {one.file.client:11}  {when}  {said:>12}  {one_line(first, 80)}")
     if not found:
         run.out.say("no agent recorded a session here")
     elif total > len(found):
@@ -98,9 +96,9 @@ def show(
     for place, (n, message) in enumerate(messages):
         if place:
             run.out.data()
-        run.out.data(run.out.paint(run.out.safe(_title(n, message)), "bold"))
+        run.out.data(run.out.paint(_title(n, message), "bold"))
         for line in message.text.splitlines():
-            run.out.data(run.out.safe(line))
+            run.out.data(line)
         for call in message.tools:
             for line in _call(run, call):
                 run.out.data(line)
@@ -157,9 +155,9 @@ def grep(
     short = short_ids(every)
     for file, hit in hits[:number]:
         head = f"{short.get(file.id, file.id)} {_title(hit.number, hit.message)}"
-        run.out.data(run.out.paint(run.out.safe(head), "bold"))
+        run.out.data(run.out.paint(head, "bold"))
         for at, line in enumerate(hit.lines):
-            run.out.data(run.out.safe(f"{'>' if at == hit.at else ' '} {line}"))
+            run.out.data(f"{'>' if at == hit.at else ' '} {line}")
     if not hits:
         run.out.say("nothing was said with these words")
         raise typer.Exit(1)

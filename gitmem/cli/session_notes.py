@@ -48,7 +48,7 @@ def notes(
     try:
         kept = shown_notes(run.workspace, run.edges, id, at)
     except NothingNoted as nothing:
-        run.out.say(run.out.safe(str(nothing)))
+        run.out.say(str(nothing))
         raise typer.Exit(1) from nothing
     sections = sections_of(kept)
     if run.out.as_json:
@@ -67,9 +67,9 @@ def notes(
     when = age(kept.time, run.edges.now)
     when += " ago" if when[:1].isdigit() else ""
     said = f"session {kept.session}, noted {when} by {kept.told.engine or 'an unknown engine'}"
-    run.out.say(run.out.safe(one_line(said, 200)))
+    run.out.say(one_line(said, 200))
     for line in kept.text.removesuffix("\n").split("\n"):
-        run.out.data(run.out.safe(line))
+        run.out.data(line)
 
 
 def resume_context(
@@ -103,7 +103,7 @@ def resume_context(
         )
         return
     for line in resume_text(found).removesuffix("\n").split("\n"):
-        run.out.data(run.out.safe(line))
+        run.out.data(line)
 
 
 def _value(section: Section) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, get_args
 
 import typer
@@ -11,6 +12,7 @@ from gitmem.cli.share_ci import share_ci
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.integrations import sharing
+from gitmem.share.leaving import right_place
 from gitmem.share.turning import Mode, SharePlan
 
 
@@ -76,19 +78,18 @@ def share(
     else:
         plan = sharing.share(workspace, run.edges, chosen, remote)
     leaves = [str(memory) for memory in plan.leaves]
-    value = _value(plan.before, plan.mode, plan.remote.name, leaves, dry_run, plan.url)
+    held = [str(memory) for memory in plan.personal]
+    value = _value(plan.before, plan.mode, plan.remote.name, leaves, dry_run, plan.url, held)
     if dry_run and out.as_json:
         out.json(value)
         return
     for memory in plan.leaves:
-        (out.data if dry_run else out.say)(out.safe(f"  leaves with the next sync: {memory}"))
-    name = out.safe(f"{plan.remote.name} ({plan.url})" if plan.url else plan.remote.name)
+        (out.data if dry_run else out.say)(f"  leaves with the next sync: {memory}")
+    if plan.personal:
+        out.warn(f"held back, since about a person: {', '.join(held)}. {right_place(plan.personal)}")
+    name = f"{plan.remote.name} ({plan.url})" if plan.url else plan.remote.name
     if plan.branches:
-        out.say(
-            out.safe(
-                f"  {plan.url} has other branches, which are left alone: {', '.join(plan.branches[:5])}"
-            )
-        )
+        out.say(f"  {plan.url} has other branches, which are left alone: {', '.join(plan.branches[:5])}")
     if dry_run:
         out.data(f"would share project memory with {name} ({plan.mode})")
         return
@@ -99,7 +100,7 @@ def share(
         out.json(value)
         return
     out.data(f"project memory is shared with {name} ({plan.mode}); git mem sync sends it")
-    out.say(out.safe(f"undo: {_undo(plan)}"))
+    out.say(f"undo: {_undo(plan)}")
 
 
 def _undo(plan: SharePlan) -> str:
@@ -119,7 +120,13 @@ def _mode(word: str | None) -> Mode | None:
 
 
 def _value(
-    before: str, mode: str, remote: str, leaves: list[str], dry_run: bool, url: str = ""
+    before: str,
+    mode: str,
+    remote: str,
+    leaves: list[str],
+    dry_run: bool,
+    url: str = "",
+    held: Sequence[str] = (),
 ) -> dict[str, object]:
     """What sharing was and is (or would be): `off`, `review` or `direct`; the address where it is new."""
     return {
@@ -128,6 +135,7 @@ def _value(
         "remote": sound(remote),
         "url": sound(url) or None,
         "leaves": [sound(memory) for memory in leaves],
+        "held": [sound(memory) for memory in held],
         "dry_run": dry_run,
     }
 

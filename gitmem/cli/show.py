@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.completing import names
-from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
+from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context
 from gitmem.cli.words import age as in_words
 from gitmem.core.text import one_line
+from gitmem.integrations.exit import shown, shown_bytes
 from gitmem.integrations.showing import as_value
 from gitmem.integrations.showing import show as look_up
 
@@ -35,38 +36,33 @@ def show(
     agent: AgentOption = None,
     as_json: Json = False,
 ) -> None:
-    """Prints a memory: its file, byte for byte; on a terminal, control characters are written out.
+    """Prints a memory: its file as it is. What is in it of secrets, control characters and tags that a
+    client takes for its own is written out instead.
 
     A date (2026-11-20), or the path of a log, prints the daily log of that day. All is read from the ref:
     what was edited but not saved yet is in `git mem diff`.
     """
     run = context(ctx, as_json=as_json)
-    shown = look_up(run.workspace, run.edges, name, scope, agent, at)
-    found = shown.found
+    one = look_up(run.workspace, run.edges, name, scope, agent, at)
+    found = one.found
     if run.out.as_json:
-        run.out.json(as_value(shown))
+        run.out.json(as_value(one))
         return
     what = "daily log, last fact" if found.is_log else f"{found.memory.type}, taught"
     run.out.say(
-        run.out.safe(
-            one_line(f"{found.address}, {what} {_ago(shown.taught, run.edges.now)}", 300)
-            + (f", as of {found.commit[:12]}" if at else "")
-        )
+        one_line(f"{found.address}, {what} {_ago(one.taught, run.edges.now)}", 300)
+        + (f", as of {found.commit[:12]}" if at else "")
     )
-    if shown.became is not None:
-        run.out.say(run.out.safe(shown.became.said))
-        if shown.became.edited:
+    if one.became is not None:
+        run.out.say(one.became.said)
+        if one.became.edited:
             run.out.say("the rule was worded anew there:")
-            for line in (shown.became.rule or "").split("\n"):
-                run.out.say(run.out.safe(f"    {line}".rstrip()))
-    if shown.hidden:
+            for line in (one.became.rule or "").split("\n"):
+                run.out.say(f"    {line}".rstrip())
+    if one.hidden:
         run.out.warn("something of it holds a secret that came with shared memory, and is not shown")
-        run.out.say(
-            run.out.safe(
-                f"whole: git cat-file blob {found.blob}. Take it out of all history: git mem purge"
-            )
-        )
-    _print(run, found.memory.render())
+        run.out.say(f"whole: git cat-file blob {found.blob}. Take it out of all history: git mem purge")
+    _print(found.memory.render())
 
 
 def _ago(taught: int, now: float) -> str:
@@ -74,10 +70,10 @@ def _ago(taught: int, now: float) -> str:
     return f"{words} ago" if words[:1].isdigit() else words
 
 
-def _print(run: Context, data: bytes) -> None:
+def _print(data: bytes) -> None:
     if sys.stdout.isatty():
-        run.out.data(run.out.safe(data.decode("utf-8", "backslashreplace")).removesuffix("\n"))
+        sys.stdout.write(shown(data.decode("utf-8", "backslashreplace")).removesuffix("\n") + "\n")
         return
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.write(shown_bytes(data))
     sys.stdout.buffer.flush()

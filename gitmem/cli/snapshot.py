@@ -49,7 +49,7 @@ def create(
     done = make_snapshots(workspace, run.edges, agents, to, dry_run)
     for made in done:
         for name in made.left_out:
-            run.out.warn(run.out.safe(f"left out of the snapshot of {made.agent}: {name}"))
+            run.out.warn(f"left out of the snapshot of {made.agent}: {name}")
     if run.out.as_json:
         run.out.json(
             [
@@ -69,11 +69,11 @@ def create(
     for made in done:
         folder = made.folder.relative_to(top) if top else made.folder
         what = "unchanged:" if not made.changed else "would write" if dry_run else "wrote"
-        run.out.data(run.out.safe(f"{what} {counted(made.count, 'memory')} of {made.agent} in {folder}"))
+        run.out.data(f"{what} {counted(made.count, 'memory')} of {made.agent} in {folder}")
         if made.written or made.attributes:
             beside = f" {folder.parent / made.attributes.name}" if made.attributes else ""
-            run.out.say(run.out.safe(f"commit it: git add {folder}{beside}"))
-            run.out.say(run.out.safe(f"undo: git stash push -u -- {folder}{beside}"))
+            run.out.say(f"commit it: git add {folder}{beside}")
+            run.out.say(f"undo: git stash push -u -- {folder}{beside}")
     if not done:
         run.out.data("no agent has project memory")
 
@@ -106,13 +106,13 @@ def status(ctx: typer.Context, as_json: Json = False) -> None:
     for one in found:
         where = f"{one.source}, {one.snapshot.folder}" if one.snapshot else one.source
         line = f"{agent_folder_name(one.agent)}: {one.state} ({one.reason}; {where}, {one.updated_at})"
-        run.out.data(run.out.safe(line))
+        run.out.data(line)
         if one.edited:
             run.out.say("  its digest does not fit: it was edited by hand, or merged")
         if one.waits and workspace.initialised:
-            run.out.say(run.out.safe(f"  decide: git mem review accept {one.id}"))
+            run.out.say(f"  decide: git mem review accept {one.id}")
     for folder, why in problems.items():
-        run.out.warn(run.out.safe(f"{folder}: {why}"))
+        run.out.warn(f"{folder}: {why}")
     if not found:
         run.out.data("there is no snapshot")
     elif not workspace.initialised:

@@ -42,14 +42,14 @@ def _show(out: Output, found: Stats, days: int) -> None:
     stored = found.stored
     out.data(f"in the last {counted(days, 'day')}:")
     sessions = counted(len(found.sessions), "session")
-    out.data(f"  stored     {stored.total}{_parts(out, stored.by_op)}, from {sessions}")
+    out.data(f"  stored     {stored.total}{_parts(stored.by_op)}, from {sessions}")
     for title, counts in (
         ("type", stored.by_type),
         ("scope", stored.by_scope),
         ("engine", stored.by_engine),
     ):
         if counts:
-            out.data(out.safe(f"    by {title:8}{_words(counts)}"))
+            out.data(f"    by {title:8}{_words(counts)}")
     out.data(
         f"  suggested  {found.suggested}: {found.accepted} accepted, {found.rejected} rejected, "
         f"{found.waiting} waiting now"
@@ -59,7 +59,7 @@ def _show(out: Output, found: Stats, days: int) -> None:
     if found.everywhere.requests or found.recorded.requests:
         out.data(f"  models     {_usage(found.ledger.total)}")
         for model, usage in sorted(found.ledger.by_model.items()):
-            out.data(out.safe(f"    {model}: {_usage(usage)}"))
+            out.data(f"    {model}: {_usage(usage)}")
         out.data(f"    as commits tell it: {_usage(found.recorded)}")
         out.data(f"    all repositories:   {_usage(found.everywhere)}")
 
@@ -102,8 +102,8 @@ def _words(counts: Counter[str]) -> str:
     return ", ".join(f"{word} {number}" for word, number in counts.most_common())
 
 
-def _parts(out: Output, counts: Counter[str]) -> str:
-    return out.safe(f" ({_words(counts)})") if counts else ""
+def _parts(counts: Counter[str]) -> str:
+    return f" ({_words(counts)})" if counts else ""
 
 
 def _usage(usage: Usage) -> str:

@@ -12,6 +12,8 @@ from gitmem.cli.words import day
 from gitmem.core.text import counted
 from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
+from gitmem.share.inbox import Outgoing
+from gitmem.store.repository import short_name
 
 
 def register(app: typer.Typer) -> None:
@@ -40,45 +42,59 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         f"sharing {found.sharing}" + (", daily logs (gitmem.mode)" if found.mode == "log" else "")
     )
     for lack in found.engine_lacks:
-        out.data(out.safe(out.paint(f"  {found.engine} cannot run: {lack} (git mem engine)", "yellow")))
+        out.data(out.paint(f"  {found.engine} cannot run: {lack} (git mem engine)", "yellow"))
     if found.paused:
         ends = f"until {day(found.paused.end)}" if found.paused.end else "until git mem unpause"
         out.data(out.paint(f"  paused: nothing is learned from sessions {ends}", "yellow"))
     for scope in found.scopes:
         counts = [f"{agent} {number}" for agent, number in scope.memories.items()]
         counts += [counted(scope.logs, "daily log")] if scope.logs else []
-        out.data(out.safe(f"  {scope.name:8} {', '.join(counts) or 'nothing yet'}"))
+        out.data(f"  {scope.name:8} {', '.join(counts) or 'nothing yet'}")
         if verbose:
             for line in _details(scope):
-                out.data(out.safe(f"           {line}"))
+                out.data(f"           {line}")
     if not verbose and (hint := _hint(found)):
         out.data(f"  {hint}: git mem status -v")
     for saved in found.live:
         where = f"{saved.live.scope.name}/{saved.live.agent}"
         if verbose:
             mode = " (read-only: tracked by the code branch)" if saved.live.tracked else ""
-            out.data(out.safe(f"  {where} is laid out in {saved.live.path}{mode}"))
+            out.data(f"  {where} is laid out in {saved.live.path}{mode}")
         if pinned := found.pinned.get(str(saved.live.path)):
-            out.data(out.safe(f"  {where} shows {pinned} (back: git mem checkout -)"))
+            out.data(f"  {where} shows {pinned} (back: git mem checkout -)")
         for path in sorted(saved.plan.edits):
-            out.data(out.safe(f"  not saved: {saved.live.scope.name}/{path}"))
+            out.data(f"  not saved: {saved.live.scope.name}/{path}")
         for file, why in saved.plan.held.items():
-            out.data(out.safe(f"  held: {where}/{file}: {why}"))
+            out.data(f"  held: {where}/{file}: {why}")
         for refusal in saved.plan.refusals:
-            out.data(out.safe(f"  not stored: {refusal.path} {refusal.reason}"))
+            out.data(f"  not stored: {refusal.path} {refusal.message}")
         for file, why in saved.problems.items():
-            out.data(out.safe(f"  left alone: {where}/{file}: {why}"))
+            out.data(f"  left alone: {where}/{file}: {why}")
     if found.taken_by:
-        out.data(out.safe(f"  the client's own memory folder shows the memory of {found.taken_by}"))
+        out.data(f"  the client's own memory folder shows the memory of {found.taken_by}")
     for line in found.stale_trees:
-        out.data(out.safe(f"  {line}"))
+        out.data(f"  {line}")
     missing = [hook for hook, state in found.hooks.items() if state != "ours"]
     if missing:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
+    for one in found.outgoing:
+        out.data(f"  {_waits(one)}")
     if found.waiting:
         out.data(out.paint(f"  {found.waiting} waiting for you: git mem review", "yellow"))
+
+
+def _waits(one: Outgoing) -> str:
+    """What waits for whom, of all that this person asked for or accepted."""
+    short, claims = short_name(one.inbox.branch), counted(len(one.inbox.proposals), "claim")
+    match one.waits_for:
+        case "reviewers":
+            return f"{claims} of yours in {short}, for a teammate or {one.inbox.remote} to decide on"
+        case "host":
+            return f"{short}: {claims} that you accepted, for {one.inbox.remote}'s reviewers to merge"
+        case "sync":
+            return f"{short}: {claims} that you accepted, to be sent: git mem sync"
 
 
 def _details(scope: ScopeStanding) -> Iterator[str]:

@@ -14,7 +14,7 @@ from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
-from gitmem.share.leaving import Leaving
+from gitmem.share.leaving import Leaving, right_place
 from gitmem.share.synced import Synced
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
@@ -79,7 +79,7 @@ def sync(
             value["backup"] = _back_up(run, workspace, named, dry_run)
         except GitmemError as error:
             if failure is not None:
-                run.out.warn(run.out.safe(f"{error.message} ({error.hint})"))
+                run.out.warn(f"{error.message} ({error.hint})")
             failure = failure or error
     if run.out.as_json and value:
         run.out.json(value)
@@ -101,48 +101,47 @@ def _back_up(run: Context, workspace: Workspace, url: str, dry_run: bool) -> dic
 
 def _show(out: Output, done: Synced, dry_run: bool) -> None:
     for refusal in done.arrived:
-        out.warn(
-            out.safe(f"from {done.remote}: {refusal.path} {refusal.reason}; have it rotated and removed")
-        )
+        out.warn(f"from {done.remote}: {refusal.path} {refusal.message}; have it rotated and removed")
     for path, text in done.buried:
-        out.warn(out.safe(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}"))
+        out.warn(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}")
     for path in done.split:
-        out.say(out.safe(f"  two memories wanted one file; one is now {path}"))
+        out.say(f"  two memories wanted one file; one is now {path}")
     for one in done.carried:
         replayed = counted(one.replayed, "commit")
         out.say(f"  followed a purge: {replayed} of yours carried over, the old history erased")
         for path, words in one.lost:
-            out.warn(out.safe(f"not carried over, as it was purged: {path} ({words})"))
+            out.warn(f"not carried over, as it was purged: {path} ({words})")
     if done.stands_in_private:
         out.warn("what was purged stands in your own memory, too; that is yours alone: git mem purge")
     if done.switched:
         out.warn(
-            out.safe(
-                f"{done.remote} protects gitmem/project ({done.switched}): from now on what you learn "
-                "waits for review there (undo: git mem share --mode direct)"
-            )
+            f"{done.remote} protects gitmem/project ({done.switched}): from now on what you learn "
+            "waits for review there (undo: git mem share --mode direct)"
         )
+    if done.left_to_host:
+        out.warn(
+            f"{done.remote} protects gitmem/project ({done.left_to_host}): what you accepted waits for "
+            "its reviewers (git mem status)"
+        )
+    if done.personal:
+        would = "would hold back" if dry_run else "held back"
+        names = ", ".join(map(str, done.personal))
+        out.warn(f"{would}, since about a person: {names}. {right_place(done.personal)}")
     if not out.as_json:
         for memory in done.leaves if dry_run else ():
-            out.data(out.safe(f"  would leave for the first time: {memory}"))
+            out.data(f"  would leave for the first time: {memory}")
         for branch in done.tended.updated:
-            out.say(
-                out.safe(f"  {'would bring' if dry_run else 'brought'} {short_name(branch)} up to date")
-            )
+            out.say(f"  {'would bring' if dry_run else 'brought'} {short_name(branch)} up to date")
         for branch in done.tended.closed:
-            out.say(
-                out.safe(
-                    f"  {'would remove' if dry_run else 'removed'} {short_name(branch)}, which has landed"
-                )
-            )
-        out.data(out.safe(_line(done, dry_run)))
+            out.say(f"  {'would remove' if dry_run else 'removed'} {short_name(branch)}, which has landed")
+        out.data(_line(done, dry_run))
         if not dry_run and done.fetched:
             out.say(f"undo: git mem restore --all --scope project --at {done.before[:12]}")
 
 
 def _agreed(out: Output, leaves: tuple[Leaving, ...]) -> bool:
     for memory in leaves:
-        out.say(out.safe(f"  leaves for the first time: {memory}"))
+        out.say(f"  leaves for the first time: {memory}")
     try:
         out.ask(f"Share {counted(len(leaves), 'memory')}?")
     except CheckFailed:
@@ -173,8 +172,11 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "branch": done.branch or None,
         "lost_races": done.lost,
         "leaves": [_named(memory) for memory in done.leaves],
-        "held": [_named(memory) for memory in done.held],
-        "secrets": [{"path": refusal.path, "reason": refusal.reason} for refusal in done.arrived],
+        "held": [
+            *({**_named(memory), "why": "nobody agreed"} for memory in done.held),
+            *({**_named(memory), "why": "about a person"} for memory in done.personal),
+        ],
+        "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
         "carried": [
@@ -182,6 +184,7 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         ],
         "purged_text_in_private": done.stands_in_private,
         "switched_to_review": done.switched or None,
+        "left_to_host": done.left_to_host or None,
         "updated": list(done.tended.updated),
         "removed": list(done.tended.closed),
         "landed": [

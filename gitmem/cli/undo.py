@@ -18,6 +18,7 @@ from gitmem.store.commits import read_tip
 from gitmem.store.history import revision
 from gitmem.store.lookup import chosen_scopes
 from gitmem.store.travel import Undoing, newest_undoable, other_half, plan_undo, take_back
+from gitmem.store.unshared import is_kept
 from gitmem.store.workspace import Workspace
 
 
@@ -75,7 +76,7 @@ def undo(
     told = one_line(f"{target.subject} ({found.scope.name}, {day(target.author.time)})", 160)
     run.out.data(f"{done} {target.oid[:12]} {told}")
     for path, _ in found.buried:
-        run.out.say(run.out.safe(f"stays forgotten: {found.scope.name}/{path}"))
+        run.out.say(f"stays forgotten: {found.scope.name}/{path}")
     if reopened is not None:
         how = (
             f"{reopened.id} waits again: git mem review show {reopened.id}"
@@ -93,7 +94,7 @@ def _named(workspace: Workspace, commit: str, scope: str | None) -> Undoing:
         if oid is None:
             continue
         tip = read_tip(where.repo, where.ref)
-        if not where.repo.is_ancestor(oid, tip.commit):
+        if not (where.repo.is_ancestor(oid, tip.commit) or is_kept(where.repo, oid)):
             raise UsageError(f"{commit} is not on {where.ref}", "See what is: git mem log")
         found = plan_undo(where, tip, where.repo.commit(oid))
         if not found.edits:

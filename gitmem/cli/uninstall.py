@@ -38,7 +38,7 @@ def uninstall(
         run.out.json(value)
         return
     for line in plan.lines():
-        (run.out.data if dry_run else run.out.say)(run.out.safe(f"  {line}"))
+        (run.out.data if dry_run else run.out.say)(f"  {line}")
     if dry_run:
         return
     run.out.ask("Do this?")
@@ -48,5 +48,5 @@ def uninstall(
         return
     run.out.data("gitmem is out of this repository; memory files and refs stay")
     for line in plan.remaining():
-        run.out.say(run.out.safe(f"  to delete: {line}"))
+        run.out.say(f"  to delete: {line}")
     run.out.say("undo: git mem init")

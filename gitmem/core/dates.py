@@ -74,7 +74,8 @@ _VAGUE = _compiled(
     r"|(?:in )?(?:a few|a couple of|several|some) (?:days|weeks|months|years)(?: ago)?"
     rf"|(?:by |at |before )?(?:the )?end of (?:the |this |next )?(?:day|{_VAGUE_UNIT})"
 )
-_PATTERNS = (_FIXED, _AGO, _AHEAD, _WEEKDAY, _VAGUE)
+# What lies ahead first: "two weeks from today" is not today.
+_PATTERNS = (_AHEAD, _FIXED, _AGO, _WEEKDAY, _VAGUE)
 # Every phrase holds one of these; most texts hold none, and are done with a hundredth of the work.
 _NEEDED = re.compile(
     "day|tomorrow|night|morning|afternoon|evening|week|month|quarter|year|sprint", re.IGNORECASE
@@ -280,7 +281,7 @@ _DAY_NUMBER = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ANY_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _ISO = re.compile(
-    r"(?<![\w.-])(?P<year>(?:19|20)\d\d)-(?P<number>[01]\d)(?:-(?P<day>[0-3]\d))?(?![\d]|-\d)"
+    r"(?<![\w.-])(?P<year>(?:19|20)\d\d)-(?P<number>0[1-9]|1[0-2])(?:-(?P<day>[0-3]\d))?(?![\d]|-\d)"
 )
 _DAY_FIRST = re.compile(rf"\b{_DAY_NUMBER}(?: of)? {_MONTH},?(?: {_YEAR})?\b", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"\b{_MONTH} {_DAY_NUMBER}\b(?!:)(?:,? {_YEAR}\b)?", re.IGNORECASE)

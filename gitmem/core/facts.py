@@ -7,7 +7,7 @@ can. A dream may say again what is there, in other words; what it adds it has ma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 
@@ -30,6 +30,8 @@ _WRITTEN = 200
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SENTENCE = re.compile(r"(?<=[.!?;:])[\s*_)\"”]+|\n+|\s+[—–]\s+|\s+--?\s+")
 
+_CLAUSE = re.compile(r"[,;]\s+|\s+(?:and|but|while|whereas|und|aber|während)\s+", re.IGNORECASE)
+
 _COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTS.split())} | {
     "once": "1",
@@ -39,6 +41,8 @@ NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTS.split())
 }
 _NEGATION_WORDS = """
     no not never none nobody nothing neither nor without cannot avoid except unless forbidden
+    nicht nie niemals kein keine keinen keinem keiner keines niemand nichts nirgends ohne weder
+    außer verboten
 """
 NEGATIONS = frozenset(_NEGATION_WORDS.split())
 
@@ -194,12 +198,22 @@ _LONG_WORD = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
 _COMMON_WORDS = """
     a about after again all also always an and any are as at be because been before behind being but
     by can could did do does doing done each else even ever every for from had has have he her here
-    his how if in into is it its just keep like made make may more most much must need new of off on
+    his how if in into is it its just keep like made make may more most much must need new now of off on
     once one only or other our out over own put same see set she should so some still such than that
     the their them then there these they this those through to too under until up us use used using
     very was we were what when where which while who why will with within would yet you your
 """
 _COMMON = frozenset(map(stem, _COMMON_WORDS.split()))
+
+_NUMBER_STEMS = frozenset(map(stem, NUMBER_WORDS))
+
+# Words that stand in any sentence, and turn what it says all the same.
+_TURNING_WORDS = """
+    after again all any before down every less may more most must off once only out over should some under
+    until up
+    alle bis erst immer manchmal mehr muss nach nur oder seit soll vor weniger
+"""
+TURNING = frozenset(_TURNING_WORDS.split())
 
 KIN = 3
 """One in so many words that say what a claim is about must stand in what takes its place."""
@@ -216,6 +230,51 @@ def added(new: str, sources: Iterable[str]) -> tuple[str, ...]:
         sources: claims that it was made of, and those that stood around it.
     """
     return lacking(new, "\n\n".join(sources))
+
+
+def misplaced(new: str, sources: Iterable[str], taught: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names the numbers and names of a text that its sources say of something else.
+
+    "Staging runs on 9090, production on 8080" has every fact of "staging runs on 8080, production on 9090".
+    Each is sought in the clauses that are most like the one in which it stands, itself left out.
+
+    Args:
+        taught: clauses that the new text says again; what they hold is in its place.
+
+    Returns:
+        A phrase each for a person; what stands in no source at all is not told.
+    """
+    there = [(_stems(part), numbers(part)) for source in sources for part in clauses(source)]
+    known = frozenset().union(*(words for words, _ in there))
+    counted = frozenset().union(*(found for _, found in there))
+    said = "\n\n".join(taught)
+    placed, right = _stems(said), numbers(said)
+    found: dict[str, None] = {}
+    for part in clauses(new):
+        words = _stems(part)
+        for number in sorted((numbers(part) & counted) - right):
+            if not any(number in held for held in _likest(words - _NUMBER_STEMS, there, 1)):
+                found[f"the number {number}"] = None
+        for name in names(part):
+            if stem(name) in known - placed and not any(
+                stem(name) in held for held in _likest(words - {stem(name)}, there, 0)
+            ):
+                found[f"the name {name}"] = None
+    return tuple(found)
+
+
+def clauses(text: str) -> tuple[str, ...]:
+    """The sentences of a text, cut where another statement begins."""
+    return tuple(part for sentence in sentences(text) for part in _CLAUSE.split(sentence) if part.strip())
+
+
+def _likest(
+    words: frozenset[str], there: Sequence[tuple[frozenset[str], frozenset[str]]], side: int
+) -> list[frozenset[str]]:
+    """The words, or the numbers, of the clauses that have most of some words; of all where none has any."""
+    scored = [(len(words & clause[0]), clause[side]) for clause in there]
+    best = max((score for score, _ in scored), default=0)
+    return [held for score, held in scored if score == best]
 
 
 def undated(text: str, days: Mapping[str, date] | None = None) -> str:
@@ -248,22 +307,33 @@ def undated(text: str, days: Mapping[str, date] | None = None) -> str:
     return "".join([*kept, plain[at:]])
 
 
+def holds(whole: str, part: str) -> bool:
+    """Whether a text says what another says: it lacks no fact and none of the words of it."""
+    return about(part) <= about(whole) and not lacking(part, whole)
+
+
 def akin(source: str, target: str) -> bool:
     """Whether a text can stand for another: some of the words that say what that is about are in it.
 
     A claim without numbers and names lacks no fact in any other claim; it is not said there all the same.
     """
-    words, there = _about(source), _about(target)
+    words, there = about(source), about(target)
     return source == target or not words or KIN * len(words & there) >= len(words)
 
 
 def unheard(new: str, sources: Iterable[str]) -> bool:
     """Whether most of what a claim is about stands in none of these texts."""
-    words = _about(new)
-    known = frozenset().union(*map(_about, sources))
+    words = about(new)
+    known = frozenset().union(*map(about, sources))
     return NEW * len(words & known) < len(words)
 
 
-def _about(text: str) -> frozenset[str]:
-    words = (word for word in _LONG_WORD.findall(text) if not is_negation(word))
-    return frozenset(map(stem, words)) - _COMMON
+@lru_cache(maxsize=8192)
+def about(text: str) -> frozenset[str]:
+    """The stems of the words that say what a text is about: no negations, nor what stands in any text."""
+    return frozenset(map(stem, words_of(text))) - _COMMON
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text that are longer than a letter and no negation."""
+    return [word for word in _LONG_WORD.findall(text) if not is_negation(word)]

@@ -275,10 +275,17 @@ def _load(raw: str) -> Value | None:
         return None
     value = next(iter(loaded.values())) if isinstance(loaded, dict) and len(loaded) == 1 else None
     if isinstance(value, str):
-        return value.strip()
+        return _paired(value.strip())
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
+        return tuple(map(_paired, value))
     return None
+
+
+def _paired(value: str) -> str:
+    """The text that JSON's two escapes for one character mean; YAML reads each as one of its own."""
+    if not any("\ud800" <= char <= "\udbff" for char in value):
+        return value
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _scalar(value: str) -> str:

@@ -241,10 +241,16 @@ def _brought(
                     _drop(kept, unit)
                     continue
                 rendered.add(file)
-                line = entry_of(file, now[file])
-                unit = replace(unit, text=_with_end_of(unit.text, line)) if own else unit
+                unit = _rendered(unit, versions, now[file]) if own else unit
         kept.append(unit)
     return kept
+
+
+def _rendered(unit: Unit, versions: Iterable[bytes], now: bytes) -> Unit:
+    """A line of gitmem's own as it is for the memory now; one without a hook stays without."""
+    text = unit.text.rstrip("\r\n") + "\n"
+    whole = any(_own_lines(unit.target, data)[0] == text for data in versions)
+    return replace(unit, text=_with_end_of(unit.text, _own_lines(unit.target, now)[0 if whole else 1]))
 
 
 def _drop(kept: list[Unit], unit: Unit) -> None:

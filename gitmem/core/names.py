@@ -17,6 +17,12 @@ from gitmem.core.errors import UsageError
 from gitmem.core.limits import NAME_CHARS, SEGMENT_BYTES
 from gitmem.values import dataclass
 
+FORMAT_FILE = ".gitmem"
+"""At the root of a memory tree; says in which format it is."""
+
+FORMAT = 1
+FORMAT_TEXT = b"format = 1\n"
+
 # Drawn as nothing, or as a space, though letters, marks or spaces by category.
 _BLANK = frozenset(
     "\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u202f\u205f\u2800\u3000\u3164\uffa0"

@@ -25,6 +25,15 @@ _BLANK = frozenset(
     [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810)]
 ) | frozenset(range(0xE0100, 0xE01F0))
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_RUN = re.compile(r"[A-Za-z0-9+/=_.~%$!\-]{12,}")
+_PART = re.compile(r"[A-Za-z0-9]{6,}")
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_HEX = re.compile(r"[0-9a-f]+(?:-[0-9a-f]+)*")
+# A word, one with a number behind it, a number with a unit.
+_WORD = re.compile(r"[A-Za-z]?[a-z]*[0-9]{0,4}|[A-Z]{0,15}[0-9]{0,4}|[0-9]+[a-z]{0,3}")
+_VARIED = 6
+"""Different letters and digits that a part of a token has at least."""
+_DIGESTS = frozenset({32, 40, 64})
 _JOINER = "\u200d"
 _NON_JOINER = "\u200c"
 _EMOJI_SELECTOR = "\ufe0f"
@@ -63,6 +72,8 @@ def printable(text: str) -> str:
 def one_line(text: str, width: int) -> str:
     """Returns the text on one line of at most `width` terminal cells, ending in `…` where it was cut.
 
+    What looks like a token is never cut: of a half no detector says any more that it is one.
+
     Args:
         text: anything; white space collapses and the rest is made `printable`.
         width: cells, at least 1; a wide East Asian character takes two.
@@ -72,17 +83,25 @@ def one_line(text: str, width: int) -> str:
         return line
     line = printable(line)
     if line.isascii():
-        return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+        return line if len(line) <= width else beginning(line, width - 1) + "…"
     if sum(map(_cells, line)) <= width:
         return line
-    kept: list[str] = []
-    room = width - 1
+    kept, room = 0, width - 1
     for char in line:
         room -= _cells(char)
         if room < 0:
             break
-        kept.append(char)
-    return "".join(kept).rstrip() + "…"
+        kept += 1
+    return beginning(line, kept) + "…"
+
+
+def beginning(text: str, end: int) -> str:
+    """Returns at most so many characters of a text, and of what looks like a token all or nothing."""
+    # One that reaches further than this is seen in the part of it that is looked at.
+    for start, stop in find_random(text[: end + 500]):
+        if start < end < stop:
+            return text[:start].rstrip()
+    return text[:end].rstrip()
 
 
 def fence_for_model(text: str, *, source: str) -> str:
@@ -107,6 +126,17 @@ def fence_for_model(text: str, *, source: str) -> str:
 def find_invisible(text: str) -> tuple[Invisible, ...]:
     """Lists the characters that `printable` would write out, in order (`\\r\\n` is none)."""
     return tuple(_invisible(text))
+
+
+def find_random(text: str) -> Iterator[tuple[int, int]]:
+    """Yields start and end of what may be a token or key: long, and no name, path, date or digest.
+
+    False alarms are meant to be few (one honest line in several hundred), misses none: every credential of
+    the secret detector's own examples that stands by itself is found.
+    """
+    for run in _RUN.finditer(text):
+        if _is_random(run[0]):
+            yield run.span()
 
 
 def _invisible(text: str) -> Iterator[Invisible]:
@@ -176,3 +206,25 @@ def lasting(seconds: float) -> str:
         if whole >= length:
             return counted(whole // length, unit)
     return counted(whole, "second")
+
+
+def _is_random(run: str) -> bool:
+    """Whether letters and digits are no words: neither a name, a path, a date nor a digest."""
+    if _HEX.fullmatch(run):
+        digits = run.replace("-", "")
+        if len(digits) < 20 or len(digits) % 2:
+            return False
+        # A digest is none; a credential in hexadecimal reads as ASCII.
+        return len(digits) not in _DIGESTS or all(32 <= byte < 127 for byte in bytes.fromhex(digits))
+    return sum(_oddness(part) for part in _PART.findall(run)) >= 10
+
+
+def _oddness(part: str) -> int:
+    """How many letters and digits of a part are in no word."""
+    if _WORD.fullmatch(part) or len(set(part)) < _VARIED:
+        return 0
+    size, digits = len(part), any(map(str.isdigit, part))
+    if part.islower() or part.isupper():
+        return size if (digits and size >= 8) or size > 15 else 0
+    pieces = len(_PIECE.findall(part))
+    return size if (digits and size >= 20) or size / pieces < 4.2 else 0

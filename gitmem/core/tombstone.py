@@ -6,6 +6,7 @@ someone who guesses the text.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import re
 from collections.abc import Callable, Iterable
@@ -49,6 +50,18 @@ def parse(text: str) -> frozenset[Tombstone]:
     """Reads a tombstone file; lines of another form are passed over, as a later version may add some."""
     found = [_LINE.match(line) for line in text.splitlines()]
     return frozenset(Tombstone(*match.groups()) for match in found if match)  # type: ignore[arg-type]
+
+
+def fits(line: str) -> bool:
+    """Whether a line, without its end, is one that this version writes, of a day that there is."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return False
+    try:
+        datetime.date.fromisoformat(found[3])
+    except ValueError:
+        return False
+    return True
 
 
 def matches(tombstones: Iterable[Tombstone], key: str, kind: Kind | None = None) -> bool:

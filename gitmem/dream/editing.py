@@ -11,10 +11,11 @@ from gitmem.core.merge import merge_trees
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.refs import prefix
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
-from gitmem.store.screen import Caution, refuse_secrets
 from gitmem.store.trees import read_paths
 from gitmem.values import dataclass
 
@@ -39,7 +40,7 @@ class ByHand:
 
     written: Written | None
     silent: tuple[Lost, ...] = ()
-    warnings: tuple[Caution, ...] = ()
+    warnings: tuple[Finding, ...] = ()
 
 
 def laid_out(dream: Dream, number: int | None) -> dict[str, bytes]:
@@ -107,7 +108,7 @@ def edit(
     ref = local_branch(dream)
     repo = dream.scope.repo
     silent: list[Lost] = []
-    warnings: list[Caution] = []
+    warnings: list[Finding] = []
 
     def plan(tip: Tip) -> Write | None:
         if repo.ref(ref) is None:

@@ -8,9 +8,10 @@ from gitmem.core.account import claims_at, is_memory
 from gitmem.core.merge import agent_folder
 from gitmem.dream.branch import Dream
 from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.telling import untold
+from gitmem.rules.account import NOWHERE, Lookup
+from gitmem.rules.rule import Finding
 from gitmem.store.trees import changed_files, read_paths
 
 
@@ -20,7 +21,8 @@ def failures_of(
     allow: frozenset[str] = frozenset(),
     asked: Sequence[Recalled] = (),
     replay: str | None = None,
-) -> tuple[Failure, ...]:
+    lookup: Lookup = NOWHERE,
+) -> tuple[Finding, ...]:
     """Judges a dream from the trees, whatever its commits say.
 
     Args:
@@ -28,19 +30,20 @@ def failures_of(
         allow: fingerprints of accepted secrets.
         asked: the last recalls that showed memories of the scope.
         replay: commits of some of its changes on the memory ref; they are judged instead of the branch.
+        lookup: sessions and code, where they are here.
 
     Returns:
         What it cannot prove, claims that somebody took out of the branch by hand without a word among it.
     """
     repo = dream.scope.repo
     base = repo.ref(dream.scope.ref) or dream.base
-    found = prove_branch(repo, base, replay or dream.tip, now=now, allow=allow, asked=asked)
+    found = prove_branch(repo, base, replay or dream.tip, now=now, allow=allow, asked=asked, lookup=lookup)
     known = {failure.claim for failure in found if failure.claim}
     silent = () if replay else _silent(dream)
     return (*found, *(failure for failure in silent if failure.claim not in known))
 
 
-def _silent(dream: Dream) -> tuple[Failure, ...]:
+def _silent(dream: Dream) -> tuple[Finding, ...]:
     gone = [
         (change, one)
         for change in dream.open
@@ -58,11 +61,12 @@ def _silent(dream: Dream) -> tuple[Failure, ...]:
         for claim in claims_at(path, data)
     }
     return tuple(
-        Failure(
+        Finding(
             one.path,
+            1,
             "account",
             f"{change.by} took it out by hand, and nothing says why",
-            one.before,
+            claim=one.before,
             commit=change.commit,
         )
         for change, one in gone

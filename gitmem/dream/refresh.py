@@ -9,9 +9,10 @@ from gitmem.core.account import path_of, proposals, references
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.branch import Dream, DreamCommit, read_dream
 from gitmem.dream.editing import local_branch
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
+from gitmem.rules.account import NOWHERE, Lookup
+from gitmem.rules.rule import Finding
 from gitmem.store.repository import Signature
 from gitmem.store.side_branches import with_base
 from gitmem.store.trees import changed_files, read_paths
@@ -57,7 +58,7 @@ class Refreshed:
     merged: str
     moot: tuple[int, ...] = ()
     overtaken: tuple[Overtaken, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[Finding, ...] = ()
 
 
 def refresh(
@@ -66,6 +67,7 @@ def refresh(
     author: Signature,
     allow: frozenset[str] = frozenset(),
     asked: Sequence[Recalled] = (),
+    lookup: Lookup = NOWHERE,
 ) -> Refreshed:
     """Merges the memory ref into a dream's branch, and proves it anew.
 
@@ -76,6 +78,7 @@ def refresh(
         author: the person, at the present.
         allow: fingerprints of accepted secrets.
         asked: the last recalls that showed memories of the scope.
+        lookup: sessions and code, where they are here.
 
     Raises:
         UsageError: the scope has no memory.
@@ -87,7 +90,7 @@ def refresh(
     if tip is None:
         raise UsageError(f"There is no memory of the scope {scope.name}")
     if repo.is_ancestor(tip, dream.tip):
-        return Refreshed(dream, "", failures=failures_of(dream, author.time, allow, asked))
+        return Refreshed(dream, "", failures=failures_of(dream, author.time, allow, asked, lookup=lookup))
     overtaken = tuple(one for change in dream.open for one in _overtaken(dream, change, tip))
     ref = local_branch(dream)
     merged = with_base(repo, dream.tip, tip)
@@ -99,7 +102,7 @@ def refresh(
     differs = changed_files(repo, repo.commit(tip).tree, repo.commit(merged).tree)
     moot = tuple(one.n for one in dream.open if one.n not in still or not differs & one.files.keys())
     left = tuple(one for one in overtaken if one.n not in moot)
-    return Refreshed(now, merged, moot, left, failures_of(now, author.time, allow, asked))
+    return Refreshed(now, merged, moot, left, failures_of(now, author.time, allow, asked, lookup=lookup))
 
 
 def _overtaken(dream: Dream, change: DreamCommit, tip: str) -> Iterator[Overtaken]:

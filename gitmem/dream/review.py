@@ -19,17 +19,18 @@ from gitmem.dream.applying import replayed, some, whole
 from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
 from gitmem.dream.landing import buried, close
 from gitmem.dream.paged import where_they_stand
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
 from gitmem.dream.revived import revived
 from gitmem.dream.telling import show
+from gitmem.rules.account import NOWHERE, Lookup, errors
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.log import homes
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_files, read_paths
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -77,6 +78,7 @@ def accept(
     now: float,
     allow: frozenset[str] = frozenset(),
     asked: Sequence[Recalled] = (),
+    lookup: Lookup = NOWHERE,
 ) -> Landed:
     """Lands a dream, or some of its changes, on the memory ref.
 
@@ -89,6 +91,7 @@ def accept(
         now: seconds since the epoch; the commit's time is the author's.
         allow: fingerprints of accepted secrets.
         asked: the last recalls that showed memories of the scope.
+        lookup: sessions and code, where they are here.
 
     Raises:
         UsageError: no such dream or change.
@@ -106,7 +109,7 @@ def accept(
         merged = whole(dream, ours) if everything else some(chosen, ours)
         done = _checked(dream, chosen, ours, merged, allow)
         replay = None if everything else replayed(dream, chosen, tip)
-        _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay))
+        _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay, lookup))
         _reconcile(dream, ours, merged)
         edits = {
             path: merged.get(path)
@@ -238,7 +241,7 @@ def _checked(
     refused = screen(ours, new, allow).refusals
     if refused:
         raise CheckFailed(
-            f"{refused[0].path} of {dream.id} {refused[0].reason}", f"git mem review reject {dream.id}"
+            f"{refused[0].path} of {dream.id} {refused[0].message}", f"git mem review reject {dream.id}"
         )
     return done
 
@@ -256,7 +259,8 @@ def _refuse_unheard(dream: Dream, fates: Sequence[Fate], ours: Mapping[str, byte
             )
 
 
-def _refuse_unproved(dream: Dream, failures: Sequence[Failure]) -> None:
+def _refuse_unproved(dream: Dream, failures: Sequence[Finding]) -> None:
+    failures = errors(failures)
     if not failures:
         return
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""

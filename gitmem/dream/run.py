@@ -13,13 +13,13 @@ from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.dream.asking import ask
 from gitmem.dream.gathering.gather import gather
 from gitmem.dream.lock import Held
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
-from gitmem.dream.proof.plan import prove_plan, refuse
+from gitmem.dream.proof.plan import prove_plan, refuse, sessions_behind
 from gitmem.dream.prune import prune
 from gitmem.dream.refs import prefix
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, DreamChange, Engine, Step, Tell, untold
+from gitmem.rules.rule import Finding
 from gitmem.store.commits import Tip, read_tip
 from gitmem.store.locks import Locked
 from gitmem.store.repository import Repository, Signature
@@ -40,6 +40,7 @@ class DreamPlan:
         files: the tree that it starts from.
         log: what the engine tried and was refused, and what was left out, one line each.
         usage: what asking a model cost; None where none was asked.
+        sessions: of each change the session that taught what it says anew; empty for none.
     """
 
     scope: Scope
@@ -50,6 +51,7 @@ class DreamPlan:
     files: Mapping[str, bytes] = field(repr=False)
     log: tuple[str, ...] = ()
     usage: Usage | None = None
+    sessions: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -83,8 +85,9 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     left = prune(given, made.changes)
     tell(Step("check"))
     check(files, left.changes, given, sources.allow, sources.asked)
+    heard = sessions_behind(files, left.changes, given.sessions, said=given.said, code=given.code)
     log = (*made.log, *left.log)
-    return DreamPlan(scope, tip, engine.name, left.changes, made.notes, files, log, made.usage)
+    return DreamPlan(scope, tip, engine.name, left.changes, made.notes, files, log, made.usage, heard)
 
 
 def check(
@@ -114,9 +117,19 @@ def _failures(
     given: ConsolidateInput | None,
     allow: frozenset[str],
     asked: Sequence[Recalled],
-) -> tuple[Failure, ...]:
-    allowance, said = (given.allowance, given.said) if given else (None, {})
-    return prove_plan(files, changes, allowance=allowance, said=said, allow=allow, asked=asked)
+) -> tuple[Finding, ...]:
+    if given is None:
+        return prove_plan(files, changes, allow=allow, asked=asked)
+    return prove_plan(
+        files,
+        changes,
+        allowance=given.allowance,
+        said=given.said,
+        allow=allow,
+        asked=asked,
+        sessions=given.sessions,
+        code=given.code,
+    )
 
 
 def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
@@ -137,9 +150,11 @@ def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
     at, tree = plan.tip.commit, plan.tip.tree
     subject = f"Sum up a dream of {len(plan.changes)} {'change' if len(plan.changes) == 1 else 'changes'}"
     with repo.together():
-        for change in plan.changes:
+        sessions = plan.sessions or ("",) * len(plan.changes)
+        for change, session in zip(plan.changes, sessions, strict=True):
             tree = write_tree(repo, tree, change.edits)
-            message = safe_message(change.subject, _provenance(plan, change.fates), change.reason)
+            told = replace(_provenance(plan, change.fates), session=session)
+            message = safe_message(change.subject, told, change.reason)
             at = repo.add_commit(tree, (at,), author, author, message)
         # What a dream cost is said once, and not again by each of its commits.
         provenance = replace(_provenance(plan, ()), usage=plan.usage)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.engines.engine import Observation
+from gitmem.rules.account import unknown
 
 CodeFacts = Callable[[Mapping[str, str]], Sequence[Observation]]
 """Tells which claims (`<file>#<12 hex>` to text) name files, symbols or flags that HEAD does not have."""
@@ -29,6 +30,7 @@ class Sources:
         code: compares claims with the code.
         sessions: id of a session since the last dream to what was said there, private parts left out.
         worktree: top of the code's work tree; None where there is none.
+        file: gives a file of the code at HEAD, by its path; None where there is none.
         allow: fingerprints of secrets that the person accepted.
         asked: the last recalls that showed memories of the scope; none where nobody keeps them, as in CI.
     """
@@ -39,5 +41,6 @@ class Sources:
     code: CodeFacts = nothing_known
     sessions: Mapping[str, str] = field(default_factory=dict)
     worktree: Path | None = None
+    file: Callable[[str], str | None] = unknown
     allow: frozenset[str] = frozenset()
     asked: Sequence[Recalled] = ()

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from gitmem.core.account import Proposal, is_memory, log_references, path_of, proposals, references
 from gitmem.core.memory import parse
-from gitmem.core.text import counted
+from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Telling
 from gitmem.dream.branch import ClaimStory, Dream, DreamCommit
-from gitmem.dream.proof.failure import Failure
+from gitmem.rules.rule import Finding
 from gitmem.store.blame import Origin, origins_of
 from gitmem.store.repository import MissingObject
 from gitmem.store.trees import read_paths
@@ -63,7 +63,7 @@ def untold(change: DreamCommit) -> tuple[Proposal, ...]:
 def show(
     dream: Dream,
     origins: Origins | None = None,
-    failures: Sequence[Failure] | None = None,
+    failures: Sequence[Finding] | None = None,
     *,
     whole: bool = False,
     rejected: bool = False,
@@ -91,7 +91,7 @@ def show(
         yield from proof_lines(failures)
 
 
-def proof_lines(failures: Sequence[Failure]) -> Iterator[str]:
+def proof_lines(failures: Sequence[Finding]) -> Iterator[str]:
     """Lines that tell what came of the proof."""
     if not failures:
         yield "proved: no claim is lost, and nothing is there that nobody taught"
@@ -139,7 +139,7 @@ def _headers(change: DreamCommit) -> Iterator[str]:
 def _header(path: str, data: bytes) -> dict[str, str]:
     front = parse(path, data).front
     keys = front.keys() if front else ()
-    return {key: front.text(key)[:WIDE] for key in keys if front and key != "description"}
+    return {key: one_line(front.text(key), WIDE) for key in keys if front and key != "description"}
 
 
 def _story(
@@ -169,7 +169,7 @@ def _heard(story: ClaimStory, origins: tuple[Origin, ...], *, whole: bool) -> It
     fate, line = story.fate, story.line
     if line is None:
         return
-    said = line.text if whole or len(line.text) <= WIDE else f"{line.text[:WIDE].rstrip()} …"
+    said = line.text if whole else one_line(line.text, WIDE)
     session = f", session {line.session}" if line.session else ""
     over = f", superseded: {fate.reason}" if fate.kind == "superseded" else ""
     yield f"     log {line.when:%Y-%m-%d %H:%M:%SZ} [{line.type}{session}]{over}: {said}"
@@ -210,7 +210,7 @@ def _claim(mark: str, text: str, *, whole: bool) -> Iterator[str]:
     lines = text.splitlines()
     shown = lines if whole or len(lines) <= LONG + 1 else lines[:LONG]
     for line in shown:
-        cut = line if whole or len(line) <= WIDE else line[:WIDE].rstrip() + " … (--all shows the rest)"
+        cut = line if whole or len(line) <= WIDE else one_line(line, WIDE) + " (--all shows the rest)"
         yield f"   {mark} {cut}"
     if len(shown) < len(lines):
         yield f"   {mark} … {len(lines) - len(shown)} more lines (--all shows them)"

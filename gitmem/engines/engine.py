@@ -152,6 +152,10 @@ def unjudged(changes: Sequence[DreamChange]) -> Sequence[str]:  # noqa: ARG001 -
     return ()
 
 
+def no_code(_path: str) -> None:
+    """Has no file."""
+
+
 @dataclass(frozen=True)
 class ConsolidateInput:
     """What an engine may know when it consolidates the memories of one scope.
@@ -167,6 +171,7 @@ class ConsolidateInput:
             merge; empty where the memory is gone.
         sessions: id of a session since the last dream to what was said there, private parts left out.
         worktree: top of the code's work tree; None where there is none.
+        code: gives a file of the code at HEAD, by its path; None where there is none.
         allowance: how many claims may be dropped or superseded; None for any number.
         now: epoch seconds.
         taught: path of a memory to when its body last changed by an agent, extraction or person, epoch
@@ -185,6 +190,7 @@ class ConsolidateInput:
     renamed: Mapping[str, str] = field(default_factory=dict)
     sessions: Mapping[str, str] = field(default_factory=dict)
     worktree: Path | None = None
+    code: Callable[[str], str | None] = field(default=no_code, compare=False, repr=False)
     allowance: int | None = None
     now: float = 0.0
     taught: Mapping[str, float] = field(default_factory=dict)

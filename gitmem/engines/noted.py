@@ -10,7 +10,7 @@ from gitmem.core.text import find_invisible, one_line
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.orders import orders_in
 from gitmem.engines.writing import NotesInput
-from gitmem.guard.secrets import scan
+from gitmem.rules.secrets import scan
 
 NOTES_BYTES = 4 * CHARS_A_TOKEN * TOTAL_TOKENS
 """Of a session's notes while a model works on them: whatever script their limit is filled with."""

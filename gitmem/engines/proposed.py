@@ -21,7 +21,7 @@ from gitmem.core.text import one_line
 from gitmem.engines.answer import Note, notes
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.likeness import gist, same, words
-from gitmem.guard.paths import check_path
+from gitmem.rules.paths import check_path
 from gitmem.sessions.session import Message
 from gitmem.store.workspace import SCOPES
 

@@ -13,9 +13,9 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.extract.carry import carry
 from gitmem.extract.edits import claim_keys
 from gitmem.extract.plan import Placed
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import MissingObject, Repository, Signature
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import list_files, read_file
 from gitmem.store.workspace import Scope
 

@@ -22,8 +22,8 @@ from gitmem.extract.rules import folders_of as folders_of
 from gitmem.extract.rules import home as home
 from gitmem.extract.telling import NOTHING, Shown, Told, shown
 from gitmem.extract.turns import Looked, to_look_at
-from gitmem.guard.check import refused_claims
-from gitmem.guard.exclusions import excluded
+from gitmem.rules.exclusions import excluded
+from gitmem.rules.screen import refused_claims
 from gitmem.sessions.private import withheld
 from gitmem.sessions.session import Message, Session
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
@@ -238,7 +238,7 @@ class _Sorter:
         if not secrets:
             return None
         first = secrets[min(secrets)]
-        return Refused(first.claim_text_redacted, first.reason, "secret", logged.origin.first)
+        return Refused(first.text, first.message, "secret", logged.origin.first)
 
     def _is_known(self, agent: str, key: str) -> bool:
         said = self.known.find(agent, key) or (self.rules.log and self.known.logged(agent, key))
@@ -261,7 +261,7 @@ class _Sorter:
         secrets = refused_claims(texts(change), self.rules.allow)
         if secrets:
             first = secrets[min(secrets)]
-            return Refused(first.claim_text_redacted, first.reason, "secret", message)
+            return Refused(first.text, first.message, "secret", message)
         text = " ".join(change.description.split())[:TEXT_CHARS]
         if not is_text(change) or change_from_json(change_to_json(change)) is None:
             return Refused(text, "it is too long, or no memory could be written so", "form", message)

@@ -16,14 +16,14 @@ from gitmem.core.trailers import Provenance
 from gitmem.extract.commit import store_change
 from gitmem.extract.edits import claim_keys, is_text, texts
 from gitmem.extract.plan import Placed
-from gitmem.guard.check import refused_claims
-from gitmem.guard.exclusions import excluded
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.extraction_rules import rule_texts
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.saving import sync_live
 from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
+from gitmem.rules.exclusions import excluded
+from gitmem.rules.screen import refused_claims
 from gitmem.store.commits import Written, memory_commit
 from gitmem.store.parked import (
     AGENT,
@@ -102,7 +102,7 @@ def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> None:
     if refused:
         first = refused[min(refused)]
         hint = "Leave the secret out and name where it is kept."
-        raise CheckFailed(f"Not stored: it {first.reason}: {first.claim_text_redacted}", hint)
+        raise CheckFailed(f"Not stored: it {first.message}: {first.text}", hint)
     if not is_text(change) or change_from_json(change_to_json(change)) is None:
         raise CheckFailed("Not stored: no memory could be written so", "Keep to plain text, and shorter.")
     if len(change.body.encode()) > MEMORY_BYTES // 2:

@@ -10,7 +10,9 @@
             print(entry.time, entry.author, entry.subject)
 
 A program speaks for the person who runs it, as `git mem` does: what it stores is theirs, and goes to the
-scope that `git mem remember` would choose. What a model asks for belongs into `gitmem.GitMemoryTool`.
+scope that `git mem remember` would choose. What it is given is as `git mem --json` prints it: without
+secrets, control characters and tags that a client takes for its own. What a model asks for belongs into
+`gitmem.GitMemoryTool`.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from gitmem.core.change import MemoryType
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import RECALLED
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
+from gitmem.integrations.exit import value
 from gitmem.store.workspace import MAIN, ScopeName, Workspace
 
 if TYPE_CHECKING:
@@ -128,7 +131,7 @@ class Memories:
         if limit < 1:
             raise UsageError(f"limit is {limit}", "Ask for one memory at least.")
         where, edges = self._workspace, self._edges()
-        return ask(where, edges, query, limit=limit, at=at, scope=scope, agent=agent, shown=shown)
+        return value(ask(where, edges, query, limit=limit, at=at, scope=scope, agent=agent, shown=shown))
 
     def remember(
         self,
@@ -188,7 +191,7 @@ class Memories:
         from gitmem.integrations.learned import learned
 
         found = learned(self._workspace, name, scope, agent)
-        return (_learned(where.name, entry) for where, entry in found)
+        return (value(_learned(where.name, entry)) for where, entry in found)
 
     def close(self) -> None:
         """Ends helper processes and frees handles; what is asked for afterwards opens them again."""

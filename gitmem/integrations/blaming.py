@@ -10,10 +10,11 @@ from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Telling
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import iso, sound
-from gitmem.store.blame import Blamed, blame_memory
+from gitmem.store.blame import Blamed, Former, blame_memory
 from gitmem.store.code_time import Became, became
 from gitmem.store.lookup import find
 from gitmem.store.replaced import Replaced, replaced
+from gitmem.store.repository import MissingObject
 from gitmem.store.sayings import sayings
 from gitmem.store.workspace import Scope, Workspace
 
@@ -24,6 +25,7 @@ class Line:
 
     Attributes:
         gone: what became of it, where memory does not say it any more.
+        replaced: the claims in whose place it was put, without saying the same, each with who taught it.
     """
 
     scope: Scope
@@ -31,6 +33,7 @@ class Line:
     file: str
     blamed: Blamed
     gone: Replaced | None = None
+    replaced: tuple[tuple[Former, Blamed], ...] = ()
 
 
 def blame(
@@ -59,7 +62,19 @@ def blame(
     found = find(workspace, name or "", scope, agent, at, edges.now, logs=True)
     where = workspace.scope(found.scope)
     blamed = blame_memory(where.repo, found.commit, found.path)
-    return [Line(where, found.agent, found.file, one) for one in blamed]
+    return [_line(where, found.agent, found.file, one) for one in blamed]
+
+
+def _line(scope: Scope, agent: str, file: str, blamed: Blamed) -> Line:
+    """A claim with those that it took the place of."""
+    former = dict.fromkeys(one for origin in blamed.origins for one in origin.replaced)
+    found = []
+    for one in former:
+        try:
+            found += [(one, said) for said in blame_memory(scope.repo, one.commit, one.path, {one.id})]
+        except MissingObject:
+            continue
+    return Line(scope, agent, file, blamed, None, tuple(found))
 
 
 def code_of(workspace: Workspace, lines: Sequence[Line]) -> dict[str, Became]:
@@ -96,6 +111,7 @@ def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
             for origin in blamed.origins
         ],
         "gone": _gone_value(line.gone) if line.gone else None,
+        "replaced": [_replaced_value(former, said, code) for former, said in line.replaced],
     }
 
 
@@ -106,6 +122,16 @@ def line_value(line: LogLine) -> dict[str, object]:
         "type": line.type,
         "session": sound(line.session),
         "text": sound(line.text),
+    }
+
+
+def _replaced_value(former: Former, said: Blamed, code: dict[str, Became]) -> dict[str, object]:
+    return {
+        "commit": former.commit,
+        "path": sound(former.path),
+        "claim": said.claim.short,
+        "text": sound(said.claim.text),
+        "told": [_told_value(one, code) for origin in said.origins for one in origin.told],
     }
 
 
@@ -148,7 +174,7 @@ def _saying(
         # A description mostly repeats the body, which is where the thing was said.
         in_body = [one for one in found if not one.description]
         for one in in_body or found:
-            yield Line(said.scope, said.agent, said.file, one)
+            yield _line(said.scope, said.agent, said.file, one)
 
 
 def _said_once(

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from gitmem.core.errors import UsageError
-from gitmem.core.text import counted
+from gitmem.core.text import counted, one_line
 from gitmem.dream import review as dreams
 from gitmem.integrations.disputes import Dispute, settle
 from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.dreams.landed import tell_landed
+from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.promoting import proposing as promotions
@@ -20,13 +21,16 @@ from gitmem.integrations.review import find_item
 from gitmem.integrations.review_items import Item
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.saying import withdraw_proposal
+from gitmem.integrations.sharing import after_merge
 from gitmem.share import inbox as inbox_branches
-from gitmem.share.held import Held, agree_to, held_back
-from gitmem.share.inbox import Inbox
+from gitmem.share.acceptance import accept_inbox
+from gitmem.share.held import Held, agree_to
+from gitmem.share.inbox import ACCEPTED, Inbox
+from gitmem.share.leaving import right_place
 from gitmem.share.snapshots import How, Standing
-from gitmem.share.turning import agree
 from gitmem.store.commits import Written
 from gitmem.store.parked import Suggestion
+from gitmem.store.remote import MEMORY_BRANCH, find_remote
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -34,10 +38,17 @@ from gitmem.values import dataclass
 
 @dataclass(frozen=True)
 class Decided:
-    """What a decision did: one line for the person, and the commit that an undo would take back."""
+    """What a decision did.
+
+    Attributes:
+        line: it, for the person.
+        commits: what an undo would take back, oldest first.
+        notes: what else the person should know, a line each.
+    """
 
     line: str
-    written: Written | None = None
+    commits: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def accept(
@@ -62,7 +73,9 @@ def accept(
             from gitmem.integrations.suggestions import accept_suggestion  # a look decides nothing
 
             written = accept_suggestion(workspace, edges, one)
-            return Decided(f"stored {item.title}" if written else f"known already: {item.title}", written)
+            return Decided(
+                f"stored {item.title}" if written else f"known already: {item.title}", _named(written)
+            )
         case Dispute() as one:
             if not numbers:
                 raise UsageError(
@@ -71,14 +84,16 @@ def accept(
                 )
             keep = numbers
             written = settle(workspace, edges, one, keep)
-            return Decided(_settlement(one, keep), written)
+            return Decided(_settlement(one, keep), _named(written))
         case Standing() as one:
             _no_numbers(item, numbers)
             return Decided(settle_snapshot(workspace, edges, one, how))
         case Inbox() as one:
-            return _accept_inbox(workspace, edges, one, numbers)
+            return _accept_inbox(workspace, edges, one, numbers, id)
         case Held() as one:
             _no_numbers(item, numbers)
+            if not one.leaves:
+                raise UsageError("What is about a person is never shared", right_place(one.personal))
             agree_to(workspace, one)
             return Decided(f"{counted(len(one.leaves), 'memory')} may leave with the next git mem sync")
         case Waiting() as one:
@@ -91,7 +106,9 @@ def accept(
     save_all(workspace, edges)
     allow, who = allowed_fingerprints(workspace), author(workspace, edges)
     asked = asked_before(item.subject.scope, allow) if item.subject else ()
-    landed = dreams.accept(workspace, item.id, numbers or None, who, edges.now, allow, asked)
+    landed = dreams.accept(
+        workspace, item.id, numbers or None, who, edges.now, allow, asked, lookup(workspace, edges)
+    )
     save_all(workspace, edges, everywhere=True)
     if landed.written:
         taken = [change for change in landed.dream.changes if change.n in landed.numbers]
@@ -120,14 +137,14 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
                 raise UsageError(f"Say which claim of {one.id} is wrong", f"git mem review show {one.id}")
             keep = tuple(n for n in range(1, len(one.claims) + 1) if n not in numbers)
             written = settle(workspace, edges, one, keep)
-            return Decided(_settlement(one, keep), written)
+            return Decided(_settlement(one, keep), _named(written))
         case Standing() as one:
             _no_numbers(item, numbers)
             return Decided(settle_snapshot(workspace, edges, one, "keep"))
         case Inbox() as one:
             return _reject_inbox(workspace, edges, one, numbers, why)
         case Held() as one:
-            name = one.leaves[0].name
+            name = (*one.leaves, *one.personal)[0].name
             raise UsageError(
                 "What is to stay here belongs in another scope", f"Move it: git mem move {name} --to local"
             )
@@ -146,8 +163,12 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
     return _landed("rejected", landed)
 
 
-def _accept_inbox(workspace: Workspace, edges: Edges, one: Inbox, numbers: tuple[int, ...]) -> Decided:
+def _accept_inbox(
+    workspace: Workspace, edges: Edges, one: Inbox, numbers: tuple[int, ...], id: str
+) -> Decided:
     short = short_name(one.branch)
+    if id != one.id:
+        raise UsageError(f"Name it as it was shown: {one.id}", f"See it: git mem review show {one.id}")
     if one.closed:
         if numbers:
             raise UsageError(f"{short} is asked for whole")
@@ -155,14 +176,46 @@ def _accept_inbox(workspace: Workspace, edges: Edges, one: Inbox, numbers: tuple
         return Decided(f"the next git mem sync asks for {short} again")
     save_all(workspace, edges)
     who, allow = author(workspace, edges), allowed_fingerprints(workspace)
-    open_question = held_back(workspace)
-    written = inbox_branches.accept_inbox(workspace, one, numbers, who, allow)
-    if written is not None and open_question is None:
-        # It is at the remote already. With a question open, the next sync asks about all of it.
-        agree(workspace, written.commit)
-    save_all(workspace, edges, everywhere=True)
+    remote = find_remote(workspace.git, workspace.top)
+    done = accept_inbox(workspace, remote, one, numbers, who, allow)
     what = ", ".join(map(str, sorted(set(numbers)))) + " of " if numbers else ""
-    return Decided(f"took in {what}{short}; git mem sync sends it", written)
+    notes = [f"taken out: {claim.path}: {_first_words(claim.old.text)}" for claim in done.gone if claim.old]
+    notes += [f"stays forgotten: {path}: {_first_words(text)}" for path, text in done.buried]
+    if done.stones:
+        notes.append(f"marks {counted(done.stones, 'text')} as forgotten: no merge brings it back")
+    if done.refused and not done.whole:
+        save_all(workspace, edges, fresh=True)
+        notes.append(f"{remote.name} protects {short_name(MEMORY_BRANCH)} ({done.refused})")
+        notes.append("your own inbox asks for it: git mem sync")
+        return Decided(f"took in {what}{short} here", (), tuple(notes))
+    if done.refused:
+        notes += _ask_host(workspace, edges, one, done.refused)
+        return Decided(
+            f"accepted {what}{short}; {remote.name} lets its own reviewers decide", (), tuple(notes)
+        )
+    notes += after_merge(workspace, edges)
+    if not done.commits:
+        return Decided(f"{short} was taken in already")
+    if not done.sent:
+        notes.append(
+            f"{remote.name} is out of reach: git mem sync sends it (undo: git update-ref -d {ACCEPTED})"
+        )
+        return Decided(f"accepted {what}{short}", (), tuple(notes))
+    return Decided(f"took in {what}{short}, on {short_name(MEMORY_BRANCH)} now", done.commits, tuple(notes))
+
+
+def _ask_host(workspace: Workspace, edges: Edges, one: Inbox, why: str) -> list[str]:
+    """Opens a request for what was accepted, where nobody may push it, or says where a person does."""
+    from gitmem.integrations.requests import open_for_inbox  # it asks a host; most remotes take the push
+
+    made = open_for_inbox(workspace, edges, one)
+    where = made.url or f"a request from {made.branch} into {made.base} at {made.remote}"
+    said = {"created": "opened", "updated": "asked for already"}.get(made.outcome, "open it")
+    return [f"{one.remote} protects {made.base} ({why})", f"{said}: {where}"]
+
+
+def _first_words(text: str) -> str:
+    return one_line(" ".join(text.split()), 100)
 
 
 def _reject_inbox(
@@ -177,7 +230,11 @@ def _reject_inbox(
     save_all(workspace, edges)
     written = inbox_branches.withdraw(workspace, one, author(workspace, edges), why)
     save_all(workspace, edges, everywhere=True)
-    return Decided(f"withdrew what was asked for in {short}", written)
+    return Decided(f"withdrew what was asked for in {short}", _named(written))
+
+
+def _named(written: Written | None) -> tuple[str, ...]:
+    return (written.commit,) if written else ()
 
 
 def _settlement(one: Dispute, keep: tuple[int, ...]) -> str:
@@ -193,7 +250,7 @@ def _settlement(one: Dispute, keep: tuple[int, ...]) -> str:
 def _landed(verb: str, landed: dreams.Landed) -> Decided:
     changes = ", ".join(_runs(landed.numbers))
     left = "" if landed.closed else "; the others still wait"
-    return Decided(f"{verb} {changes} of {landed.dream.id}{left}", landed.written)
+    return Decided(f"{verb} {changes} of {landed.dream.id}{left}", _named(landed.written))
 
 
 def _runs(numbers: Iterable[int]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
+from gitmem.integrations.exit import configure
 from gitmem.sessions.discover import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.store.git import GitCommand
 from gitmem.store.git_backend import GitRepository
@@ -90,7 +91,9 @@ def workspace_at(edges: Edges) -> Workspace:
     root = workspace.layout.common_dir
     root = (root.parent if root.name == ".git" else root).resolve()
     auto = auto_memory_dir(edges.environ, edges.home, root, read_settings(edges.config))
-    return Workspace(around, workspace.layout, workspace.settings, auto)
+    opened = Workspace(around, workspace.layout, workspace.settings, auto)
+    configure(lambda: allowed_fingerprints(opened), edges.data)
+    return opened
 
 
 def initialised_at(edges: Edges) -> Workspace:

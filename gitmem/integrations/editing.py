@@ -19,13 +19,14 @@ from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.saving import code_head, sync_live
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.burying import spade, without_logged
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.indexes import with_indexes
 from gitmem.store.live_plan import agent_files
 from gitmem.store.paging import archived, standing
 from gitmem.store.repository import Repository
-from gitmem.store.screen import Caution, refuse_secrets
 from gitmem.store.trees import Edits
 from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
 from gitmem.values import dataclass
@@ -65,7 +66,7 @@ class Edited:
     agent: str
     memory: Memory
     written: Written | None
-    warnings: tuple[Caution, ...] = ()
+    warnings: tuple[Finding, ...] = ()
 
 
 def scope_for(workspace: Workspace, type: str) -> ScopeName:
@@ -120,7 +121,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     name, description, body = composed(wanted, edges.now)
     sync_live(workspace, edges, scope.name, agent)
     made: list[Memory] = []
-    seen: list[Caution] = []
+    seen: list[Finding] = []
 
     def plan(tip: Tip) -> Write:
         known = agent_files(scope.repo, agent, tip)
@@ -295,7 +296,9 @@ def _with_index(
     """Edits that write one memory, or take it away with what the index says of it alone."""
     path = f"{agent}/{file}"
     edits = {path: memory.render() if memory else None}
-    return with_indexes(repo, tip.tree, edits, () if memory else {path})
+    # One that was paged out may still have its line.
+    home = f"{agent}/{PurePosixPath(file).name}"
+    return with_indexes(repo, tip.tree, edits, () if memory else {home})
 
 
 def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], memory: Memory) -> None:
@@ -308,7 +311,7 @@ def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], m
 
 def _refuse_secrets(
     edits: Edits, agent: str, known: dict[str, bytes], allow: frozenset[str]
-) -> tuple[Caution, ...]:
+) -> tuple[Finding, ...]:
     return refuse_secrets({f"{agent}/{file}": data for file, data in known.items()}, edits, allow)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from gitmem.extract.plan import Rules, folders_of
-from gitmem.guard.paths import linked
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.pausing import intervals, said_in_pause
 from gitmem.integrations.place import read_regular
@@ -18,6 +17,7 @@ from gitmem.promote.section import spoken
 from gitmem.sessions import clients
 from gitmem.sessions.private import ignoring
 from gitmem.sessions.session import Session
+from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LIVE_FOLDERS, MAIN, Workspace
 
 RULE_FILES = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")

@@ -113,7 +113,10 @@ def _claude(
     if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common, leave)):
         answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
     if answer:
-        stdout.write(json.dumps(answer) + "\n")
+        from gitmem.rules.redaction import suspects, value
+
+        # No hook waits for the detector: what only looks like a credential is left out of what it answers.
+        stdout.write(json.dumps(value(answer, suspects)) + "\n")
         stdout.flush()
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import GitmemError
-from gitmem.core.text import one_line
 from gitmem.core.trailers import Usage
-from gitmem.guard.secrets import find_secrets, redact
+from gitmem.integrations.exit import records
 from gitmem.integrations.place import read_regular
+from gitmem.rules.redaction import line
 
 FILE = "jobs.jsonl"
 BYTES = 256 * 1024
@@ -87,7 +87,7 @@ def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None
         error = {"kind": kind, "message": fit(str(caught)), "hint": fit(hint)}
         raise
     finally:
-        line: dict[str, Any] = {
+        run: dict[str, Any] = {
             "time": datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "seconds": round(clock() - began, 3),
             "events": [fit(event) for event in tally.events],
@@ -108,7 +108,7 @@ def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None
             "log": [fit(text) for text in tally.log[:LINES]],
             "error": error,
         }
-        _append(state / FILE, json.dumps(line).encode("ascii") + b"\n")
+        _append(state / FILE, json.dumps(run).encode("ascii") + b"\n")
 
 
 def read_runs(state: Path) -> list[dict[str, Any]]:
@@ -118,9 +118,9 @@ def read_runs(state: Path) -> list[dict[str, Any]]:
     except OSError:
         return []
     runs = []
-    for line in found[0].splitlines() if found else []:
+    for each in found[0].splitlines() if found else []:
         with suppress(ValueError, RecursionError):
-            value = json.loads(line)
+            value = json.loads(each)
             if isinstance(value, dict) and isinstance(value.get("events"), list):
                 runs.append(value)
     return runs
@@ -128,14 +128,14 @@ def read_runs(state: Path) -> list[dict[str, Any]]:
 
 def fit(text: str) -> str:
     """A text as it may stand in a record or a log: one line, without secrets."""
-    return one_line(redact(text, find_secrets(text)), WIDTH) if text else ""
+    return line(text, WIDTH, records) if text else ""
 
 
-def _append(path: Path, line: bytes) -> None:
+def _append(path: Path, run: bytes) -> None:
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with suppress(OSError), os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
-        if size + len(line) > 2 * BYTES:
+        if size + len(run) > 2 * BYTES:
             file.seek(size - BYTES)
             kept = file.read(BYTES).partition(b"\n")[2]
             file.truncate(0)
@@ -144,5 +144,5 @@ def _append(path: Path, line: bytes) -> None:
             # What a killed worker left half-written ends here.
             file.seek(size - 1)
             if file.read(1) != b"\n":
-                line = b"\n" + line
-        file.write(line)
+                run = b"\n" + run
+        file.write(run)

@@ -86,7 +86,7 @@ def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Rec
     """
     from gitmem.core.errors import RepositoryError
     from gitmem.dream.proof.findable_asked import Recalled
-    from gitmem.guard.secrets import scan
+    from gitmem.rules.secrets import scan
 
     rows = list(_rows(record_of(scope)))
     try:

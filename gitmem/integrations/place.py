@@ -76,8 +76,10 @@ def log(common_dir: Path, text: str, now: float | None = None) -> None:
         text: what happened; line ends become spaces.
         now: epoch seconds.
     """
+    from gitmem.rules.redaction import shown, suspects  # no hook may load the detector for its log
+
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-    line = f"{stamp} {' '.join(text.split())}".encode("utf-8", "replace")[:4096] + b"\n"
+    line = f"{stamp} {shown(' '.join(text.split()), suspects)}".encode("utf-8", "replace")[:4096] + b"\n"
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(common_dir / "gitmem" / "log", flags, 0o600), "r+b", buffering=0) as file:

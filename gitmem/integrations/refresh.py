@@ -41,7 +41,7 @@ def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> 
             lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
     _note(workspace, found)
     for one in found:
-        lines += [f"snapshot of {one.agent}: left out {r.path}: {r.reason}" for r in one.refused]
+        lines += [f"snapshot of {one.agent}: left out {r.path}: {r.message}" for r in one.refused]
         if one.waits:
             lines.append(f"a snapshot of {one.agent} waits: git mem review")
     save_all(workspace, edges, fresh=True)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitmem.core.text import counted, one_line
+from gitmem.core.text import counted
+from gitmem.integrations.exit import line as on_one_line
 
 LIMIT = 65_536
 """Characters of a request's text that GitHub takes; others take more."""
@@ -84,7 +85,7 @@ def code(text: str, width: int) -> str:
     In a code span hosts make no mention, reference, link, image, HTML or emphasis of it. Only `|` still
     ends a cell.
     """
-    line = one_line(text, width)
+    line = on_one_line(text, width)
     if not line:
         return ""
     # After a backslash of the text itself hosts do not agree on what an escaped bar is.

@@ -8,7 +8,6 @@ from typing import Literal
 
 from gitmem.core.account import is_memory
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.core.names import inbox_id
 from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.dream.landing import close_landed
@@ -18,12 +17,12 @@ from gitmem.integrations.gh import GhFailed, find_gh
 from gitmem.integrations.request_body import Row, request_body
 from gitmem.integrations.request_links import Host, find_host
 from gitmem.integrations.request_rows import dream_rows, inbox_rows
-from gitmem.share.inbox import inboxes, remember
+from gitmem.share.inbox import Inbox, inboxes, remember, writer_branch
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
-from gitmem.share.sync import writer_branch
 from gitmem.share.synced import Synced
 from gitmem.share.turning import agree, agreed
+from gitmem.share.unpushed import prepare
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_get
 from gitmem.store.landing import asked_for, forget_asked, note_asked, records_under
@@ -99,6 +98,17 @@ def open_request(
     else:
         made = _of_dream(workspace, remote, found, ask, allowed_fingerprints(workspace), dry_run)
     return made if dry_run else opened(workspace, edges, remote, made)
+
+
+def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> Request:
+    """Opens a request for a teammate's inbox as it stands at the remote, or updates the open one."""
+    remote = find_remote(workspace.git, workspace.top)
+    rows = inbox_rows(workspace.code, one.base, one.tip, one.proposals)
+    short = short_name(one.branch)
+    what = f"{counted(len(one.proposals), 'claim')} in {counted(len(one.memories), 'memory')}"
+    intro = f"Asks to take in {what}, which a teammate has accepted."
+    made = _request(remote, one.id, one.branch, f"{short}: {what}", rows, intro)
+    return opened(workspace, edges, remote, made)
 
 
 def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
@@ -179,7 +189,10 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
     memories = len({one.path for one in wanted})
     short = short_name(branch)
     what = f"{counted(len(wanted), 'claim')} in {counted(memories, 'memory')}"
-    return _request(remote, INBOX, branch, f"{short}: {what}", rows, f"Asks to take in {what}.")
+    id = Inbox(remote.name, branch, tip, published, wanted).id
+    return replace(
+        _request(remote, id, branch, f"{short}: {what}", rows, f"Asks to take in {what}."), id=INBOX
+    )
 
 
 def _of_dream(
@@ -193,7 +206,10 @@ def _of_dream(
     side = dream.tip
     for record in records_under(repo, repo.ref(SHARED_REF) or published, published, side):
         side = with_base(repo, side, record)
-    tip = with_base(repo, side, published)
+    asking = with_base(repo, side, published)
+    prepared = prepare(repo, remote, asking)
+    refuse_personal(prepared.held)
+    tip = prepared.tip
     _refuse_unpublished(repo.commit(published).tree, repo.commit(tip).tree, dream, workspace)
     rows = dream_rows(dream)
     what = counted(len(dream.open), "change")
@@ -206,7 +222,6 @@ def _of_dream(
     if there != tip:
         consented = agreed(workspace)
         fresh = leaving(repo, tip, [published, *([consented] if consented else [])])
-        refuse_personal(leaving(repo, tip, [published]))
         refuse_secrets(secrets_to_leave(repo, remote, [tip], allow))
         if fresh and not ask(fresh):
             raise CheckFailed(
@@ -225,15 +240,19 @@ def _of_dream(
             agree(workspace, repo.ref(SHARED_REF) or tip)
     if not dream.incoming:
         note_asked(repo, branch, tip, published)
-        _bring_up(workspace, dream, tip)
+        _bring_up(workspace, dream, asking, tip)
     return made
 
 
-def _bring_up(workspace: Workspace, dream: dreams.Dream, tip: str) -> None:
-    """Moves the branch here to what was pushed, unless it went elsewhere meanwhile."""
+def _bring_up(workspace: Workspace, dream: dreams.Dream, asking: str, tip: str) -> None:
+    """Moves the branch here to what was pushed, unless it went elsewhere meanwhile.
+
+    Args:
+        asking: what was to be pushed, of which `tip` was prepared.
+    """
     repo = workspace.code
     here = repo.ref(dream.ref)
-    if here is not None and here != tip and repo.is_ancestor(here, tip):
+    if here is not None and here != tip and repo.is_ancestor(here, asking):
         try:
             repo.move_ref(dream.ref, tip, here, "gitmem review: as pushed")
         except RefMoved:
@@ -258,7 +277,7 @@ def _request(
 ) -> Request:
     base = short_name(MEMORY_BRANCH)
     short = short_name(branch)
-    body = request_body(intro, rows, id if id != INBOX else inbox_id(branch))
+    body = request_body(intro, rows, id)
     return Request(id, remote.name, short, base, title, body, rows)
 
 

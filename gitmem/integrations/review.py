@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import UsageError
+from gitmem.core.names import inbox_id
 from gitmem.dream.branch import Dream, open_dreams
 from gitmem.integrations.disputes import disputes
 from gitmem.integrations.docs.waiting import Waiting, waiting_documents
@@ -26,9 +27,10 @@ from gitmem.integrations.review_items import (
 )
 from gitmem.integrations.saving import look_all
 from gitmem.share.held import held_back
-from gitmem.share.inbox import inboxes
+from gitmem.share.inbox import Inbox, inboxes
 from gitmem.store.live import Saved
 from gitmem.store.parked import parked
+from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -82,6 +84,13 @@ def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
     matches = [item for item in items if item.id == id] or [i for i in items if i.id.startswith(id)]
     if len(matches) == 1:
         return matches[0]
+    for item in items:
+        # An inbox is named by its branch and, after that, by the commit that was shown.
+        if isinstance(item.subject, Inbox) and id.startswith(f"{inbox_id(item.subject.branch)}-"):
+            branch = short_name(item.subject.branch)
+            raise UsageError(
+                f"{branch} changed since it was shown", f"Look again: git mem review show {item.id}"
+            )
     listed = ", ".join(item.id for item in (matches or items)) or "nothing"
     what = "several items begin" if matches else "nothing waits that begins"
     raise UsageError(f"In review {what} with {id!r}", f"Waiting: {listed}.")

@@ -8,13 +8,14 @@ from typing import Any
 from gitmem.core.errors import UsageError
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.kept_aside import Rejected, rejected_dreams
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proving import failures_of
 from gitmem.dream.telling import Origins, claim_origins, show, untold
 from gitmem.integrations.blaming import line_value
+from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.words import iso, sound
+from gitmem.rules.rule import Finding
 from gitmem.store.blame import Origin
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -42,7 +43,7 @@ def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = Fals
     origins = claim_origins(dream)
     allow = allowed_fingerprints(workspace)
     asked = asked_before(dream.scope, allow)
-    failures = failures_of(dream, edges.now, allow, asked)
+    failures = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges))
     lines = tuple(show(dream, origins, failures, whole=whole))
     return Told(lines, _value(dream, origins) | {"proof": proof_value(failures), "rejected": None})
 
@@ -73,7 +74,7 @@ def tell_rejected(one: Rejected, *, whole: bool = False) -> Told:
     return Told(lines, _value(one.dream, origins) | {"proof": None, "rejected": value})
 
 
-def proof_value(failures: tuple[Failure, ...]) -> dict[str, Any]:
+def proof_value(failures: tuple[Finding, ...]) -> dict[str, Any]:
     """What came of a proof, for a program."""
     return {
         "proved": not failures,

@@ -14,13 +14,14 @@ from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageE
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.dream.branch import Dream
 from gitmem.dream.editing import ByHand, Lost, edit, laid_out, lost
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proving import failures_of
 from gitmem.dream.refs import prefix
 from gitmem.dream.review import find_dream
+from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.place import read_regular
+from gitmem.rules.rule import Finding
 from gitmem.store.git import SAFE_VARIABLES
 from gitmem.store.repository import short_name
 from gitmem.store.travel import write_out
@@ -46,7 +47,7 @@ class HandEdit:
     dream: Dream
     ref: str
     done: ByHand
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,9 @@ def _commit(
         return HandEdit(dream, ref, done)
     now = find_dream(workspace, dream.id)
     asked = asked_before(dream.scope, allow)
-    return HandEdit(now, ref, done, failures_of(now, edges.now, allow, asked))
+    return HandEdit(
+        now, ref, done, failures_of(now, edges.now, allow, asked, lookup=lookup(workspace, edges))
+    )
 
 
 def _read(folder: Path) -> dict[str, bytes]:

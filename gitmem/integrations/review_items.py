@@ -13,6 +13,7 @@ from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.promoting.proposing import Offered
 from gitmem.share.held import Held
 from gitmem.share.inbox import Inbox
+from gitmem.share.leaving import Leaving, right_place
 from gitmem.share.snapshots import Standing
 from gitmem.store.live import Saved
 from gitmem.store.parked import Suggestion
@@ -156,19 +157,33 @@ def _proposal_value(inbox: Inbox, one: Proposal) -> dict[str, Any]:
 
 
 def leaving_item(one: Held) -> Item:
-    """Memories that would leave this machine for the first time."""
-    names = [str(memory) for memory in one.leaves]
-    title = f"{counted(len(names), 'memory')} would leave for the first time: {', '.join(names)}"
-    lines = (
-        f"{counted(len(names), 'memory')} would leave for {one.remote} for the first time:",
-        *(f"  {name}" for name in names),
-        f"accept agrees to that; what is to stay: git mem move NAME --to local: {one.id}",
-    )
+    """Memories that would leave this machine for the first time, and those that never do."""
+    names, personal = ([str(memory) for memory in some] for some in (one.leaves, one.personal))
+    count = counted(len(names), "memory")
+    title = f"{count} would leave for the first time: {', '.join(names)}"
+    lines: list[str] = []
+    if names:
+        lines += [
+            f"{count} would leave for {one.remote} for the first time:",
+            *(f"  {name}" for name in names),
+        ]
+    if personal:
+        lines += ["held back, since about a person:", *(f"  {name}" for name in personal)]
+        lines.append(right_place(one.personal))
+    if names:
+        lines.append(f"accept agrees to that; what is to stay: git mem move NAME --to local: {one.id}")
+    else:
+        title = f"about a person, so never shared: {', '.join(personal)}"
     value = {
         "remote": one.remote,
-        "memories": [{"agent": m.agent, "name": m.name, "path": m.path} for m in one.leaves],
+        "memories": [_told(memory) for memory in one.leaves],
+        "held": [_told(memory) for memory in one.personal],
     }
-    return Item(one.id, "leaving", one_line(title, 160), lines, value, one)
+    return Item(one.id, "leaving", one_line(title, 160), tuple(lines), value, one)
+
+
+def _told(memory: Leaving) -> dict[str, str]:
+    return {"agent": memory.agent, "name": memory.name, "path": memory.path}
 
 
 def snapshot_item(one: Standing) -> Item:
@@ -186,8 +201,8 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
         for file, why in saved.plan.held.items():
             found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))
         for refusal in saved.plan.refusals:
-            said = f": {' '.join(refusal.claim_text_redacted.split())}"[:200].rstrip(": ")
-            text = f"{refusal.path} {refusal.reason}{said}; take it out of {saved.live.path}"
+            said = f": {' '.join(refusal.text.split())}"[:200].rstrip(": ")
+            text = f"{refusal.path} {refusal.message}{said}; take it out of {saved.live.path}"
             if refusal.fingerprints:
                 allow = f"git config --global --add gitmem.allow {' '.join(refusal.fingerprints)}"
                 text += f", or if it is none: {allow}"

@@ -91,7 +91,7 @@ def _look_at_arrivals(workspace: Workspace, edges: Edges) -> None:
         return
     with suppress(RepositoryError):
         for one in note_tainted(workspace.scope("project"), allowed_fingerprints(workspace)):
-            edges.say(f"{one.path} came from others, {one.reason} and is hidden: it should be revoked")
+            edges.say(f"{one.path} came from others, {one.message} and is hidden: it should be revoked")
 
 
 def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Saved:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gitmem.core.account import speaks
 from gitmem.core.errors import RepositoryError
 from gitmem.core.index import INDEX
 from gitmem.core.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
@@ -12,7 +13,7 @@ from gitmem.core.names import is_archived
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import keeps_logs, memories
 from gitmem.store.remote import MEMORY_BRANCH, find_remote
-from gitmem.store.trees import read_paths
+from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
@@ -24,8 +25,8 @@ class Upstream:
     Attributes:
         ref: the remote-tracking ref.
         head: commit that it is at.
-        ahead: commits that are here alone.
-        behind: commits that are there alone.
+        ahead: commits that are here alone; 0 where others decide and there is nothing to ask them for.
+        behind: commits that are there alone; likewise.
     """
 
     ref: str
@@ -165,6 +166,10 @@ def _upstream(workspace: Workspace, scope: Scope, head: str) -> Upstream | None:
     there = scope.repo.ref(ref) if ref else None
     if not head or not ref or there is None:
         return None
+    trees = (scope.repo.commit(oid).tree for oid in (head, there))
+    if workspace.sharing == "review" and not any(map(speaks, changed_files(scope.repo, *trees))):
+        # Others are asked for claims alone: not for index lines, nor for how these came here.
+        return Upstream(ref, there, 0, 0)
     words = ["rev-list", "--left-right", "--count", f"{head}...{there}", "--"]
     done = workspace.git.run(words, git_dir=scope.repo.git_dir, check=False)
     ahead, _, behind = done.text.partition("\t")

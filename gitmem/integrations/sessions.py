@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.guard.secrets import redact, scan
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.recordings import sessions_here, whole
+from gitmem.rules.secrets import redact, scan
 from gitmem.sessions.discover import SessionFile
 from gitmem.sessions.live import live_uuids
 from gitmem.sessions.search import Hit, find

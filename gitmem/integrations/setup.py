@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
+from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.names import is_memory_file
 from gitmem.core.text import counted
@@ -20,14 +21,17 @@ from gitmem.integrations.claude_hooks import (
 )
 from gitmem.integrations.commit_trailers import begin_with_commits
 from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.editing import move, scope_for
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_setup
 from gitmem.integrations.moved import settle_old_places
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import adopt_folder, save_all
 from gitmem.store.address import without_credentials
+from gitmem.store.commits import read_tip
 from gitmem.store.git import config_set, config_unset
 from gitmem.store.live import Saved
+from gitmem.store.lookup import Found
 from gitmem.store.moved import moved_record
 from gitmem.store.paging import hot_memories
 from gitmem.store.projects import Choice, choose_project, note_project, unite_projects
@@ -241,6 +245,7 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
     started = _start_from_remote(workspace)
     settle_old_places(workspace, edges)
     adopted = tuple(adopt_folder(workspace, edges, live) for live, _ in plan.adopt)
+    placed = [note for live, _ in plan.adopt for note in _to_their_place(workspace, edges, live)]
     _exclude(workspace, plan.exclude)
     if plan.engine:
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
@@ -250,8 +255,29 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
         apply_merge_setup(plan.merging, workspace.git)
     # Before the look for snapshots, which lays out as well and does not say what.
     laid_out = tuple(saved for saved in save_all(workspace, edges, fresh=True) if saved.laid_out)
-    notes = [*started, *_snapshots(workspace, edges)]
+    notes = [*started, *placed, *_snapshots(workspace, edges)]
     return InitDone(workspace, adopted, laid_out, tuple(notes))
+
+
+def _to_their_place(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Iterator[str]:
+    """Moves memories about a person out of an adopted folder of the project's: they are never shared."""
+    if live.scope.name != "project" or live.tracked:
+        return
+    repo = live.scope.repo
+    tip = read_tip(repo, live.scope.ref)
+    for path in sorted(hot_memories(repo, tip.tree, live.agent)):
+        entry = repo.entry(tip.tree, path)
+        memory = parse(path.partition("/")[2], repo.blob(entry.oid)) if entry else None
+        if entry is None or memory is None or memory.type != "user":
+            continue
+        to = scope_for(workspace, "user")
+        found = Found("project", live.agent, memory.path, memory, entry.oid, tip.commit)
+        try:
+            move(workspace, edges, found, to)
+        except GitmemError as error:
+            yield f"{live.agent}/{memory.name} is about a person and stays here: {error.message}"
+        else:
+            yield f"{live.agent}/{memory.name} is about a person: it is in your {to} memory now"
 
 
 def _hook_claude(workspace: Workspace, plan: SettingsPlan) -> None:

@@ -94,5 +94,5 @@ def after_merge(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     after_carrying(workspace, edges, done.carried)
     save_all(workspace, edges, fresh=True)
     return tuple(
-        f"from {done.remote}: {one.path} {one.reason}; have it rotated and removed" for one in done.arrived
+        f"from {done.remote}: {one.path} {one.message}; have it rotated and removed" for one in done.arrived
     )

@@ -13,6 +13,7 @@ from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import look_all
 from gitmem.integrations.scope_standing import ScopeStanding, scope_standing
 from gitmem.integrations.worker import read_state
+from gitmem.share.inbox import Outgoing, outgoing
 from gitmem.store.live import Saved
 from gitmem.store.locks import is_alive
 from gitmem.store.record import read_record
@@ -41,6 +42,7 @@ class Standing:
     taken_by: str = ""
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
+    outgoing: tuple[Outgoing, ...] = ()
 
     def as_value(self) -> dict[str, Any]:
         """The JSON form."""
@@ -69,6 +71,14 @@ class Standing:
             "hooks": self.hooks,
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
             "review": self.waiting,
+            "outgoing": [
+                {
+                    "branch": one.inbox.branch,
+                    "claims": len(one.inbox.proposals),
+                    "waits_for": one.waits_for,
+                }
+                for one in self.outgoing
+            ],
             "stale_work_trees": list(self.stale_trees),
             "folder_taken_by": self.taken_by or None,
             "paused": self.paused.as_value() if self.paused else None,
@@ -108,5 +118,6 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         taken_by=str(workspace.taken_by or ""),
         stale_trees=tuple(map(str, stale_trees(workspace))),
         paused=current(workspace.state, edges.now),
+        outgoing=outgoing(workspace),
         engine_lacks=tuple(lack.what for lack in choice_for(workspace, edges).missing),
     )

@@ -13,9 +13,9 @@ from gitmem.core import frontmatter
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode
-from gitmem.guard.paths import linked
 from gitmem.integrations.place import read_json, read_regular
 from gitmem.sessions.discover import SessionFile, belongs, first_cwd
+from gitmem.store.symlinks import linked
 from gitmem.store.workspace import MAIN, SCOPES, ScopeName
 
 AGENTS = "agents"

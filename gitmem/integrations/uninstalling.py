@@ -11,7 +11,6 @@ from pathlib import Path
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
-from gitmem.guard.paths import linked
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
     apply_settings,
@@ -27,6 +26,7 @@ from gitmem.notes.names import ref_of
 from gitmem.store.record import read_record, write_record
 from gitmem.store.repository import TREE
 from gitmem.store.scan import blob_name
+from gitmem.store.symlinks import linked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import (
     DOCS_REF,

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance, parse
 from gitmem.notes.names import FOLDER, path_of
-from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, Tip, Write, Written, commit, root_commit
+from gitmem.store.commits import Tip, Write, Written, commit, root_commit
 from gitmem.store.memory_refs import clear_logs
 from gitmem.store.repository import BLOB, TREE, Commit, Entry, RefMoved, Repository, Signature
 from gitmem.store.trees import read_file

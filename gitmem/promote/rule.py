@@ -8,8 +8,8 @@ from collections.abc import Collection
 from gitmem.core.claim import HASH_LENGTH, Claim, parse_body
 from gitmem.core.memory import Memory
 from gitmem.core.pointer import pointers, without_pointer
-from gitmem.core.text import printable
 from gitmem.core.trailers import one_line
+from gitmem.rules.redaction import no_scan, shown
 
 WHY_CHARS = 200
 HOW_CHARS = 400
@@ -23,7 +23,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 def rule_text(memory: Memory) -> str:
     """The lines of the rule that a memory becomes, with `\\n` between them.
 
-    Nothing in it can close or open a comment, and control characters are written out.
+    Nothing in it can close or open a comment; control characters and tags that a client takes for its own
+    are written out, for models read it in every session.
     """
     said = without_pointer(memory)
     parts: dict[str, list[str]] = {"why": [], "how": []}
@@ -45,7 +46,7 @@ def rule_text(memory: Memory) -> str:
     else:
         lines = [f"- {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])]
         lines += [f"  {note}" for note in notes]
-    return _harmless("\n".join(printable(line) for line in lines))
+    return _harmless("\n".join(shown(line, no_scan) for line in lines))
 
 
 def with_more(rule: str, more: Collection[Claim]) -> str:
@@ -55,7 +56,7 @@ def with_more(rule: str, more: Collection[Claim]) -> str:
         match = _TAGGED.match(claim.text)
         tag = f"{match[1].capitalize()}: " if match else ""
         said = claim.text[match.end() :] if match else _MARKER.sub("", claim.text, count=1)
-        lines.append(_harmless(f"- {tag}{printable(one_line(said))}"))
+        lines.append(_harmless(f"- {tag}{shown(one_line(said), no_scan)}"))
     return "\n".join([rule, *lines])
 
 
@@ -122,7 +123,7 @@ def _missing(memory: Memory, rule: str) -> list[Claim]:
         claim
         for claim in _said(memory)
         if not _TAGGED.match(claim.text)
-        and " ".join(_harmless(printable(_MARKER.sub("", claim.text, count=1))).split()) not in words
+        and " ".join(_harmless(shown(_MARKER.sub("", claim.text, count=1), no_scan)).split()) not in words
     ]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from gitmem.core.change import Header
 from gitmem.core.limits import CANDIDATES
 from gitmem.engines.engine import Engine
-from gitmem.guard.secrets import scan
 from gitmem.recall.choose import Left, Selection
+from gitmem.rules.secrets import scan
 from gitmem.sessions.private import Ignore, without_private
 from gitmem.store.candidates import Candidate
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.share.carrying import Carried, bring_together, carry_sides
 from gitmem.store.caps import check_caps
 from gitmem.store.commits import Tip, check_format, read_tip
@@ -13,7 +14,6 @@ from gitmem.store.memory_refs import CODE_FAMILIES, memory_refs
 from gitmem.store.merging import check_paths
 from gitmem.store.old_epochs import note_old
 from gitmem.store.repository import RefMoved, Repository
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.values import dataclass
 
@@ -37,7 +37,7 @@ class Arrival:
     before: str
     changed: frozenset[str] = frozenset()
     both: tuple[str, ...] = ()
-    arrived: tuple[Refusal, ...] = ()
+    arrived: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
     carried: Carried | None = None

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.merge import kind
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
 from gitmem.share.arrival import Arrival, check_arrival, take_in
 from gitmem.share.backup_place import (
     HINT,
@@ -96,7 +96,7 @@ class Backed:
     before: Mapping[str, str] = field(default_factory=dict)
     lost: int = 0
     refused: Mapping[str, str] = field(default_factory=dict)
-    arrived: tuple[Refusal, ...] = ()
+    arrived: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
     carried: tuple[Carried, ...] = ()

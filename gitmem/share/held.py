@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gitmem.core.errors import RepositoryError
+from gitmem.share.inbox import writer_branch
 from gitmem.share.leaving import Leaving, leaving
-from gitmem.share.sync import writer_branch
 from gitmem.share.turning import agree, agreed
+from gitmem.share.unpushed import prepare
 from gitmem.store.remote import MEMORY_BRANCH, find_remote
 from gitmem.store.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
@@ -18,12 +19,14 @@ class Held:
     Attributes:
         id: `l-` and six digits of the commit.
         commit: of the memory here.
+        personal: memories about a person, which no sync sends.
     """
 
     id: str
     remote: str
     commit: str
     leaves: tuple[Leaving, ...]
+    personal: tuple[Leaving, ...] = ()
 
 
 def held_back(workspace: Workspace) -> Held | None:
@@ -39,12 +42,15 @@ def held_back(workspace: Workspace) -> Held | None:
         branches = (MEMORY_BRANCH, writer_branch(workspace))
         known = [oid for branch in branches if (oid := repo.ref(remote.tracking(branch)))]
         consented = agreed(workspace)
-        leaves = leaving(repo, tip, [*known, *([consented] if consented else [])])
+        fresh = leaving(repo, tip, [*known, *([consented] if consented else [])])
     except RepositoryError:
         return None
-    return Held(f"l-{tip[:6]}", remote.name, tip, leaves) if leaves else None
+    leaves = tuple(memory for memory in fresh if memory.type != "user")
+    personal = tuple(memory for memory in fresh if memory.type == "user")
+    return Held(f"l-{tip[:6]}", remote.name, tip, leaves, personal) if fresh else None
 
 
 def agree_to(workspace: Workspace, held: Held) -> None:
-    """Notes that the person agreed."""
-    agree(workspace, held.commit)
+    """Notes that the person agreed to all but what is about a person."""
+    remote = find_remote(workspace.git, workspace.top)
+    agree(workspace, prepare(workspace.code, remote, held.commit).tip)

@@ -1,38 +1,41 @@
 """Inbox branches: those of teammates as they wait here, and one's own as it is asked for and comes back.
 
 What is on an inbox branch counts as nobody's memory: to list and to show it takes nothing in. It is data
-that others wrote, and is judged again before any of it is accepted.
+that others wrote, and is judged again before any of it is accepted (`share.acceptance`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from typing import Literal
 
-from gitmem.core.account import Proposal, account, speaks
-from gitmem.core.daily_log import SOME_DAY, is_log, line_keys, read_line, split, stones_of, with_every_line
-from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.core.memory import parse
+from gitmem.core.account import Proposal, speaks
+from gitmem.core.daily_log import is_log, line_keys
+from gitmem.core.errors import RepositoryError
 from gitmem.core.merge import agent_folder, merge_trees
-from gitmem.core.names import TURNED_DOWN, inbox_id, is_agent_folder
-from gitmem.core.text import decode
-from gitmem.core.trailers import Fate, Provenance
-from gitmem.share.arrival import check_arrival
+from gitmem.core.names import TURNED_DOWN, inbox_id, is_agent_folder, slugify
+from gitmem.core.trailers import Provenance
 from gitmem.share.landed import closed_at_host, left
-from gitmem.share.sync import writer_branch
 from gitmem.store.burying import spade
-from gitmem.store.commits import Tip, Write, Written, commit, read_tip
+from gitmem.store.commits import Tip, Write, Written, commit, root_commit
 from gitmem.store.epochs import epoch_of
+from gitmem.store.git import identity
 from gitmem.store.indexes import with_indexes
-from gitmem.store.landing import Asked, asked_for, forget_asked, left_out
+from gitmem.store.landing import Asked, asked_for, forget_asked, outstanding
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
 from gitmem.store.repository import RefMoved, Repository, Signature, short_name
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
+
+ACCEPTED = "refs/gitmem/accepted"
+"""The memory branch as it is to be: with what was accepted here. It is gone once that was sent."""
+
+AWAITED = "refs/gitmem/awaited/"
+"""Under it, by name, the inboxes that were accepted here and are not on the memory branch yet."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -42,7 +45,7 @@ class Inbox:
     """One inbox branch that waits for a decision.
 
     Attributes:
-        id: `i-` and six digits of the branch's name.
+        remote: name of the remote that has it.
         branch: full ref name at the remote.
         tip: its commit, as fetched; of one's own that is gone at the host, as it was pushed.
         base: commit of the memory branch that it is compared with.
@@ -50,7 +53,6 @@ class Inbox:
         closed: whether it is one's own, and gone at the host without having been merged.
     """
 
-    id: str
     remote: str
     branch: str
     tip: str
@@ -59,35 +61,54 @@ class Inbox:
     closed: bool = False
 
     @property
+    def id(self) -> str:
+        """`i-`, six digits of the branch's name, and six of the commit: one decides on what was shown."""
+        return f"{inbox_id(self.branch)}-{self.tip[:6]}"
+
+    @property
     def memories(self) -> tuple[str, ...]:
         """The memories that it is about; a memory's number is its place here, from 1."""
         return tuple(dict.fromkeys(one.path for one in self.proposals))
 
 
+@dataclass(frozen=True)
+class Outgoing:
+    """An inbox that waits for somebody, or something, else.
+
+    Attributes:
+        waits_for: `reviewers` of one's own; of one that was accepted here `sync`, which sends it, or the
+            `host`, which lets nobody push the memory branch.
+    """
+
+    inbox: Inbox
+    waits_for: Literal["reviewers", "host", "sync"]
+
+
+def writer_branch(workspace: Workspace) -> str:
+    """The branch that this person's memories wait on: `refs/heads/gitmem/inbox/<slug of the address>`.
+
+    Raises:
+        RepositoryError: git knows no identity.
+    """
+    who = identity(workspace.git, None, 0, git_dir=workspace.layout.common_dir)
+    return INBOX + slugify(who.email)
+
+
 def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:
-    """Inbox branches that wait here: teammates', and one's own that a host closed; in a fixed order."""
+    """Inbox branches that wait for a decision here: teammates', and one's own that a host closed."""
     if workspace.sharing == "off":
         return ()
     try:
         remote = find_remote(workspace.git, workspace.top)
         mine = writer_branch(workspace)
-        tip = read_tip(workspace.code, SHARED_REF)
     except RepositoryError:
         return ()
     repo = workspace.code
     found = []
-    for branch, oid in sorted(remote.fetched(repo).items()):
-        name = branch.removeprefix(INBOX)
-        if branch.startswith(INBOX) and branch != mine and _NAME.fullmatch(name):
-            # Where one branch cannot be read, all others still can.
-            with suppress(RepositoryError):
-                one = _read(repo, remote, branch, oid, tip)
-                if (
-                    one.proposals
-                    and epoch_of(repo, oid) == epoch_of(repo, tip.commit)
-                    and repo.ref(TURNED_DOWN + one.id) != oid
-                ):
-                    found.append(one)
+    for one in _asking(repo, remote):
+        known = (repo.ref(TURNED_DOWN + inbox_id(one.branch)), repo.ref(note_of(one.branch)))
+        if one.branch != mine and not any(oid and _says_no_more(repo, one, oid) for oid in known):
+            found.append(one)
     closed = closed_at_host(repo, remote, mine)
     if closed is not None:
         with suppress(RepositoryError):
@@ -95,61 +116,47 @@ def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:
     return tuple(found)
 
 
-def accept_inbox(
-    workspace: Workspace,
-    inbox: Inbox,
-    numbers: tuple[int, ...],
-    author: Signature,
-    allow: frozenset[str] = frozenset(),
-) -> Written | None:
-    """Merges an inbox branch, or some of its memories, into the memory here; a sync then sends it.
-
-    Args:
-        numbers: which memories; empty for all.
-        author: the person, at the present.
-        allow: fingerprints of accepted secrets.
-
-    Raises:
-        UsageError: there is no memory with such a number.
-        CheckFailed: it holds a secret, a memory about a person, or would lose a claim.
-        RepositoryError: a path that is not safe, a newer format, or a history that was rewritten.
-    """
+def outgoing(workspace: Workspace) -> tuple[Outgoing, ...]:
+    """What this person asked for or accepted that is not on the memory branch yet, as last seen."""
+    if workspace.sharing == "off":
+        return ()
     repo = workspace.code
-    chosen = frozenset(_chosen(inbox, numbers))
-    whole = chosen == frozenset(inbox.memories)
-    check_arrival(repo, inbox.tip, inbox.branch)
+    try:
+        remote = find_remote(workspace.git, workspace.top)
+        mine = writer_branch(workspace)
+        asking = list(_asking(repo, remote, repo.ref(remote.tracking(MEMORY_BRANCH))))
+    except RepositoryError:
+        return ()
+    to_send = repo.ref(ACCEPTED)
+    found = []
+    for one in asking:
+        note = repo.ref(note_of(one.branch))
+        if one.branch == mine:
+            found.append(Outgoing(one, "reviewers"))
+        elif note and _says_no_more(repo, one, note):
+            sent = to_send is None or not repo.is_ancestor(note, to_send)
+            found.append(Outgoing(one, "host" if sent else "sync"))
+    return tuple(found)
 
-    def plan(tip: Tip) -> Write:
-        merged = repo.commit(merge_commits(repo, tip.commit, inbox.tip).commit).tree
-        paths = set(filter(speaks, changed_files(repo, tip.tree, merged)))
-        if not whole:
-            # A memory that a rename or an archive moves has its other place, too.
-            sources = {one.source for one in inbox.proposals if one.path in chosen and one.source}
-            paths &= chosen | sources
-        before, after = read_paths(repo, tip.tree, paths), read_paths(repo, merged, paths)
-        stones = set(map(stones_of, filter(is_log, paths)))
-        after = with_every_line(before, after, read_paths(repo, merged, stones))
-        _judge(inbox, before, after, allow)
-        edits = {path: after.get(path) for path in sorted(paths) if before.get(path) != after.get(path)}
-        edits = with_indexes(repo, tip.tree, edits)
-        reviewed = inbox.id if whole else f"{inbox.id} {','.join(map(str, sorted(numbers)))}"
-        what = "" if whole else f": {', '.join(sorted(chosen))}"
-        return Write(
-            edits,
-            f"Accept {short_name(inbox.branch)}{what}",
-            Provenance(op="update", writer="human", reviewed=reviewed),
-            # Where this is asked for in turn, an undo must not leave a history that has their branch and
-            # lacks what it says: to others that would be a request to delete it.
-            parents=(inbox.tip,) if whole and workspace.sharing == "direct" else (),
-        )
 
-    return commit(repo, SHARED_REF, plan, author)
+def decided(repo: Repository, remote: Remote) -> str:
+    """The memory branch as last seen, with what was accepted here and is not sent yet; a commit."""
+    published = repo.ref(remote.tracking(MEMORY_BRANCH)) or root_commit(repo)
+    accepted = repo.ref(ACCEPTED)
+    if accepted is None or epoch_of(repo, accepted) != epoch_of(repo, published):
+        return published
+    return merge_commits(repo, accepted, published).commit
+
+
+def note_of(branch: str) -> str:
+    """The ref that says that an inbox was accepted here, and as of which commit."""
+    return AWAITED + branch.removeprefix(INBOX)
 
 
 def reject_inbox(workspace: Workspace, inbox: Inbox) -> None:
     """Turns a teammate's branch down as it stands, in this clone's record; it comes back with a change."""
     repo = workspace.code
-    ref = TURNED_DOWN + inbox.id
+    ref = TURNED_DOWN + inbox_id(inbox.branch)
     with suppress(RefMoved):
         repo.move_ref(ref, inbox.tip, repo.ref(ref), "gitmem review: turned down")
 
@@ -208,52 +215,36 @@ def remember(
     return commit(scope.repo, scope.ref, plan, author)
 
 
-def _read(repo: Repository, remote: Remote, branch: str, oid: str, tip: Tip) -> Inbox:
-    ground = left(repo, tip.commit, oid)
-    lacking = left_out(repo, ground, tip.commit, asked_for(repo, ground, oid))
-    return Inbox(inbox_id(branch), remote.name, branch, oid, ground, lacking)
+def _asking(repo: Repository, remote: Remote, memory: str | None = None) -> Iterator[Inbox]:
+    """Inbox branches that ask for anything which the memory branch does not have."""
+    memory = memory or decided(repo, remote)
+    for branch, oid in sorted(remote.fetched(repo).items()):
+        if not branch.startswith(INBOX) or not _NAME.fullmatch(branch.removeprefix(INBOX)):
+            continue
+        # Where one branch cannot be read, all others still can.
+        with suppress(RepositoryError):
+            if epoch_of(repo, oid) == epoch_of(repo, memory):
+                ground = left(repo, memory, oid)
+                lacking = outstanding(repo, memory, oid, ground)
+                if lacking:
+                    yield Inbox(remote.name, branch, oid, ground, lacking)
+
+
+def _says_no_more(repo: Repository, one: Inbox, known: str) -> bool:
+    """Whether an inbox asks for nothing that it did not ask for at a commit that was decided on.
+
+    What the memory branch took since is merged into it by its writer, who asks for nothing by that.
+    """
+    if known == one.tip:
+        return True
+    with suppress(RepositoryError):
+        before = {proposal.same for proposal in asked_for(repo, left(repo, one.base, known), known)}
+        return all(proposal.same in before for proposal in one.proposals)
+    return False
 
 
 def _own(repo: Repository, remote: Remote, closed: Asked) -> Inbox:
     published = repo.ref(remote.tracking(MEMORY_BRANCH))
     ground = left(repo, closed.base or published or closed.tip, closed.tip)
     wanted = asked_for(repo, ground, closed.tip)
-    return Inbox(
-        inbox_id(closed.branch), remote.name, closed.branch, closed.tip, ground, wanted, closed=True
-    )
-
-
-def _chosen(inbox: Inbox, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    known = inbox.memories
-    unknown = [number for number in numbers if not 1 <= number <= len(known)]
-    if unknown:
-        raise UsageError(f"{inbox.id} has no memory {unknown[0]}", f"It has 1 to {len(known)}.")
-    return tuple(known[number - 1] for number in numbers) if numbers else known
-
-
-def _judge(
-    inbox: Inbox, before: Mapping[str, bytes], after: Mapping[str, bytes], allow: frozenset[str]
-) -> None:
-    """Raises where what would be taken in may not be."""
-    branch = short_name(inbox.branch)
-    hint = f"Turn it down (git mem review reject {inbox.id}), and tell who sent it."
-    for path, data in sorted(after.items()):
-        lines = split(decode(data)) if is_log(path) and before.get(path) != data else ()
-        told = (read_line(line, SOME_DAY) for line in lines)
-        personal = any(line is not None and line.type == "user" for line in told)
-        if personal or (before.get(path) != data and parse(path, data).type == "user"):
-            raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
-    refused = screen(before, after, allow).refusals
-    if refused:
-        raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].reason}", hint)
-    said = [
-        Fate("superseded", one.before, one.after, "the branch changes it")
-        if one.new
-        else Fate("dropped", one.before, "", "the branch deletes it")
-        for one in inbox.proposals
-        if one.old is not None and one.kind != "moved" and not is_log(one.path)
-    ]
-    # What a merge with the present makes of it is asked for anew: both may have changed since it was shown.
-    lost = account(before, after, said).unaccounted
-    if lost:
-        raise CheckFailed(f"{branch} would lose {lost[0].source}: {lost[0].problem}", hint)
+    return Inbox(remote.name, closed.branch, closed.tip, ground, wanted, closed=True)

@@ -14,8 +14,10 @@ from gitmem.store.landing import (
     find_landing,
     forget_asked,
     record_landing,
+    with_part,
 )
-from gitmem.store.remote import Remote
+from gitmem.store.merging import merge_commits
+from gitmem.store.remote import INBOX, Remote
 from gitmem.store.repository import Repository
 from gitmem.values import dataclass
 
@@ -49,6 +51,9 @@ def settle(repo: Repository, remote: Remote, memory: str) -> Settled:
             if landing is not None:
                 onto = record_landing(repo, onto, landing, one.branch)
                 found.append((one.branch, landing))
+            elif one.branch.startswith(INBOX) and (side := with_part(repo, memory, one.tip, one.base)):
+                # This clone has all of it; what it made of the part since has the branch for its base.
+                onto = merge_commits(repo, onto, side).commit
     return Settled(onto, tuple(found))
 
 

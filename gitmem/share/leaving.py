@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed
 from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder, kind
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.share.leaving_lines import fresh_lines
 from gitmem.store.remote import Remote
 from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.screen import screen
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.values import dataclass
 
@@ -93,15 +94,24 @@ def refuse_personal(found: Iterable[Leaving]) -> None:
     """
     personal = [memory for memory in found if memory.type == "user"]
     if personal:
-        hint = f"Move each first: git mem move {personal[0].name} --to local"
-        if is_log(personal[0].path):
-            hint = "Take each line out of the log first: git mem forget --claim TEXT"
-        raise CheckFailed(f"About a person, so never shared: {', '.join(map(str, personal))}", hint)
+        raise CheckFailed(
+            f"About a person, so never shared: {', '.join(map(str, personal))}", right_place(personal)
+        )
+
+
+def right_place(personal: Sequence[Leaving]) -> str:
+    """Where memories about a person belong, as a hint."""
+    if is_log(personal[0].path):
+        return "Take each line out of the log: git mem forget --claim TEXT"
+    names = personal[0].name if len(personal) == 1 else "NAME"
+    return (
+        f"Move {'it' if len(personal) == 1 else 'each'} where it belongs: git mem move {names} --to local"
+    )
 
 
 def secrets_to_leave(
     repo: Repository, remote: Remote, oids: Sequence[str], allow: frozenset[str]
-) -> tuple[Refusal, ...]:
+) -> tuple[Finding, ...]:
     """Secrets in anything that a push of these commits would send, past versions included.
 
     Raises:
@@ -122,19 +132,10 @@ def secrets_to_leave(
             data = b"".join(fresh)
         files[f"{name}/{path}"] = data
     found = screen({}, files, allow).refusals
-    return tuple(
-        Refusal(
-            refusal.path.partition("/")[2],
-            refusal.claim_text_redacted,
-            refusal.reason,
-            refusal.kind,
-            refusal.fingerprints,
-        )
-        for refusal in found
-    )
+    return tuple(replace(refusal, path=refusal.path.partition("/")[2]) for refusal in found)
 
 
-def refuse_secrets(found: Iterable[Refusal]) -> None:
+def refuse_secrets(found: Iterable[Finding]) -> None:
     """Raises where something that would be pushed holds a secret.
 
     Raises:
@@ -142,7 +143,7 @@ def refuse_secrets(found: Iterable[Refusal]) -> None:
     """
     refusals = tuple(found)
     if refusals:
-        paths = ", ".join(dict.fromkeys(f"{refusal.path} {refusal.reason}" for refusal in refusals))
+        paths = ", ".join(dict.fromkeys(f"{refusal.path} {refusal.message}" for refusal in refusals))
         prints = " ".join(dict.fromkeys(print for refusal in refusals for print in refusal.fingerprints))
         hint = "It may stand in an earlier version only. Take it out (git mem purge TEXT)"
         raise CheckFailed(

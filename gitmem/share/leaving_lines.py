@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gitmem.core.daily_log import SOME_DAY, day_of, is_log, read_line, split
+from gitmem.core.daily_log import SOME_DAY, LogLine, day_of, is_log, read_line, split
 from gitmem.core.merge import agent_folder
-from gitmem.core.text import decode
+from gitmem.core.text import decode, one_line
 from gitmem.store.repository import Repository
 from gitmem.store.trees import changed_files, list_files, read_paths
 
@@ -20,6 +20,27 @@ def fresh_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[t
     Returns:
         Of each its path, agent, name (the day, and how it begins) and type: a project's where it says none.
     """
+    for path, line, told in _fresh(repo, tree, known):
+        day = day_of(path) or SOME_DAY
+        text = f"{told.when:%H:%M} {told.text}" if told else line.strip()
+        yield (
+            path,
+            agent_folder(path),
+            f"log {day} {one_line(text, SHOWN)}",
+            told.type if told else "project",
+        )
+
+
+def personal_lines(repo: Repository, tree: str, known: Iterable[str]) -> dict[str, set[str]]:
+    """Those of them that are about a person, by the log in which they stand."""
+    found: dict[str, set[str]] = {}
+    for path, line, told in _fresh(repo, tree, known):
+        if told is not None and told.type == "user":
+            found.setdefault(path, set()).add(line)
+    return found
+
+
+def _fresh(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[tuple[str, str, LogLine | None]]:
     trees = list(known)
     changed = [changed_files(repo, other, tree) for other in trees]
     paths = set.intersection(*changed) if changed else set(list_files(repo, tree))
@@ -31,11 +52,7 @@ def fresh_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[t
         agent = agent_folder(path)
         if (agent, line) not in seen:
             seen.add((agent, line))
-            day = day_of(path) or SOME_DAY
-            told = read_line(line, day)
-            text = f"{told.when:%H:%M} {told.text}" if told else line.strip()
-            name = f"log {day} {text}" if len(text) <= SHOWN else f"log {day} {text[: SHOWN - 1]}…"
-            yield path, agent, name, told.type if told else "project"
+            yield path, line, read_line(line, day_of(path) or SOME_DAY)
 
 
 def _lines(repo: Repository, tree: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:

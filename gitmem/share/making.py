@@ -11,13 +11,14 @@ from gitmem.core.merge import kind
 from gitmem.core.names import ARCHIVE, agent_folder_name, agent_name, is_agent_folder
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance
+from gitmem.rules.screen import screen
+from gitmem.rules.snapshot import STATE_FILE
 from gitmem.share.leaving import memories
 from gitmem.share.snapshots import agent_memory, hot_paths, record_commit, snapshot_parents
 from gitmem.store.commits import Tip, Write, commit, memory_commit
 from gitmem.store.remote import MEMORY_BRANCH, SEPARATE, Remote, find_remote
 from gitmem.store.repository import TREE, Repository, Signature
-from gitmem.store.screen import screen
-from gitmem.store.snapshots import STATE_FILE, publishable, read_worktree, write_attributes, write_snapshot
+from gitmem.store.snapshots import publishable, read_worktree, write_attributes, write_snapshot
 from gitmem.store.trees import subtree
 from gitmem.store.workspace import MAIN, Workspace
 from gitmem.values import dataclass

@@ -9,30 +9,21 @@ from typing import Literal
 from gitmem.core import index
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.merge import kind, merge_trees
-from gitmem.core.names import INDEX, archived_path, is_memory_file
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, archived_path, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
+from gitmem.rules.snapshot import ROOT_FOLDER, digest
 from gitmem.share.leaving import memories
-from gitmem.store.commits import (
-    FORMAT_FILE,
-    FORMAT_TEXT,
-    ROOT_SIGNATURE,
-    Tip,
-    Write,
-    Written,
-    commit,
-    memory_commit,
-)
+from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, memory_commit
 from gitmem.store.paging import archived
 from gitmem.store.remote import Remote, find_remote
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.screen import screen
 from gitmem.store.snapshots import (
     Snapshot,
     State,
-    digest,
     most_bytes,
     publishable,
     read_commit,
@@ -42,13 +33,11 @@ from gitmem.store.snapshots import (
     state,
 )
 from gitmem.store.trees import list_files, read_files, read_paths, subtree
+from gitmem.store.unshared import kept
 from gitmem.store.workspace import SNAPSHOT_FOLDER, Scope, Workspace
 from gitmem.values import dataclass
 
 How = Literal["merge", "replace", "keep"]
-
-ROOT_FOLDER = "snapshots"
-"""Also searched, so that a repository can show its snapshots at its top."""
 
 _TAKEN = "Snapshot of "
 
@@ -70,7 +59,7 @@ class Standing:
     snapshot: Snapshot | None = None
     source: str = ""
     trusted: bool = False
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[Finding, ...] = ()
 
     @property
     def id(self) -> str:
@@ -272,7 +261,8 @@ def _taken(workspace: Workspace, tip: Tip | None) -> dict[str, dict[str, int]]:
         return {}
     repo = workspace.scope("project").repo
     roots = workspace.git.run(
-        ["rev-list", "--max-parents=0", tip.commit, "--"], git_dir=workspace.layout.common_dir
+        ["rev-list", "--max-parents=0", tip.commit, *kept(repo), "--"],
+        git_dir=workspace.layout.common_dir,
     ).text.split()
     found: dict[str, dict[str, int]] = {}
     for oid in roots:
@@ -311,7 +301,7 @@ def _judge(
     screened = screen(_rooted(agent, judged), _rooted(agent, files), allow)
     clean = replace(snapshot, files={p.removeprefix(f"{agent}/"): d for p, d in screened.files.items()})
     personal_refusals = tuple(
-        Refusal(f"{agent}/{name}", "", "is about a person", "path") for name in personal
+        Finding(f"{agent}/{name}", 1, "path", "is about a person") for name in personal
     )
     found, reason = state(
         clean,

@@ -8,23 +8,26 @@ from dataclasses import replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import kind
-from gitmem.core.names import slugify
+from gitmem.share.acceptance import publish
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.carrying import carry_over
+from gitmem.share.departure import depart
+from gitmem.share.inbox import writer_branch
 from gitmem.share.index_kept import keep_index
 from gitmem.share.landed import close, closed_at_host, says_more, settle
-from gitmem.share.leaving import leaving, refuse_personal, refuse_secrets, secrets_to_leave
+from gitmem.share.leaving import leaving, refuse_secrets, secrets_to_leave
 from gitmem.share.synced import Options, Synced
 from gitmem.share.tending import plan_tending, tend
 from gitmem.share.turning import agree, agreed, change_mode, fold_private
+from gitmem.share.unpushed import prepare
 from gitmem.store.commits import read_tip, root_commit
 from gitmem.store.epochs import OtherEpoch, epoch_of
-from gitmem.store.git import config_get, identity
+from gitmem.store.git import config_get
 from gitmem.store.landing import note_asked
 from gitmem.store.locks import Locked, writer_lock
 from gitmem.store.merging import merge_commits
-from gitmem.store.remote import IN_THE_WAY, INBOX, MEMORY_BRANCH, Pushed, Remote, find_remote
-from gitmem.store.repository import Repository, short_name
+from gitmem.store.remote import IN_THE_WAY, MEMORY_BRANCH, Pushed, Remote, find_remote
+from gitmem.store.repository import RefMoved, Repository, short_name
 from gitmem.store.side_branches import adds_nothing, with_base
 from gitmem.store.tidying import tidy_ref
 from gitmem.store.trees import changed_files
@@ -73,16 +76,6 @@ def take_fetched(workspace: Workspace, options: Options) -> Synced | None:
     return None
 
 
-def writer_branch(workspace: Workspace) -> str:
-    """The branch that this person's memories wait on: `refs/heads/gitmem/inbox/<slug of the address>`.
-
-    Raises:
-        RepositoryError: git knows no identity.
-    """
-    who = identity(workspace.git, None, 0, git_dir=workspace.layout.common_dir)
-    return INBOX + slugify(who.email)
-
-
 class _Sync:
     """One run: collects what `sync` returns."""
 
@@ -120,16 +113,26 @@ class _Sync:
         while True:
             options.tell(f"fetching memory from {name}")
             self.remote.fetch()
+            if options.push and not options.dry_run:
+                self._send_accepted()
             options.tell("merging")
-            ours = self._merge(published) if options.pull else read_tip(self.repo, SHARED_REF).commit
-            target = self._target()
-            if options.push and target != MEMORY_BRANCH:
+            here = self._merge(published) if options.pull else read_tip(self.repo, SHARED_REF).commit
+            if not options.push:
+                return
+            prepared = prepare(self.repo, self.remote, here)
+            self.done = replace(self.done, personal=prepared.held)
+            ours, target = prepared.tip, self._target()
+            if target != MEMORY_BRANCH:
                 self._refuse_to_ask(ours)
-            if not options.push or self._is_there(ours, target) or not self._may_leave(ours):
+            if self._is_there(ours, target) or not self._may_leave(ours):
                 return
             if options.dry_run:
                 self.done = replace(self.done, branch=target)
                 return
+            try:
+                depart(self.repo, SHARED_REF, here, prepared)
+            except RefMoved:
+                continue
             options.tell(f"sending memory to {name}")
             if self._push(ours, target):
                 return
@@ -142,6 +145,12 @@ class _Sync:
                     f"{self.remote.name} kept moving under {2 * TRIES} pushes", "Run it again."
                 )
             options.pause(self.done.lost)
+
+    def _send_accepted(self) -> None:
+        """Pushes what a person accepted while the remote was out of reach."""
+        pushed = publish(self.workspace, self.remote, self.options.allow)
+        if pushed is not None and pushed.outcome == "refused":
+            self.done = replace(self.done, left_to_host=pushed.words)
 
     def _target(self) -> str:
         if self.mode == "review" or self.done.lost >= TRIES:
@@ -246,7 +255,6 @@ class _Sync:
         tree = repo.commit(ours).tree
         self.done = replace(self.done, pushed=_count(changed_files(repo, there, tree)))
         there_already = [tip for tip in (theirs, self._theirs(writer_branch(self.workspace))) if tip]
-        refuse_personal(leaving(repo, ours, there_already))
         consented = agreed(self.workspace)
         fresh = leaving(repo, ours, [*there_already, *([consented] if consented else [])])
         refuse_secrets(secrets_to_leave(repo, self.remote, [ours], self.options.allow))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
 from gitmem.share.carrying import Carried
 from gitmem.share.leaving import Leaving
 from gitmem.share.tending import Tended
@@ -50,11 +50,14 @@ class Synced:
         lost: races lost on the way.
         leaves: memories that leave for the first time.
         held: those of them that were not sent because nobody agreed.
+        personal: memories about a person, which are held back while all else leaves.
         arrived: secrets that came from the remote: rotate them.
         buried: (path, text) of claims that a tombstone took.
         split: files that moved aside because two wanted one path.
         before: commit of the project scope before anything was merged; empty where nothing was.
         switched: why the remote refuses the memory branch, which turned this clone to review; hostile text.
+        left_to_host: why the remote refuses the memory branch, so that inboxes which were accepted here
+            wait for its reviewers; hostile text.
         landed: (full name of a branch at the remote, how it landed) of what this clone had asked for.
         tended: what became of dreams and inboxes.
         carried: what was brought over a purge.
@@ -69,11 +72,13 @@ class Synced:
     lost: int = 0
     leaves: tuple[Leaving, ...] = ()
     held: tuple[Leaving, ...] = ()
-    arrived: tuple[Refusal, ...] = ()
+    personal: tuple[Leaving, ...] = ()
+    arrived: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = field(default=())
     before: str = ""
     switched: str = ""
+    left_to_host: str = ""
     landed: tuple[tuple[str, Landing], ...] = ()
     tended: Tended = field(default_factory=Tended)
     carried: tuple[Carried, ...] = ()

@@ -10,9 +10,11 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.share.arrival import check_arrival
-from gitmem.share.leaving import Leaving, lines, memories, refuse_personal
+from gitmem.share.departure import depart
+from gitmem.share.leaving import Leaving, lines, memories
 from gitmem.share.memory_place import find_place, make_remote
-from gitmem.store.commits import Tip, Write, commit, memory_commit, root_commit
+from gitmem.share.unpushed import prepare
+from gitmem.store.commits import Tip, Write, commit, memory_commit, read_tip, root_commit
 from gitmem.store.git import config_get, config_set, config_unset
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
@@ -38,6 +40,7 @@ class SharePlan:
         mode: `review` or `direct`.
         before: `off`, or the mode that is on already.
         leaves: memories that leave with the next sync for the first time.
+        personal: memories about a person (design.md section 2: user, never project), which stay here.
         url: address of a repository for memory alone, whose remote is yet to be made; else empty.
         branches: branches of that repository that are no memory.
         old_remote: name of the remote that memory is shared with already; empty where none is.
@@ -47,6 +50,7 @@ class SharePlan:
     mode: Mode
     before: str
     leaves: tuple[Leaving, ...]
+    personal: tuple[Leaving, ...] = ()
     url: str = ""
     branches: tuple[str, ...] = ()
     old_remote: str = ""
@@ -66,7 +70,6 @@ def plan_share(
     Raises:
         RepositoryError: no such remote, a branch `gitmem` is in the way, or `gitmem/project` is no memory.
         UsageError: an address that may not be used.
-        CheckFailed: project memory holds memories about a person.
     """
     place = find_place(workspace, remote, cwd or workspace.top)
     found = place.remote
@@ -86,14 +89,17 @@ def plan_share(
     published = [repo.commit(known).tree] if known else []
     logged = {line: None for tip in tips for line in lines(repo, repo.commit(tip).tree, published)}
     leaves += tuple(logged)
-    refuse_personal(leaves)
+    personal = tuple(memory for memory in leaves if memory.type == "user")
+    leaves = tuple(memory for memory in leaves if memory.type != "user")
     old = workspace.settings.get("remote") if before != "off" else ""
     fresh = leaves if before == "off" or old != found.name else ()
-    return SharePlan(found, chosen, before, fresh, place.url, place.branches, old)
+    return SharePlan(found, chosen, before, fresh, personal, place.url, place.branches, old)
 
 
 def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
     """Makes the project scope a branch; the old ref goes only when the branch holds all of it.
+
+    A branch is what an ordinary push may send, so from here on it holds no history that is not to leave.
 
     Returns:
         The branch's commit.
@@ -107,8 +113,15 @@ def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
     if plan.url:
         make_remote(workspace, plan.url)
     _configure(workspace, plan.mode, plan.remote.name)
-    config_set(workspace.git, None, AGREED, tip, git_dir=workspace.layout.common_dir)
-    return tip
+    while True:
+        prepared = prepare(repo, plan.remote, tip)
+        try:
+            depart(repo, SHARED_REF, tip, prepared)
+        except RefMoved:
+            tip = read_tip(repo, SHARED_REF).commit
+            continue
+        agree(workspace, prepared.tip)
+        return prepared.local
 
 
 def turn_off(workspace: Workspace) -> bool:

@@ -7,6 +7,7 @@ from gitmem.store.epochs import epoch_of
 from gitmem.store.record import Record
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.trees import list_files
+from gitmem.store.unshared import is_kept
 
 RESCUED = "refs/gitmem/rescued/"
 """Where refs keep commits that memory refs do not hold any more, or never should have."""
@@ -30,6 +31,8 @@ def is_lost(repo: Repository, record: Record | None, tip: str) -> bool:
             # A purge wrote that history anew; what it showed must not be brought back.
             return False
         if record.base in repo.commit(tip).parents or repo.is_ancestor(record.base, tip):
+            return False
+        if is_kept(repo, record.base):
             return False
         if set(repo.merge_bases(record.base, tip)) - {root_name(repo)}:
             # What was moved away from because it is damaged was not taken back.

@@ -3,12 +3,13 @@
 A claim is followed to every parent that has it, in the same file or its other place (hot or archived).
 Where no parent has it, it may have come from elsewhere: a dream says from which claims, or from which line
 of a daily log, a move took it from another file that lost it in that commit, a restore or undo brought it
-back. Else this is its origin.
+back. Else this is its origin. What a dream says is followed as far as the trees bear it out: whoever taught
+a claim did not say what took its place, and is only named as who was superseded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -17,9 +18,11 @@ from pathlib import PurePosixPath
 from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, day_of, is_log, log_claims, read_line
+from gitmem.core.facts import undated
 from gitmem.core.memory import Memory, description_claim, parse
-from gitmem.core.trailers import Fate, Provenance, Telling, fitting, tellings
+from gitmem.core.trailers import Fate, FateKind, Provenance, Telling, fitting, tellings
 from gitmem.core.trailers import parse as parse_trailers
+from gitmem.rules.source import says_again
 from gitmem.store.damaged import lineage
 from gitmem.store.log import homes
 from gitmem.store.repository import Commit, MissingObject, Repository
@@ -44,6 +47,21 @@ Trail = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
+class Former:
+    """A claim that another one took the place of.
+
+    Attributes:
+        commit: in which it stood last.
+        path: the file that it stood in.
+        id: of the claim.
+    """
+
+    commit: str
+    path: str
+    id: str
+
+
+@dataclass(frozen=True)
 class Origin:
     """Where a claim came into being.
 
@@ -55,6 +73,7 @@ class Origin:
         via: dream commits that made it what it is since, newest first.
         told: who taught it; several where a squashed commit does not say which of its parts did.
         line: the fact of a daily log that it was made of, where `path` is a log; else None.
+        replaced: the claims in whose place it was put there, without saying the same.
     """
 
     commit: str
@@ -64,6 +83,7 @@ class Origin:
     via: tuple[str, ...]
     told: tuple[Telling, ...]
     line: LogLine | None = None
+    replaced: tuple[Former, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -246,28 +266,46 @@ class _Search:
             return
         commit = self._commit(oid)
         told = parse_trailers(commit.message)
-        if self._walks + len(self._todo) < MOST_WALKS and (
-            self._dreamt(commit, path, claim, slots, told) or self._moved(commit, path, claim, slots)
-        ):
-            return
+        former: tuple[Former, ...] = ()
+        if self._walks + len(self._todo) < MOST_WALKS:
+            found = list(self._named(commit, path, claim, told))
+            if found and self._dreamt(commit, claim, slots, found):
+                return
+            if not found and self._moved(commit, path, claim, slots):
+                return
+            former = tuple(dict.fromkeys(one for _, one, _ in found))
         if (told.op == "restore" or told.undoes) and self._restored(oid, path, id, slots, graph, pending):
             return
         for slot in slots:
-            self._found.setdefault(slot, []).append(self._origin(commit, path, claim, slot[1]))
+            self._found.setdefault(slot, []).append(self._origin(commit, path, claim, slot[1], former))
 
-    def _dreamt(self, commit: Commit, path: str, claim: Claim, slots: set[Slot], told: Provenance) -> bool:
-        """Follows what a dream says that it made this claim of."""
-        found = False
-        for fate, source in _sources(told.claims, reference(path, claim)):
-            digits = source.rpartition("#")[2]
-            further = slots if fate == "kept" else {(a, (*t, (commit.oid, source))) for a, t in slots}
+    def _named(
+        self, commit: Commit, path: str, claim: Claim, told: Provenance
+    ) -> Iterator[tuple[Fate, Former, Claim]]:
+        """The claims that a commit says to have made this one of, as they stood in its parents."""
+        for fate in _sources(told.claims, reference(path, claim)):
+            digits = fate.source.rpartition("#")[2]
             for parent in commit.parents:
-                for place in homes(path_of(source)):
+                for place in homes(path_of(fate.source)):
                     for id, one in self._held(parent, place).items():
                         if one.short == digits:
-                            _add(self._todo.setdefault(parent, {}), place, id, further)
-                            found = True
-        return found
+                            yield fate, Former(parent, place, id), one
+
+    def _dreamt(
+        self, commit: Commit, claim: Claim, slots: set[Slot], found: Sequence[tuple[Fate, Former, Claim]]
+    ) -> bool:
+        """Follows a claim to those that it was made of, where it says no more than they did."""
+        texts = [_text_of(former.path, one) for _, former, one in found]
+        if any(fate.kind == "superseded" for fate, _, _ in found) or not says_again(
+            undated(claim.key), texts
+        ):
+            return False
+        for fate, former, one in found:
+            kept = one.key == claim.key
+            trail = commit.oid, fate.source
+            further = slots if kept else {(asked, (*way, trail)) for asked, way in slots}
+            _add(self._todo.setdefault(former.commit, {}), former.path, former.id, further)
+        return True
 
     def _moved(self, commit: Commit, path: str, claim: Claim, slots: set[Slot]) -> bool:
         """Follows a claim to a file that lost it in the same commit."""
@@ -316,7 +354,9 @@ class _Search:
         agent = path.partition("/")[0]
         return sorted(filter(is_memory, found), key=lambda other: (other.partition("/")[0] != agent, other))
 
-    def _origin(self, commit: Commit, path: str, claim: Claim, trail: Trail) -> Origin:
+    def _origin(
+        self, commit: Commit, path: str, claim: Claim, trail: Trail, former: tuple[Former, ...]
+    ) -> Origin:
         day = day_of(path) if is_log(path) else None
         line = read_line(f"- {claim.key}", day) if day else None
         entry = None if day else self._repo.entry(commit.tree, path)
@@ -328,20 +368,33 @@ class _Search:
             for one in fitting(tellings(commit.message), names)
         )
         time = min((one.time for one in told if one.time is not None), default=commit.author.time)
-        return Origin(commit.oid, path, claim.short, time, tuple(oid for oid, _ in trail), told, line)
+        return Origin(
+            commit.oid, path, claim.short, time, tuple(oid for oid, _ in trail), told, line, former
+        )
 
 
-def _sources(fates: tuple[Fate, ...], target: str) -> Iterator[tuple[str, str]]:
-    """What became a claim, as (kind, source), also by way of others that the same message names."""
-    todo, seen = [(target, "kept")], {target}
+def _sources(fates: tuple[Fate, ...], target: str) -> Iterator[Fate]:
+    """What became a claim, also by way of others that the same message names: as the worst of the way."""
+    todo: list[tuple[str, FateKind]] = [(target, "kept")]
+    seen = {target}
     while todo:
         at, kind = todo.pop()
         for fate in fates:
             if fate.target == at and fate.source not in seen:
                 seen.add(fate.source)
-                worse = fate.kind if kind == "kept" else kind
+                worse = max(kind, fate.kind, key=_WORSE.index)
                 todo.append((fate.source, worse))
-                yield worse, fate.source
+                yield replace(fate, kind=worse)
+
+
+_WORSE: tuple[FateKind, ...] = ("kept", "merged", "superseded", "dropped")
+
+
+def _text_of(path: str, claim: Claim) -> str:
+    """What a claim says; of a line of a log the fact alone."""
+    day = day_of(path) if is_log(path) else None
+    line = read_line(f"- {claim.key}", day) if day else None
+    return line.text if line else claim.key
 
 
 def _ancestors(graph: Mapping[str, tuple[str, ...]], oid: str) -> set[str]:

@@ -15,6 +15,7 @@ from gitmem.core.trailers import parse
 from gitmem.store.git_backend import GitRepository
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.rewrites import Rewrites, read_rewrites
+from gitmem.store.unshared import kept
 from gitmem.store.workspace import Scope, Workspace
 
 LOOKED_AT = 100
@@ -22,7 +23,15 @@ LOOKED_AT = 100
 
 
 def newest_until(repo: Repository, tip: str, moment: int) -> str:
-    """The newest commit that was made no later; where all are younger the oldest, mostly the empty root."""
+    """The newest commit that was made no later; where all are younger the oldest, mostly the empty root.
+
+    Of a time before memory was shared that is a commit which never left, where one was kept.
+    """
+    for one in reversed(kept(repo)):
+        before = repo.commit(one)
+        if before.committer.time >= moment:
+            tip = before.parents[0]
+            break
     for commit in repo.history(tip, until=moment):
         return commit.oid
     *_, oldest = repo.history(tip)

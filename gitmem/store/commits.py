@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
+from gitmem.core.names import FORMAT, FORMAT_FILE, FORMAT_TEXT
 from gitmem.store.objects import encode_commit, object_name
 from gitmem.store.repository import MissingObject, RefMoved, Repository, Signature
 from gitmem.store.trees import Edits, write_tree
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 ROOT_SIGNATURE = Signature("gitmem", "gitmem@localhost", 0)
 ROOT_MESSAGE = "Begin a memory\n"
-FORMAT_FILE = ".gitmem"
-FORMAT = 1
-FORMAT_TEXT = b"format = 1\n"
 
 PATIENCE = 4
 """Lost races after which a writer asks others to let it go first."""

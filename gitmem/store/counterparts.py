@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 
-from gitmem.core.names import INDEX, TOMBSTONES
+from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES
 from gitmem.core.purge import MARK, Purge, explain, unfit
-from gitmem.store.commits import FORMAT_FILE
 from gitmem.store.rewriting_objects import RawObjects, Row
 from gitmem.values import dataclass
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from gitmem.core.errors import RepositoryError
-from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.store.repository import BLOB, EXECUTABLE, Repository
 from gitmem.values import dataclass
 

@@ -18,6 +18,7 @@ from gitmem.store.repository import (
     Commit,
     Entry,
     MissingObject,
+    RawStep,
     ReflogEntry,
     RefMoved,
     Signature,
@@ -274,6 +275,12 @@ class GitRepository:
     def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
         self._read(tip, "commit")
         return self._walks.steps(tip, paths, without)
+
+    def raw_steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[RawStep]:
+        self._read(tip, "commit")
+        return self._walks.raw_steps(tip, paths, without)
 
     def lineage(self, tip: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return self._walks.lineage(tip, paths)

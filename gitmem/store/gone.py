@@ -14,6 +14,7 @@ from gitmem.store.days import asked_day
 from gitmem.store.log import entries, homes
 from gitmem.store.lookup import Ambiguous, Found, Spot, chosen_agent, chosen_scopes, find
 from gitmem.store.repository import Commit, Repository
+from gitmem.store.unshared import kept
 from gitmem.store.workspace import SCOPES, Scope, Workspace
 
 
@@ -45,6 +46,8 @@ def places(
         tip = memory_commit(where.repo, where.ref)
         if tip is not None:
             yield where, tip, paths
+            # What was gone before it was shared is in no history that others have.
+            yield from ((where, one, paths) for one in kept(where.repo) if where.name == "project")
 
 
 def last_known(
@@ -68,12 +71,13 @@ def last_known(
     except Ambiguous:
         raise
     except UsageError:
-        gone = [
-            _spot(where, commit, path)
-            for where, tip, paths in places(workspace, name, scope, agent)
-            for path, commit in _last(where.repo, tip, paths).items()
-            if logs or kind(path) == "memory"
-        ]
+        spots: dict[str, Spot] = {}
+        for where, tip, paths in places(workspace, name, scope, agent):
+            for path, commit in _last(where.repo, tip, paths).items():
+                if logs or kind(path) == "memory":
+                    spot = _spot(where, commit, path)
+                    spots.setdefault(spot.address, spot)
+        gone = list(spots.values())
     if not gone:
         return find(workspace, name, scope, agent, logs=logs)
     if len(gone) > 1:

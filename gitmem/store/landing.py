@@ -16,6 +16,7 @@ from gitmem.core.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import epoch_of
 from gitmem.store.log import homes
+from gitmem.store.merging import MergedCommit, merge_commits
 from gitmem.store.repository import MissingObject, RefMoved, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.values import dataclass
@@ -117,7 +118,13 @@ def find_landing(
     ground = _ground(repo, memory, pushed, base)
     wanted = asked_for(repo, ground, pushed)
     if repo.is_ancestor(tip, memory):
-        return Landing(tips, left_out(repo, ground, memory, wanted), ground)
+        # What the team made of it since was taken before.
+        merged = memory
+        for commit in _line(repo, memory, ground):
+            if not repo.is_ancestor(tip, commit):
+                break
+            merged = commit
+        return Landing(tips, left_out(repo, ground, merged, wanted), ground)
     last = asked_for(repo, ground, tip) if tip != pushed else wanted
     if not last:
         # Emptied on the web: as long as the branch stands, the reviewer may be at it.
@@ -131,6 +138,53 @@ def find_landing(
         if len(lacking) < len(wanted) or _reworded(repo, ground, memory, lacking):
             return Landing(tips, lacking, ground)
     return None
+
+
+def outstanding(repo: Repository, memory: str, side: str, ground: str) -> tuple[Proposal, ...]:
+    """What a side branch asks for that the memory branch does not have, and never had.
+
+    Args:
+        memory, side, ground: commits; the last is where the side branch had left the memory branch.
+    """
+    lacking = left_out(repo, ground, memory, asked_for(repo, ground, side))
+    part = _part(repo, memory, ground, lacking) if lacking else None
+    return lacking if part is None else left_out(repo, ground, part, lacking)
+
+
+def merge_side(repo: Repository, memory: str, side: str) -> MergedCommit:
+    """Merges a side branch into the memory branch, which may hold some of it without its commits.
+
+    Returns:
+        As of `merge_commits`; no ref is moved.
+    """
+    return merge_commits(repo, memory, with_part(repo, memory, side) or side)
+
+
+def with_part(repo: Repository, memory: str, side: str, base: str | None = None) -> str | None:
+    """Merges a side branch with the commit of the memory branch that took some of it by itself.
+
+    To a merge that knows nothing of it both would have added that, and what the memory branch has made of
+    it since would stand beside it.
+
+    Args:
+        base: the memory branch as it was when the side branch was pushed; found out where None.
+
+    Returns:
+        The merge; None where nothing was taken so. No ref is moved.
+    """
+    ground = _ground(repo, memory, side, base)
+    part = _part(repo, memory, ground, asked_for(repo, ground, side))
+    return merge_commits(repo, part, side).commit if part is not None else None
+
+
+def _part(repo: Repository, memory: str, ground: str, wanted: tuple[Proposal, ...]) -> str | None:
+    """The first commit of the memory branch that had most of what is wanted; None where none had any."""
+    best, found = len(wanted), None
+    for commit in _line(repo, memory, ground) if wanted else ():
+        count = len(left_out(repo, ground, commit, wanted))
+        if count < len(wanted) and count <= best:
+            best, found = count, commit
+    return found
 
 
 def record_landing(repo: Repository, memory: str, landing: Landing, branch: str) -> str:

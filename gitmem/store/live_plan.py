@@ -13,7 +13,8 @@ from gitmem.core.names import archived_path, hot_path
 from gitmem.core.text import decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Op, Provenance
-from gitmem.guard.check import Refusal
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
 from gitmem.store.begun_anew import is_lost
 from gitmem.store.caps import no_room
 from gitmem.store.commits import Tip
@@ -24,7 +25,6 @@ from gitmem.store.quiet import VANISHED
 from gitmem.store.record import Record
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository, Signature
 from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
-from gitmem.store.screen import Caution, screen
 from gitmem.store.trees import blob_or_none, list_files, read_paths, subtree
 from gitmem.store.workspace import LiveDirectory
 from gitmem.values import dataclass
@@ -88,12 +88,12 @@ class Plan:
     stored: Mapping[str, bytes]
     taken: Mapping[str, bytes]
     held: Mapping[str, str] = field(default_factory=dict)
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
     settled: bool = False
     lost: bool = False
-    warnings: tuple[Caution, ...] = ()
+    warnings: tuple[Finding, ...] = ()
 
 
 def plan_save(

@@ -11,7 +11,7 @@ from gitmem.core.merge import MergedTree, agent_folder, merge_trees
 from gitmem.core.names import twins
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.guard.paths import check_path, colliding
+from gitmem.rules.paths import check_path, colliding
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import refuse_other
 from gitmem.store.repository import Repository

@@ -30,7 +30,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.guard.paths import check_path
+from gitmem.rules.paths import check_path
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.trees import list_files

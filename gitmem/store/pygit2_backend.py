@@ -21,7 +21,7 @@ from gitmem.store.git_backend import GitRepository, moved, reflog_message
 from gitmem.store.git_errors import explain
 from gitmem.store.kinds import Kinds
 from gitmem.store.ref_locks import moving
-from gitmem.store.repository import Commit, Entry, ReflogEntry, Signature, Step, Touch
+from gitmem.store.repository import Commit, Entry, RawStep, ReflogEntry, Signature, Step, Touch
 from gitmem.store.walks import Walks
 
 _KINDS = {"commit": ObjectType.COMMIT, "tree": ObjectType.TREE, "blob": ObjectType.BLOB}
@@ -204,6 +204,12 @@ class Pygit2Repository:
     def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
         self._kinds.expect(tip, "commit")
         return self._walks.steps(tip, paths, without)
+
+    def raw_steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[RawStep]:
+        self._kinds.expect(tip, "commit")
+        return self._walks.raw_steps(tip, paths, without)
 
     def lineage(self, tip: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return self._walks.lineage(tip, paths)

@@ -210,6 +210,9 @@ class Remote:
             # The pre-push hook lets memory go to the shared remote alone, and the person named this one.
             "-c",
             f"gitmem.remote={self.name}",
+            # What is sent here holds nothing that is not to leave (`share.unpushed`).
+            "-c",
+            "gitmem.prepared=true",
             "push",
             "--porcelain",
         ]
@@ -240,16 +243,23 @@ class Remote:
                 return name
         return None
 
+    def new_commits(self, oid: str) -> tuple[str, ...]:
+        """Commits that a push of this one would send for the first time, parents before children."""
+        return tuple(self._new("--topo-order", "--reverse", oid))
+
     def new_blobs(self, *oids: str) -> Iterator[tuple[str, str]]:
         """Objects that a push of these commits would send for the first time: (object name, path)."""
-        known = [f"--glob={self.tracking(family)}*" for family in self.families]
-        done = self._run(["rev-list", "--objects", *oids, "--not", *known, "--"])
-        if done.returncode:
-            raise failure(done, self.cwd)
-        for line in done.text.splitlines():
+        for line in self._new("--objects", *oids):
             name, _, path = line.partition(" ")
             if path:
                 yield name, path
+
+    def _new(self, *words: str) -> list[str]:
+        known = [f"--glob={self.tracking(family)}*" for family in self.families]
+        done = self._run(["rev-list", *words, "--not", *known, "--"])
+        if done.returncode:
+            raise failure(done, self.cwd)
+        return done.text.splitlines()
 
     @property
     def _address(self) -> str:

@@ -113,6 +113,25 @@ class Step:
     before: tuple[tuple[Difference, ...], ...]
 
 
+RawDifference = tuple[str, Entry | None, Entry | None]
+"""A path, and the line of a tree there before and after, whatever it is."""
+
+
+@dataclass(frozen=True)
+class RawStep:
+    """A commit as it lies in history, and every line of a tree in which it differs from each parent.
+
+    Attributes:
+        commit: the commit; its message in UTF-8, without blank lines around it.
+        header: what stands before the message, as git stored it.
+        before: for each parent in turn, else for the empty tree alone, what differs.
+    """
+
+    commit: Commit
+    header: str
+    before: tuple[tuple[RawDifference, ...], ...]
+
+
 class RefMoved(RepositoryError):
     """A compare-and-swap found the ref somewhere else; plan the change again on the new tip."""
 
@@ -237,6 +256,15 @@ class Repository(Protocol):
         Args:
             paths: as for `touching`: only what differs there, and the commits in which something does.
             without: commits that are left out with all their ancestors; ignored where they are gone.
+
+        Raises:
+            MissingObject: history is damaged; it may have given some commits before.
+        """
+
+    def raw_steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[RawStep]:
+        """Commits with every line of a tree that they changed, links and submodules too; see `steps`.
 
         Raises:
             MissingObject: history is damaged; it may have given some commits before.

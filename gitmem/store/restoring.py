@@ -11,11 +11,11 @@ from gitmem.core.merge import kind
 from gitmem.core.names import archived_path, hot_path
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.guard.paths import check_path
+from gitmem.rules.paths import check_path
+from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.indexes import with_indexes
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.screen import refuse_secrets
 from gitmem.store.trees import changed_files, read_file, read_paths
 from gitmem.store.workspace import Scope
 

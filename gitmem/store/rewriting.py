@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from gitmem.core.names import INDEX, TOMBSTONES
+from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES
 from gitmem.core.purge import Purge
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.store import objects
-from gitmem.store.commits import FORMAT_FILE, root_objects
+from gitmem.store.commits import root_objects
 from gitmem.store.epochs import Epoch, with_epoch
 from gitmem.store.repository import Signature
 from gitmem.store.rewriting_objects import RawObjects, Row, objects_with

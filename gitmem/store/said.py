@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.guard.secrets import redact, scan
+from gitmem.rules.secrets import redact, scan
 
 
 def safe_message(subject: str, provenance: Provenance, body: str = "") -> str:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from gitmem.core import attributes
 from gitmem.core.index import INDEX
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, ROOT_SIGNATURE
+from gitmem.store.commits import ROOT_SIGNATURE
+from gitmem.store.landing import merge_side
 from gitmem.store.merging import SUBJECT, merge_commits
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Repository
 from gitmem.store.trees import write_tree
@@ -34,7 +36,7 @@ def with_base(repo: Repository, side: str, base: str) -> str:
     """
     if repo.is_ancestor(side, base):
         return base
-    merged = merge_commits(repo, side, base).tree
+    merged = merge_side(repo, base, side).tree
     one, other = repo.commit(side), repo.commit(base)
     tree = _with_index_of(repo, merged, other.tree)
     behind = not repo.is_ancestor(base, side)

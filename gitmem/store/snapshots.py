@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import secrets
@@ -19,22 +18,12 @@ from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.memory import parse
 from gitmem.core.names import INDEX, agent_name, is_memory_file
 from gitmem.core.text import decode, encode
-from gitmem.guard.paths import linked
+from gitmem.rules.snapshot import FORMAT, FUTURE_SECONDS, MOST_FILES, STATE_BYTES, STATE_FILE, digest
 from gitmem.store.replace import read_regular
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
+from gitmem.store.symlinks import linked
 from gitmem.store.trees import subtree
 from gitmem.values import dataclass
-
-STATE_FILE = "snapshot.json"
-FORMAT = 1
-STATE_BYTES = 65_536
-"""Largest `snapshot.json` that is read."""
-
-MOST_FILES = 2_000
-"""Files of one snapshot that are read: ten times the hot set."""
-
-FUTURE_SECONDS = 86_400
-"""How far a snapshot may be ahead of what holds it: one from a far future would outrank all later ones."""
 
 State = Literal["none", "initialize", "prompt-update", "current"]
 
@@ -63,14 +52,6 @@ class Snapshot:
     def edited(self) -> bool:
         """Whether the files are not those that the digest was made of: edited by hand, or merged."""
         return bool(self.digest) and self.digest != digest(self.files)
-
-
-def digest(files: Mapping[str, bytes]) -> str:
-    """SHA-256 over the sorted (path, SHA-256 of content), hexadecimal (design.md section 7)."""
-    whole = hashlib.sha256()
-    for name, data in sorted(files.items()):
-        whole.update(name.encode() + b"\0" + hashlib.sha256(data).hexdigest().encode() + b"\n")
-    return whole.hexdigest()
 
 
 def stamp(seconds: float) -> str:

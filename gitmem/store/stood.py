@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitmem.store.begun_anew import is_usable
 from gitmem.store.repository import Repository
+from gitmem.store.unshared import is_kept
 
 
 def stood_at(repo: Repository, ref: str, moment: float) -> str | None:
@@ -28,4 +29,4 @@ def stood_at(repo: Repository, ref: str, moment: float) -> str | None:
             then = move.old
     if tip is None or then is None:
         return None
-    return then if is_usable(repo, then) and repo.is_ancestor(then, tip) else None
+    return then if is_usable(repo, then) and (repo.is_ancestor(then, tip) or is_kept(repo, then)) else None

@@ -23,7 +23,7 @@ from gitmem.store.workspace import Scope
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.guard.check import Refusal
+    from gitmem.rules.rule import Finding
 
 NOTE = "tainted.json"
 
@@ -61,7 +61,7 @@ class Tainted:
         hidden = self.hides(object_name("blob", data, hex_length), allow) if self.blobs else frozenset()
         if not hidden or WHOLE in hidden:
             return None if hidden else data
-        from gitmem.store.screen import texts_of, without_texts  # what holds no secret needs no parser
+        from gitmem.rules.screen import texts_of, without_texts  # what holds no secret needs no parser
 
         return without_texts(path, data, [text for text in texts_of(path, data) if _hash(text) in hidden])
 
@@ -78,7 +78,7 @@ def read_tainted(state: Path) -> Tainted:
     return Tainted()
 
 
-def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Refusal, ...]:
+def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """Looks at what a ref got since it was last looked at, and notes what of it holds a secret.
 
     Args:
@@ -96,8 +96,10 @@ def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Ref
     before = known.screened.get(scope.ref)
     if tip is None or tip == before:
         return ()
-    from gitmem.guard.check import refused_claims  # what was looked at before needs no detector
-    from gitmem.store.screen import screen
+    from gitmem.rules.screen import (
+        refused_claims,  # what was looked at before needs no detector
+        screen,
+    )
     from gitmem.store.trees import changed_files, read_paths
 
     old, new = _tree(repo, before), _tree(repo, tip)
@@ -110,9 +112,9 @@ def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Ref
         prints = [one.fingerprints for one in found.refusals if one.path == path]
         every = tuple(sorted({each for some in prints for each in some}))
         blobs[object_name("blob", after[path], repo.hex_length)] = {_hash(text): every for text in texts}
-    secrets = [one for one in found.refusals if one.kind == "secret"]
+    secrets = [one for one in found.refusals if one.rule == "secret"]
     for one in found.refusals:
-        if one.kind == "size" and (hidden := refused_claims([decode(after[one.path])], path=one.path)):
+        if one.rule == "size" and (hidden := refused_claims([decode(after[one.path])], path=one.path)):
             secrets.append(hidden[0])
             blobs[object_name("blob", after[one.path], repo.hex_length)] = {WHOLE: hidden[0].fingerprints}
     _write(scope.state, Tainted({**known.screened, scope.ref: tip}, blobs))

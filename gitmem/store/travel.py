@@ -14,12 +14,13 @@ from pathlib import Path
 from gitmem.core import attributes, tombstone
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.merge import kind, merge_trees
-from gitmem.core.names import ARCHIVE, twins
+from gitmem.core.names import ARCHIVE, FORMAT_FILE, twins
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.guard.paths import check_path, linked
-from gitmem.store.commits import FORMAT_FILE, Tip, Write, Written, commit, read_tip
+from gitmem.rules.paths import check_path
+from gitmem.rules.screen import refuse_secrets
+from gitmem.store.commits import Tip, Write, Written, commit, read_tip
 from gitmem.store.history import is_root
 from gitmem.store.holdings import taught
 from gitmem.store.live_plan import describe
@@ -29,8 +30,9 @@ from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, is_laid_out, label, scan
-from gitmem.store.screen import refuse_secrets
+from gitmem.store.symlinks import linked
 from gitmem.store.trees import changed_files, list_files, read_paths
+from gitmem.store.unshared import as_it_was
 from gitmem.store.workspace import LiveDirectory, Scope
 
 HALVES_APART = 1_000
@@ -101,12 +103,14 @@ def plan_undo(scope: Scope, tip: Tip, target: Commit) -> Undoing:
             f"{target.oid[:12]} only joins two histories: it has no change of its own to undo",
             "Undo one of the changes that it brought: git mem log",
         )
-    before = repo.commit(target.parents[0]).tree
-    paths = changed_files(repo, before, target.tree) | changed_files(repo, target.tree, tip.tree)
+    # What was left out of it before it was shared is here still.
+    whole = as_it_was(repo, target)
+    before = repo.commit(whole.parents[0]).tree
+    paths = changed_files(repo, before, whole.tree) | changed_files(repo, whole.tree, tip.tree)
     paths = {path for path in paths if path != FORMAT_FILE}
     paths |= {f"{path.partition('/')[0]}/{tombstone.FILE}" for path in paths if "/" in path}
     paths |= twins(paths)
-    sides = [read_paths(repo, tree, paths) for tree in (target.tree, tip.tree, before)]
+    sides = [read_paths(repo, tree, paths) for tree in (whole.tree, tip.tree, before)]
     merged = merge_trees(*_with_equal_stones(sides))
     edits, merged = landing(repo, tip.tree, paths, sides[1], merged)
     return Undoing(scope, target, edits, merged.buried)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 from gitmem.store.git import GitCommand
 from gitmem.store.objects import MISSING_HINT, check_oid, parse_commit
-from gitmem.store.repository import Difference, MissingObject, Step, Touch
+from gitmem.store.repository import (
+    BLOB,
+    EXECUTABLE,
+    Difference,
+    Entry,
+    MissingObject,
+    RawDifference,
+    RawStep,
+    Step,
+    Touch,
+)
 from gitmem.values import dataclass
 
 _CHUNK = 1 << 16
@@ -31,7 +41,6 @@ _STEPS = (
 )
 _HEAD = re.compile(r"commit ([0-9a-f]+)(?: \(from ([0-9a-f]+)\))?\n")
 _INDENT = re.compile(r"^ {4}", re.MULTILINE)
-_REGULAR = ("100644", "100755")
 
 
 @dataclass(frozen=True)
@@ -63,8 +72,16 @@ class Walks:
 
     def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
         """See `Repository.steps`."""
+        for raw in self.raw_steps(tip, paths, without):
+            before = tuple(tuple(_differences(rows)) for rows in raw.before)
+            yield Step(raw.commit, before)
+
+    def raw_steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[RawStep]:
+        """See `Repository.raw_steps`."""
         hidden = [f"^{check_oid(oid, self.hex_length)}" for oid in without]
-        text, told = "", dict[str, list[Difference]]()
+        text, told = "", dict[str, list[RawDifference]]()
         pieces = self._pieces(tip, [*_STEPS, tip, *hidden, "--", *_pathspecs(paths)], b"\0")
         for piece in pieces:
             if not piece:
@@ -83,10 +100,8 @@ class Walks:
                 differences = told.setdefault(found[2] or "", [])
             if row:
                 old_mode, new_mode, old, new, _ = row.split(" ")
-                gone, come = old if old_mode in _REGULAR else None, new if new_mode in _REGULAR else None
-                path = next(pieces, "")
-                if gone != come:
-                    differences.append((path, gone, come))
+                sides = (_entry(old_mode, old), _entry(new_mode, new))
+                differences.append((next(pieces, ""), *sides))
         if text:
             yield _step(text, told)
 
@@ -121,7 +136,23 @@ class Walks:
             raise MissingObject(f"The history of {tip} is damaged", MISSING_HINT)
 
 
-def _step(text: str, told: dict[str, list[Difference]]) -> Step:
+def _entry(mode: str, oid: str) -> Entry | None:
+    return Entry(int(mode, 8), oid) if int(mode, 8) else None
+
+
+def _differences(rows: Iterable[RawDifference]) -> Iterator[Difference]:
+    """What differs in regular files."""
+    for path, old, new in rows:
+        gone, come = _regular(old), _regular(new)
+        if gone != come:
+            yield path, gone, come
+
+
+def _regular(entry: Entry | None) -> str | None:
+    return entry.oid if entry is not None and entry.mode in (BLOB, EXECUTABLE) else None
+
+
+def _step(text: str, told: dict[str, list[RawDifference]]) -> RawStep:
     """Reads what git shows of a commit; of a merge, only the parents from which it differs are told."""
     head, _, rest = text.partition("\n")
     header, _, message = rest.partition("\n\n")
@@ -130,7 +161,8 @@ def _step(text: str, told: dict[str, list[Difference]]) -> Step:
     commit = parse_commit(data.encode("utf-8", "surrogateescape"), head.split(" ")[1])
     # Where there is one parent, or none that is here, git names none.
     whole = told.get("", [])
-    return Step(commit, tuple(tuple(told.get(parent, whole)) for parent in commit.parents or ("",)))
+    before = tuple(tuple(told.get(parent, whole)) for parent in commit.parents or ("",))
+    return RawStep(commit, header, before)
 
 
 def _pathspecs(paths: Sequence[str]) -> Iterator[str]:

@@ -26,12 +26,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.recall import recall
 from gitmem.store.candidates import search
 from gitmem.store.catalog import Catalog, read_memory
 from gitmem.store.catalog.words import STOP
-from gitmem.store.commits import FORMAT_FILE, FORMAT_TEXT, root_commit
+from gitmem.store.commits import root_commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import BLOB, TREE, Entry, Repository, Signature

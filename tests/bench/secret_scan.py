@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "guard")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from planted_secrets import SEED, look_alikes, planted  # noqa: E402
 
@@ -26,7 +26,7 @@ Scan = Callable[[str], tuple[bool, bool]]
 
 
 def _gitmem() -> Scan:
-    from gitmem.guard.secrets import find_secrets
+    from gitmem.rules.secrets import find_secrets
 
     def scan(text: str) -> tuple[bool, bool]:
         found = find_secrets(text)

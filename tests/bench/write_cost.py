@@ -37,7 +37,7 @@ ROOT = Path(__file__).parent.parent.parent
 HOT = 199
 NOW = 1_790_000_000
 WHO = Signature("Ann", "ann@example.com", NOW)
-SCAN = "from gitmem.guard.secrets import find_secrets; find_secrets({!r})"
+SCAN = "from gitmem.rules.secrets import find_secrets; find_secrets({!r})"
 
 
 def prose(number: int) -> str:
@@ -186,7 +186,7 @@ def measure(count: int, repeat: int, folder: Path) -> dict[str, float]:
     figures["import_pygit2_cpu_ms"] = median([large.python("-c", "import pygit2") for _ in range(repeat)])
     plain, scan = (
         median([large.python("-c", code) for _ in range(repeat)])
-        for code in ("import gitmem.guard.secrets", SCAN.format(prose(1)))
+        for code in ("import gitmem.rules.secrets", SCAN.format(prose(1)))
     )
     figures["secret_scan_cpu_ms"] = scan - plain
     taken = [large.python("-m", "gitmem", "remember", prose(turn + 10**6)) for turn in range(repeat)]

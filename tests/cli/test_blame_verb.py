@@ -90,6 +90,7 @@ def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
             }
         ],
         "gone": None,
+        "replaced": [],
     }
 
 

@@ -83,12 +83,10 @@ def test_show_gives_the_files_bytes_and_the_talk_apart(filled: Ground) -> None:
     assert filled.run("-q", "show", "ports").err == ""
 
 
-def test_show_on_a_terminal_writes_control_characters_out(
-    filled: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_show_writes_control_characters_out(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a pipe, too: at its other end is an agent, or a terminal after all."""
     filled.learn({"reviewer/evil.md": memory("evil", "a\x1b[2Jb")})
-    raw = filled.run("show", "evil").out
-    assert "\x1b[2J" in raw, "a pipe gets the bytes"
+    assert "a\\x1b[2Jb" in filled.run("show", "evil").out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "a\\x1b[2Jb" in filled.run("show", "evil").out

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core import claim as claims
-from gitmem.core.claim import Claim, dispute_of, normal_form, parse_body, with_dispute
+from gitmem.core.claim import Claim, dispute_of, normal_form, parse_body, repeated, with_dispute
 
 
 def keys(body: str) -> list[str]:
@@ -166,3 +168,100 @@ def test_prose_is_cut_without_the_parser_just_as_with_it(lines: list[str], end: 
     """The short way is only for speed: it must never cut differently."""
     found = claims._LINE.findall(end.join(lines))
     assert claims._starts(found) == claims._parsed_starts(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "item", "key"),
+    [
+        ("-word", True, "-word"),
+        ("- word", True, "word"),
+        ("- word", False, "- word"),
+        ("-", True, ""),
+        ("-\tword", True, "word"),
+        ("123456789. word", True, "word"),
+        ("1234567890. word", True, "1234567890. word"),
+        ("1) word", True, "word"),
+        ("1] word", True, "1] word"),
+        ("    - word", True, "- word"),
+        ("   + word\n     more", True, "word more"),
+        ("- a\n  ```sh  \n  x  \n    y\n  ```\n  b", True, "a\n```sh\nx\n  y\n```\nb"),
+        ("- a\n ```\n x\n ```", True, "a\n```\nx\n```"),
+        ("~~~ a`b\nx\n~~~~", False, "```a`b\nx\n```"),
+        ("``` a`b\nx", False, "``` a`b x"),
+        ("````\n```\nx\n````", False, "```\n```\nx\n```"),
+        ("```\n``` x\n```", False, "```\n``` x\n```"),
+        ("```\nx\n\n\n", False, "```\nx\n```"),
+        ("    ```\nx", False, "``` x"),
+        ("   ```\nx", False, "```\nx\n```"),
+        ("a\rb\r\nc", False, "a b c"),
+        ("a *(disputed 01234567)* *(disputed 89abcdef)*\n", False, "a"),
+        ("a *(disputed 0123456)*", False, "a *(disputed 0123456)*"),
+        ("a*(disputed 01234567)*", False, "a"),
+        ("*(disputed 01234567)* a", False, "*(disputed 01234567)* a"),
+    ],
+)
+def test_the_form_that_an_identity_is_taken_over(text: str, item: bool, key: str) -> None:
+    """A promise: blame, accounts and tombstones of earlier versions name claims by its hash."""
+    assert normal_form(text, item) == key
+
+
+def test_of_several_marks_the_last_counts_and_all_come_off() -> None:
+    text = "a *(disputed 01234567)*  *(disputed 89abcdef)* \n"
+    assert dispute_of(text) == "89abcdef" and with_dispute(text, "") == "a"
+    assert with_dispute("a \n", "") == "a \n" and dispute_of("a") == ""
+
+
+def test_an_identity_is_a_hash_of_the_form_and_of_which_repeat_it_is() -> None:
+    """A promise, too."""
+    form = hashlib.sha256(b"x").hexdigest()
+    again = hashlib.sha256(b"x\x001").hexdigest()
+    one, other = parse_body("x\n\nx\n").claims
+    assert (one.id, other.id) == (form, again)
+    assert (one.short, len(one.short)) == (form[:12], 12)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Use it.", "use it", True),
+        ("Use it. ", "USE IT!;:", True),
+        ("Use it?", "Use it", False),
+        (".Use it", "Use it", False),
+    ],
+)
+def test_case_and_what_ends_a_sentence_make_no_other_text(one: str, other: str, same: bool) -> None:
+    assert (repeated(one) == repeated(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("body", "items"),
+    [
+        ("- a\n- b\n", [True, True]),
+        ("text\n", [False]),
+        ("1. a\n\n> b\n", [True, False]),
+        ("- **a**\n- _b_\n", [True, True]),
+        ("**Why:** a\n**why** b\n**How to apply:** c\n**How far** d\n**Whyever** e", [False] * 3 + [False]),
+        ("Fact.\n   **How:** x", [False, False]),
+        ("Fact.\n    **How:** x", [False]),
+        ("> a\n**Why:** x", [False]),
+        (f"Fact.\n**Why{'x' * 3} {'y' * 41}** z", [False]),
+    ],
+)
+def test_items_and_reasons_are_claims(body: str, items: list[bool]) -> None:
+    assert [claim.item for claim in parse_body(body).claims] == items
+
+
+def test_leads_and_tail_are_what_stands_between() -> None:
+    body = parse_body("\n\n a\n\n\nb \n- c\n\n")
+    assert [(claim.lead, claim.text) for claim in body.claims] == [
+        ("\n\n", " a"),
+        ("\n\n\n", "b "),
+        ("\n", "- c"),
+    ]
+    assert body.tail == "\n\n" and parse_body("\n").claims == () and parse_body("\n").tail == "\n"
+
+
+def test_a_mark_alone_belongs_to_the_block_before_it_and_to_none_where_it_is_first() -> None:
+    (first, second) = parse_body("*(disputed 01234567)*\n\na\n\n*(disputed 89abcdef)*\n").claims
+    assert first.text == "*(disputed 01234567)*" and first.key == ""
+    assert (second.key, second.dispute) == ("a", "89abcdef")

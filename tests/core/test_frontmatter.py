@@ -158,6 +158,12 @@ def test_values_are_read_as_a_person_would(line: str, value: str) -> None:
         ("name: one: two", "not valid YAML in line 2"),
         ("name: " + "[" * 5000, "too long or too deeply nested"),
         ("name: " + "x" * 50_000, "too long"),
+        ("name: x\n owner: y", "not valid YAML in line 3"),
+        ("metadata:\n  type: user\n note: x", "not valid YAML in line 4"),
+        ("metadata:\n  a: x\n   b: y", "not valid YAML"),
+        ("metadata: x\n  a: y", "not valid YAML"),
+        ("name: x\nno key", "not valid YAML in line"),
+        ("name: \x07", "not valid YAML"),
     ],
 )
 def test_what_yaml_cannot_or_may_not_read_is_reported(line: str, said: str) -> None:

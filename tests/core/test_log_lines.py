@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,25 @@ from laws import examples
 
 from gitmem.core import tombstone
 from gitmem.core.daily_log import (
+    LogLine,
+    day_of,
+    fact_keys,
+    fact_of,
     facts,
     in_order,
+    is_log,
     is_timed,
+    line_keys,
     log_claims,
     lost_lines,
     merge_lines,
+    other_place,
+    read_line,
     split,
+    statements,
+    stones_of,
+    taken_out,
+    with_every_line,
     with_lines,
     without_lines,
 )
@@ -118,6 +131,53 @@ def test_a_forgotten_line_stays_forgotten_in_logs_hot_and_archived() -> None:
     assert agent_folder(moved) == agent_folder(LOG) == "main"
 
 
+FORGOTTEN = "- 10:00:00Z [project ab] Ship on Fridays. **Why:** so."
+OTHER = "- 11:00:00Z [project] Other."
+
+
+@pytest.mark.parametrize(
+    ("buried", "line", "gone"),
+    [
+        ("10:00:00Z [project ab] Ship on Fridays. **Why:** so.", FORGOTTEN, True),
+        ("Ship on Fridays. **Why:** so.", FORGOTTEN, True),
+        ("Ship on Fridays.", FORGOTTEN, True),
+        ("**Why:** so.", FORGOTTEN, True),
+        ("Ship on Fridays.", "- 12:00:00Z [user] Ship on Fridays.", True),
+        ("Ship on Fridays. **Why:** so.", "- 12:00:00Z [user] Ship on Fridays.", False),
+        ("Ship on Fridays.", "- 12:00:00Z [user] Ship on Fridays or later.", False),
+        ("Ship on Fridays.", "Ship on Fridays.", False),
+    ],
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_line_that_one_side_forgot_does_not_come_from_the_other(
+    buried: str, line: str, gone: bool, swapped: bool
+) -> None:
+    """By the whole line, its fact or a claim in that; what is written freely stands under its heading."""
+    stone = tombstone.bury(buried, "a1" * 16, "2026-11-20", "forgot").line().encode()
+    base = {LOG: f"{OTHER}\n".encode()}
+    sides = (base | {"main/.tombstones": stone}, {LOG: f"{OTHER}\n{line}\n".encode()})
+    merged = merge_trees(base, *(sides[::-1] if swapped else sides))
+    assert (line in merged.files[LOG].decode()) is not gone
+    assert OTHER in merged.files[LOG].decode()
+    assert merged.buried == (((LOG, line),) if gone else ())
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_forgotten_line_that_its_own_side_wrote_again_stays(swapped: bool) -> None:
+    """Who has the tombstone and the line has both on purpose, whatever else the other side did."""
+    stone = tombstone.bury("Ship on Fridays.", "a1" * 16, "2026-11-20", "forgot").line().encode()
+    ours = {LOG: f"{FORGOTTEN}\n".encode(), "main/.tombstones": stone}
+    theirs = {LOG: f"{OTHER}\n".encode()}
+    merged = merge_trees({}, *((theirs, ours) if swapped else (ours, theirs)))
+    assert merged.files[LOG].decode() == f"{FORGOTTEN}\n{OTHER}\n" and merged.buried == ()
+
+
+def test_a_log_of_which_all_was_forgotten_is_no_file_any_more() -> None:
+    stone = tombstone.bury("Ship on Fridays.", "a1" * 16, "2026-11-20", "forgot").line().encode()
+    merged = merge_trees({}, {"main/.tombstones": stone}, {LOG: f"{FORGOTTEN}\n".encode()})
+    assert merged.files == {"main/.tombstones": stone}
+
+
 def test_what_git_merges_by_union_becomes_what_gitmem_would_have_merged(tmp_path: Path, git) -> None:
     base, ours, theirs = (
         "".join(f"- {hour}:00:00Z [project] {hour}\n" for hour in hours)
@@ -161,3 +221,118 @@ def test_a_fact_is_one_whatever_is_written_around_it(around: str) -> None:
         claims = log_claims(LOG, data.encode())
         assert len({claim.id for claim in claims}) == len(claims)
         assert any(claim.key.startswith("below") for claim in claims)
+
+
+DAY = date(2026, 11, 20)
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (
+            "- 14:05:33Z [feedback 258c7280] Run it.",
+            LogLine(datetime(2026, 11, 20, 14, 5, 33, tzinfo=UTC), "feedback", "258c7280", "Run it."),
+        ),
+        (
+            "* 00:00:00Z [user] I am here.  ",
+            LogLine(datetime(2026, 11, 20, tzinfo=UTC), "user", "", "I am here."),
+        ),
+        ("- 24:00:00Z [user] x", None),
+        ("- 14:05Z [user] x", None),
+        ("- 14:05:33 [user] x", None),
+        ("- 14:05:33Z [secret] x", None),
+        ("- 14:05:33Z [user a b] x", None),
+        (f"- 14:05:33Z [user {'a' * 65}] x", None),
+        ("- 14:05:33Z [user] ", None),
+        ("+ 14:05:33Z [user] x", None),
+        ("x - 14:05:33Z [user] x", None),
+        ("# 14:05:33Z", None),
+    ],
+)
+def test_a_line_of_a_log_is_read_only_in_its_form(line: str, read: LogLine | None) -> None:
+    assert read_line(line, DAY) == read
+
+
+def test_a_line_is_written_in_utc_with_the_beginning_of_its_session() -> None:
+    when = datetime(2026, 11, 21, 0, 5, 33, tzinfo=timezone(timedelta(hours=1)))
+    line = LogLine(when, "project", "0123456789abcdef", "One\n  two.")
+    assert line.render() == "- 23:05:33Z [project 01234567] One two."
+    assert line.path == "logs/2026/11/2026-11-20.md"
+    assert LogLine(when, "project", "", "x").render() == "- 23:05:33Z [project] x"
+
+
+@pytest.mark.parametrize(
+    ("path", "day"),
+    [
+        ("main/logs/2026/11/2026-11-20.md", DAY),
+        ("logs/2026/11/2026-11-20.md", DAY),
+        ("main/archive/logs/2026/11/2026-11-20.md", DAY),
+        ("main/logs/2026/11/2026-12-20.md", None),
+        ("main/logs/2026/12/2026-11-20.md", None),
+        ("main/logs/2026/02/2026-02-30.md", None),
+        ("main/xlogs/2026/11/2026-11-20.md", None),
+        ("main/logs/2026/11/2026-11-20.md.md", None),
+        ("main/a.md", None),
+    ],
+)
+def test_a_log_is_named_by_its_day(path: str, day: date | None) -> None:
+    assert day_of(path) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Ship. **Why:** so. **How to apply:** now.", ("Ship.", "**Why:** so.", "**How to apply:** now.")),
+        ("Ship.  **why:**  so", ("Ship.", "**why:** so")),
+        ("Ship **Whyever:** so", ("Ship **Whyever:** so",)),
+        ("**Why:** so", ("**Why:** so",)),
+        ("Ship.**Why:** so", ("Ship.**Why:** so",)),
+    ],
+)
+def test_a_fact_is_cut_into_what_it_states_and_its_reasons(text: str, said: tuple[str, ...]) -> None:
+    assert statements(text) == said
+
+
+def test_a_line_is_known_by_all_that_it_says() -> None:
+    line = "- 14:05:33Z [project ab] Ship  it. **Why:** so."
+    whole = "14:05:33Z [project ab] Ship it. **Why:** so."
+    assert line_keys(line) == (whole, "Ship it. **Why:** so.", "Ship it.", "**Why:** so.")
+    assert line_keys("- 14:05:33Z [project] Ship.") == ("14:05:33Z [project] Ship.", "Ship.")
+    assert line_keys("free  text") == ("free text",)
+    assert fact_keys(line) == ("Ship it. **Why:** so.", "Ship it.") and fact_keys("free") == ()
+    assert fact_of(whole) == "Ship it. **Why:** so." and fact_of("free") == ""
+
+
+def test_places_of_logs() -> None:
+    archived = LOG.replace("main/", "main/archive/")
+    assert other_place(LOG) == archived and other_place(archived) == LOG and other_place("x") == ""
+    assert stones_of(archived) == "main/.tombstones"
+    assert is_log(LOG) and is_log(archived)
+    assert not is_log(LOG.partition("/")[2].replace("logs/", "")) and not is_log(f".x/{LOG}")
+    assert (
+        log_claims("main/a.md", b"- 14:05:33Z [project] x\n") == () and facts("main/a.md", b"- a\n") == ()
+    )
+
+
+def test_lines_that_were_taken_out_are_told_and_put_back_unless_forgotten() -> None:
+    before = "# Day\n- 10:00:00Z [project] One.\nfollows\n\n- 11:00:00Z [project] Two.\n"
+    after = "- 12:00:00Z [project] New.\n"
+    assert lost_lines(before, after) == (
+        "# Day",
+        "- 10:00:00Z [project] One.",
+        "follows",
+        "- 11:00:00Z [project] Two.",
+    )
+    assert lost_lines("a  \nb\n", "a\nb  \n") == ()
+    stone = tombstone.bury("Two.", "a1" * 16, "2026-11-20", "forgot").line()
+    rejected = tombstone.bury("One.", "a1" * 16, "2026-11-20", "rejected").line()
+    assert taken_out(before, after, stone + rejected) == lost_lines(before, after)[:3]
+    assert taken_out(before, before, "") == ()
+    files = with_every_line(
+        {LOG: before.encode()}, {LOG: after.encode()}, {"main/.tombstones": stone.encode()}
+    )
+    assert files[LOG].decode() == "# Day\n- 10:00:00Z [project] One.\nfollows\n" + after
+    archived = LOG.replace("main/", "main/archive/")
+    moved = {archived: before.encode()}
+    assert with_every_line({LOG: before.encode()}, moved, {}) == moved
+    assert with_every_line({LOG: before.encode()}, {}, {})[LOG].decode() == before.replace("\n\n", "\n")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
+import pytest
+
 from gitmem.core import tombstone
 from gitmem.core.memory import parse
 from gitmem.core.merge import merge_trees
@@ -83,6 +87,25 @@ def test_frontmatter_takes_the_more_private_type_and_keeps_a_lost_description_as
     assert memory.type == "feedback"
     assert memory.description == "Choice of database"
     assert "description: The database we use *(disputed " in memory.body
+
+
+TYPES = ("user", "feedback", "project", "reference")
+
+
+@pytest.mark.parametrize(("private", "other"), list(combinations(TYPES, 2)))
+def test_of_two_types_the_more_private_stays_whichever_side_has_it(private: str, other: str) -> None:
+    """The other way round what one person told of themselves would be shared (design.md section 6)."""
+    base, one, two = (tree("A fact.\n", HEAD.replace("project", type)) for type in ("odd", private, other))
+    for sides in ((one, two), (two, one)):
+        for start in (base, {}):
+            assert merge_trees(start, *sides).files == one
+
+
+def test_a_type_that_no_client_knows_gives_way_to_one_that_they_do() -> None:
+    base, known, unknown = (
+        tree("A fact.\n", HEAD.replace("project", type)) for type in ("x", "Reference", "a")
+    )
+    assert merge_trees(base, known, unknown).files == merge_trees(base, unknown, known).files == known
 
 
 def test_bytes_survive_where_nothing_was_changed() -> None:

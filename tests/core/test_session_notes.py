@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from gitmem.core.session_notes import (
     Section,
     conform,
     fit,
+    is_notice,
     parse,
     render,
     tokens,
@@ -123,3 +125,94 @@ def test_what_was_given_back_unchanged_is_unchanged(made: list[Section]) -> None
     before = parse(render(made))
     if len({one.title.casefold() for one in before}) == len(before):
         assert conform(before, render(before)) == before
+
+
+TENS = "".join(f"{number}\n" for number in range(10, 100))
+FIRST = "10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n21\n22\n"
+LAST = "\n87\n88\n89\n90\n91\n92\n93\n94\n95\n96\n97\n98\n99"
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "each", "cut"),
+    [
+        ("Own", "a" * 60 + "\nb\nc", 17, "a" * 60 + "\nb\nc"),
+        ("Own", f"{TENS}[7 more lines cut]", 20, FIRST + "[84 more lines cut]"),
+        ("Own", TENS, 20, FIRST + "[77 more lines cut]"),
+        ("Worklog", f"[7 older lines cut]\n{TENS}", 20, "[84 older lines cut]" + LAST),
+        ("Worklog", f"[1 older line cut]\n{TENS}", 20, "[78 older lines cut]" + LAST),
+        ("Own", "x" * 100, 20, "x" * 78 + "…"),
+        ("Own", "x" * 100, 15, "[1 more line cut]"),
+        ("Own", "x" * 100, 4, ""),
+        ("Own", "```\n" + "a\n" * 50 + "```", 20, "```\n" + "a\n" * 18 + "```\n[33 more lines cut]"),
+    ],
+)
+def test_a_body_is_cut_at_a_line_and_says_how_many_went(title: str, body: str, each: int, cut: str) -> None:
+    (found,) = fit([Section(title, "", body)], each)
+    assert found.body == cut
+
+
+@pytest.mark.parametrize(("text", "size"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 8, 2)])
+def test_four_characters_are_a_token(text: str, size: int) -> None:
+    assert tokens(text) == size
+
+
+@pytest.mark.parametrize(
+    ("line", "notice"),
+    [
+        ("[1 more line cut]", True),
+        ("[12 older lines cut]", True),
+        ("[12 older lines cut] and", False),
+        ("a [12 older lines cut]", False),
+        ("[older lines cut]", False),
+    ],
+)
+def test_a_notice_is_what_a_cut_leaves(line: str, notice: bool) -> None:
+    assert is_notice(line) is notice
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("before\n# One\nsaid", [("", "", "before"), ("One", "", "said")]),
+        ("\n\n# One #\n\n_guide_ \n\n said \n\n", [("One", "_guide_", " said")]),
+        ("# C#\n*guide*\n", [("C#", "*guide*", "")]),
+        ("# One ##  \r\nsaid\rmore", [("One", "", "said\nmore")]),
+        ("#One\n## Two", [("", "", "#One\n## Two")]),
+        ("# One\n_ no guide_\n", [("One", "", "_ no guide_")]),
+        ("# One\n_a_\n_b_", [("One", "_a_", "_b_")]),
+        ("# One\n```\n# no\n```\n# Two", [("One", "", "```\n# no\n```"), ("Two", "", "")]),
+        ("# One\n~~~\n```\n# no\n~~~~\n# Two", [("One", "", "~~~\n```\n# no\n~~~~"), ("Two", "", "")]),
+        ("# One\n``` a`b\n# Two", [("One", "", "``` a`b"), ("Two", "", "")]),
+        ("# One\n```\n``` x\n``\n# no", [("One", "", "```\n``` x\n``\n# no")]),
+        ("# One\n    ```\n# Two", [("One", "", "    ```"), ("Two", "", "")]),
+    ],
+)
+def test_a_section_has_a_heading_guidance_and_a_body(text: str, found: list[tuple[str, str, str]]) -> None:
+    assert [(one.title, one.guide, one.body) for one in parse(text)] == found
+
+
+def test_what_looks_like_guidance_and_is_none_is_not_read_as_such() -> None:
+    made = (Section("One", "", "_said_\nmore"),)
+    assert render(made) == "# One\n _said_\nmore\n"
+    assert parse(render(made))[0].guide == ""
+    assert render([]) == "" and render([Section("", "", "a"), Section("B")]) == "a\n\n# B\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "bodies"),
+    [
+        ("# One\n_about one_\nnew", ["new", "two"]),
+        ("# One\n_other_\nnew", ["new", "two"]),
+        ("# One\nnew\n# one\nagain", ["new\n## one\nagain", "two"]),
+        ("# Two\n_mine_", ["one", "_mine_"]),
+        ("# Mine\n_g_\nextra", ["one\n## Mine\n_g_\nextra", "two"]),
+        ("# Two\nnew\n# Mine\nextra", ["one", "new\n## Mine\nextra"]),
+        ("stray\n# Two\nnew", ["one", "new"]),
+        ("# One", ["", "two"]),
+        ("", ["one", "two"]),
+    ],
+)
+def test_what_an_engine_wrote_goes_under_the_headings_there_were(text: str, bodies: list[str]) -> None:
+    before = (Section("One", "_about one_", "one"), Section("Two", "", "two"))
+    assert [one.body for one in conform(before, text)] == bodies
+    assert conform((), text) == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.core.trailers import Provenance, Telling, fitting, format_message, tellings
+from gitmem.core.trailers import Fate, Provenance, Telling, fitting, format_message, tellings
 
 ONE = format_message("Add ports", Provenance(op="add", writer="agent", session="s-1"), "Since Monday.")
 TWO = format_message("Add db", Provenance(op="add", writer="extract", session="s-2"))
@@ -63,3 +63,53 @@ def test_the_part_that_names_the_memory_is_chosen() -> None:
     assert fitting(gone, ["db"]) == gone[:1], "a deletion teaches nothing"
     assert fitting(told + told, ["db"]) == told[1:]
     assert fitting(gone[1:], ["x"]) == gone[1:]
+
+
+def test_a_list_has_bullets_only_where_more_than_one_commit_stands() -> None:
+    starred = f"Both\n\n* {ONE}\nText of Ben's\n\n* Fix a typo\n\n* {TWO}"
+    assert sessions(starred) == [
+        ("Add ports", "s-1"),
+        ("Fix a typo", ""),
+        ("Add db", "s-2"),
+    ]
+    one = f"* {ONE}"
+    assert sessions(one) == [("Add ports", "s-1")]
+
+
+def test_messages_without_anything_between_are_cut_before_the_next_opening() -> None:
+    three = ONE + "\n" + TWO + "\n" + ONE.replace("ports", "hosts").replace("s-1", "s-3")
+    assert sessions(three) == [("Add ports", "s-1"), ("Add db", "s-2"), ("Add hosts", "s-3")]
+    assert sessions("One\n\nGitmem-Session: a\n\nTwo\n\nGitmem-Session: b\n") == [("One", "b")]
+    assert sessions("One\n\ngitmem-writer: a\n\nTwo\n\nGitmem-Op: b\n") == [("One", "")]
+
+
+def test_a_list_by_git_is_read_though_its_commits_say_nothing() -> None:
+    date = "Date: Fri Nov 20 10:00:00 2026 +0000"
+    text = f"commit abcdef1\nAuthor:  Ann <a@example.com> \n{date}\n\n    One\n\n    Two\n"
+    (only,) = tellings(f"About it\n\n{text}")
+    assert (only.subject, only.author, only.time) == ("One", "Ann <a@example.com>", 1_795_168_800)
+    assert tellings("commit abcdef\n")[0].subject == "commit abcdef", "no name of a commit is so short"
+    assert tellings(" commit abcdef1\n")[0].subject == "commit abcdef1"
+    late = tellings(text.replace("2026", "99999"))
+    assert late[0].time is None
+
+
+def test_what_teaches_nothing_is_left_out_where_anything_else_is_there() -> None:
+    def said(op: str) -> Telling:
+        return Telling(f"About db by {op}", Provenance(op=op))
+
+    teaching = tuple(map(said, ("add", "update", "restore", "sync", "adopt", "dream", "")))
+    silent = tuple(map(said, ("delete", "page", "merge")))
+    assert fitting([*silent, *teaching], ["db"]) == teaching
+    assert fitting([*silent, *teaching], ["other"]) == teaching
+    assert fitting(silent, ["db"]) == silent
+
+
+def test_a_memory_is_named_by_claims_too_and_by_whole_words_in_any_case() -> None:
+    fate = Fate("merged", "main/old-name.md#0123456789ab", "main/new-name.md#0123456789ab")
+    told = (Telling("Tidy up", Provenance(claims=(fate,))), Telling("Add other", Provenance()))
+    assert fitting(told, ["old-name"]) == told[:1]
+    assert fitting(told, ["New_Name.md"]) == told, "an underscore is part of a word"
+    assert fitting(told, ["NEW name"]) == told[:1]
+    assert fitting(told, ["OTHER.md"]) == told[1:]
+    assert fitting(told, ["...", ""]) == told

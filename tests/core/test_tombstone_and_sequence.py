@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +40,52 @@ def test_lines_of_a_later_version_are_kept_and_not_read() -> None:
     assert "v2 something new" in tombstone.with_stones(text, [])
     assert "v2 something new" in tombstone.without_keys(text, ["a"])
     assert tombstone.parse(tombstone.without_keys(text, ["a"])) == frozenset()
+
+
+def test_a_file_is_its_lines_sorted_each_once() -> None:
+    one, other = sorted(stones("a", "b").splitlines(keepends=True))
+    stone = tombstone.parse(one)
+    assert tombstone.with_stones(other + "\n  \n" + one + other, stone) == one + other
+    assert tombstone.with_stones(other.rstrip("\n"), stone) == one + other
+    assert tombstone.with_stones("", []) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "v1 {salt} {digest} 2026-11-20 lost",
+        "v1 {salt} {digest} 2026-11-20 forgot ",
+        " v1 {salt} {digest} 2026-11-20 forgot",
+        "v1 0123456789abcde {digest} 2026-11-20 forgot",
+        "v1 {salt} 0{digest} 2026-11-20 forgot",
+        "v1 {salt} {digest} 2026-11-2 forgot",
+        "v1 {salt} {digest} forgot",
+    ],
+)
+def test_a_line_of_another_form_buries_nothing(line: str) -> None:
+    stone = tombstone.bury("a", SALTS[0], "2026-11-20", "forgot")
+    assert tombstone.parse(line.format(salt=stone.salt, digest=stone.digest)) == frozenset()
+    assert tombstone.parse(stone.line() + "x\n") == {stone}
+
+
+@pytest.mark.parametrize(
+    ("date", "end", "fits"),
+    [
+        ("2026-11-20", "forgot", True),
+        ("2026-11-20", "rejected", True),
+        ("2026-02-30", "forgot", False),
+        ("2026-11-20", "forgot\n", False),
+        ("2026-11-20", "forgot more", False),
+    ],
+)
+def test_a_line_fits_where_it_is_of_a_day_that_there_is(date: str, end: str, fits: bool) -> None:
+    assert tombstone.fits(f"v1 {SALTS[0]} {'0' * 64} {date} {end}") is fits
+
+
+def test_a_digest_is_of_the_salt_and_the_text() -> None:
+    """A promise: the stones of earlier versions are matched by it."""
+    digest = hashlib.sha256(b"0123456789abcdef\0a \xc3\xa9 \xff").hexdigest()
+    assert tombstone.bury("a é \udcff", "0123456789abcdef", "2026-11-20", "rejected").digest == digest
 
 
 @given(st.sets(st.sampled_from("abcd")), st.lists(st.sets(st.sampled_from("abcd")), min_size=3, max_size=3))
@@ -85,6 +133,27 @@ def test_an_edit_is_told_from_an_addition_by_its_words() -> None:
     base = ["stays", "the port is 80", "end"]
     side = ["stays", "something else entirely", "the port is 443", "end"]
     assert pair_edits(base, side, said) == {"the port is 80": "the port is 443"}
+
+
+@pytest.mark.parametrize(
+    ("base", "side", "pairs"),
+    [
+        ("a x b y", "a X b Y", {"x": "X", "y": "Y"}),
+        ("x b y", "X b Y", {"x": "X", "y": "Y"}),
+        ("a x b y c z", "a b Y c Z", {"y": "Y", "z": "Z"}),
+        ("a x b y c z", "a N x b Y c Z", {"y": "Y", "z": "Z"}),
+        ("x y z", "X Y Z", {"x": "X", "y": "Y", "z": "Z"}),
+        ("a x b", "b X a", {}),
+    ],
+)
+def test_every_edit_between_what_stayed_is_paired(base: str, side: str, pairs: dict[str, str]) -> None:
+    """One that is missed counts as a loss and an addition: the merge keeps both texts without a dispute."""
+    assert pair_edits(base.split(), side.split(), words) == pairs
+
+
+def test_each_of_several_edits_takes_the_place_of_what_it_replaced() -> None:
+    base, side, other = ["x", "a", "y", "b", "z"], ["X", "a", "Y", "b", "Z"], ["x", "a", "y", "b", "z", "n"]
+    assert merge_keys([base, side, other], words).keys == ("X", "a", "Y", "b", "Z", "n")
 
 
 def test_many_replaced_units_are_paired() -> None:

@@ -6,7 +6,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.core.trailers import Fate, Provenance, Usage, format_message, parse, parse_fate, parse_usage
+from gitmem.core.trailers import (
+    OPS,
+    WRITERS,
+    Fate,
+    Provenance,
+    Usage,
+    format_message,
+    one_line,
+    parse,
+    parse_fate,
+    parse_usage,
+    subject_line,
+)
 
 FULL = Provenance(
     op="dream",
@@ -161,3 +173,110 @@ def test_a_usage_is_read_as_it_was_written(usage: Usage) -> None:
 def test_a_price_that_is_unknown_is_not_written() -> None:
     assert Usage(1, dollars=None).line() == "requests=1 input=0 cache_read=0 cache_write=0 output=0"
     assert (Usage(1) + Usage(1, dollars=None)).dollars is None
+
+
+def test_usages_add_up() -> None:
+    both = Usage(1, 2, 3, 4, 5, 0.5) + Usage(10, 20, 30, 40, 50, 0.25)
+    assert both == Usage(11, 22, 33, 44, 55, 0.75) and both.tokens == 22 + 33 + 44 + 55
+    assert Usage() + Usage() == Usage(0, 0, 0, 0, 0, 0.0)
+    assert Usage(dollars=2.0).line().endswith(" dollars=2") and Usage().line().endswith(" dollars=0")
+
+
+def test_a_usage_is_read_in_its_first_words_alone() -> None:
+    """What nobody vouches for may be as long as a message can be."""
+    words = " ".join(["x"] * 63)
+    assert parse_usage(f"{words} input=1 output=2") == Usage(input=1, dollars=None)
+    assert parse_usage("dollars=0.5 dollars=0.7 input=1") == Usage(input=1, dollars=0.5)
+
+
+@pytest.mark.parametrize(
+    ("fate", "line"),
+    [
+        (Fate("kept", "a.md#0123456789ab"), "kept a.md#0123456789ab"),
+        (
+            Fate("merged", "a b.md#0123456789ab", "c%.md#0123456789ab", "as\n said "),
+            "merged a%20b.md#0123456789ab -> c%25.md#0123456789ab as said",
+        ),
+        (
+            Fate("dropped", "a.md#0123456789ab", "", "-> b.md#0123456789ab"),
+            "dropped a.md#0123456789ab (-> b.md#0123456789ab)",
+        ),
+        (
+            Fate("merged", "a.md#0123456789ab", "b.md#0123456789ab", "-> so"),
+            "merged a.md#0123456789ab -> b.md#0123456789ab -> so",
+        ),
+    ],
+)
+def test_a_fate_is_one_line(fate: Fate, line: str) -> None:
+    assert fate.line() == line
+
+
+@pytest.mark.parametrize(
+    ("value", "fate"),
+    [
+        ("  kept a.md#0123456789ab  ", Fate("kept", "a.md#0123456789ab")),
+        ("kept a.md#0123456789ab because", Fate("kept", "a.md#0123456789ab", "", "because")),
+        (
+            "merged a.md#0123456789ab  ->  b.md#0123456789ab  so",
+            Fate("merged", "a.md#0123456789ab", "b.md#0123456789ab", "so"),
+        ),
+        ("dropped a.md#0123456789ab -> gone", Fate("dropped", "a.md#0123456789ab", "", "-> gone")),
+        ("lost a.md#0123456789ab", None),
+        ("kept a.md#0123456789a", None),
+        ("kept a.md#0123456789abc", None),
+        ("kept a.md#0123456789AB", None),
+        ("kept #0123456789ab", None),
+        ("kept", None),
+        ("not kept a.md#0123456789ab", None),
+    ],
+)
+def test_a_fate_is_read_only_in_its_form(value: str, fate: Fate | None) -> None:
+    assert parse_fate(value) == fate
+
+
+def test_the_last_of_a_trailer_counts_and_an_empty_one_never() -> None:
+    found = parse(
+        "Gitmem-Session: one\nGitmem-Session: two\ngitmem-job: no\nGitmem-session:  \nGitmem-JOB: j\n"
+    )
+    assert (found.session, found.job) == ("two", "j")
+    assert parse("Gitmem-Messages: a..b\n").messages == ("a", "b")
+    assert parse("Gitmem-Messages: a\n").messages is None
+    assert parse("Gitmem-Undoes: abc\nGitmem-Reviewed: r\n").undoes == "abc"
+    assert parse("see Gitmem-Op: add").op == "" and parse("\t-\tGitmem-Op: add").op == "add"
+    assert parse("> Gitmem-Op: add").op == "" and parse("+ Gitmem-Op: add").op == ""
+
+
+def test_the_words_of_operations_and_writers_are_promised() -> None:
+    assert {"add", "update", "delete", "merge", "restore", "sync", "adopt", "page", "dream", "purge"} == OPS
+    assert {"agent", "extract", "dream", "human", "sync"} == WRITERS
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "line"),
+    [
+        ("one two", 7, "one two"),
+        ("one two", 6, "one…"),
+        ("one, two", 7, "one…"),
+        ("one two", 5, "one…"),
+        ("onetwothree", 5, "onet…"),
+        (" one\n\ttwo\x07 ", 72, "one two"),
+        ("a" * 72, 72, "a" * 72),
+    ],
+)
+def test_a_subject_is_cut_at_a_word(text: str, width: int, line: str) -> None:
+    assert subject_line(text, width) == line
+
+
+def test_a_subject_has_seventy_two_characters() -> None:
+    assert subject_line("a" * 73) == "a" * 71 + "…"
+    assert one_line("a\x00b\u2028c  d") == "a b c d"
+
+
+def test_a_message_without_a_subject_or_a_body_is_one_all_the_same() -> None:
+    assert format_message("", Provenance(writer="")) == "Update memory\n"
+    assert format_message("One", Provenance(op="add", writer="")) == "One\n\nGitmem-Op: add\n"
+    assert format_message("Gitmem-Op: purge", Provenance(writer="")) == "> Gitmem-Op: purge\n"
+    assert format_message(
+        "One", Provenance(writer=""), " a\tb\x07 \n\n\n  Gitmem-Job: x\n* Gitmem-Op: y "
+    ) == ("One\n\na\tb\n\n\n> Gitmem-Job: x\n> * Gitmem-Op: y\n")
+    assert format_message("One", Provenance(undoes="a\nb", writer="")) == "One\n\nGitmem-Undoes: a b\n"

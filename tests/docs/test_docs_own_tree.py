@@ -27,9 +27,9 @@ LAYERS = """# MAGIC DOC: The layers
 
 From the bottom up; what is above may import what is below.
 
-- `gitmem/memory/` is what a memory is: claims in `gitmem/memory/claim.py`, names in `memory/truth.py`,
+- `gitmem/core/` is what a memory is: claims in `gitmem/core/claim.py`, names in `core/references.py`,
   merged by `merge_trees`. No name is shorter than `SHORTEST_WORD`.
-- `gitmem/guard/` says what may be stored: `guard/secrets.py` and `refused_claims()`.
+- `gitmem/rules/` says what may be stored: `rules/secrets.py` and `refused_claims()`.
 - `gitmem/store/` keeps it: `store/git.py` is the one runner of git, as `GitCommand`.
 - The flows: `gitmem/extract/`, `gitmem/recall/` (see [in use](gitmem/recall/in_use.py)),
   `gitmem/dream/` with `gitmem.dream.run`, and `gitmem/share/`.
@@ -131,8 +131,8 @@ def _moved(old: str, new: str, *texts: tuple[str, str]) -> Change:
 CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     (
         "rename a file",
-        _moved("gitmem/memory/truth.py", "gitmem/memory/verity.py", ("memory.truth", "memory.verity")),
-        {"memory/truth.py": "memory/verity.py"},
+        _moved("gitmem/core/references.py", "gitmem/core/verity.py", ("core.references", "core.verity")),
+        {"core/references.py": "core/verity.py"},
     ),
     (
         "rename a folder",
@@ -146,8 +146,8 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     ),
     (
         "delete a file",
-        lambda tree: tree.git("rm", "-q", "gitmem/guard/secrets.py"),
-        {"guard/secrets.py": ""},
+        lambda tree: tree.git("rm", "-q", "gitmem/rules/secrets.py"),
+        {"rules/secrets.py": ""},
     ),
     (
         "rename a function",
@@ -168,7 +168,7 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     (
         "delete a constant",
         lambda tree: (
-            tree.one("gitmem/memory/verity.py", "\nSHORTEST_WORD = 3\n", "\n"),
+            tree.one("gitmem/core/verity.py", "\nSHORTEST_WORD = 3\n", "\n"),
             tree.everywhere("SHORTEST_WORD", "3"),
         ),
         {"SHORTEST_WORD": ""},

@@ -54,15 +54,22 @@ class Reviewer:
         self.git("commit", "-q", "-m", f"Update {Path(path).name}")
         self.git("push", "-q", "origin", branch)
 
-    def land(self, branch: str, how: str, *, message: str = "", delete: bool = True) -> None:
-        """Merges a branch into the memory branch as the host's button would, and deletes it."""
+    def land(
+        self, branch: str, how: str, *, message: str = "", delete: bool = True, author: str = ""
+    ) -> None:
+        """Merges a branch into the memory branch as the host's button would, and deletes it.
+
+        Args:
+            author: of a squash, where the host names who opened the request.
+        """
         self.at(branch)
         self.at(PROJECT)
         if how == "merge":
             self.git("merge", "-q", "--no-ff", "-m", message or "Merge pull request", branch)
         elif how == "squash":
             self.git("merge", "-q", "--squash", branch)
-            self.git("commit", "-q", *(["-m", message] if message else ["--no-edit"]))
+            by = [f"--author={author}"] if author else []
+            self.git("commit", "-q", *by, *(["-m", message] if message else ["--no-edit"]))
         else:
             # The host commits anew, also where nothing else would make it.
             self.git("-c", "user.name=Host", "rebase", "-q", "--force-rebase", PROJECT, branch)
@@ -71,6 +78,17 @@ class Reviewer:
         self.git("push", "-q", "origin", PROJECT)
         if delete:
             self.git("push", "-q", "origin", "--delete", branch)
+
+    def rebases(self, branch: str) -> bool:
+        """Whether a branch could be rebased without a conflict."""
+        self.at(PROJECT)
+        self.at(branch)
+        try:
+            self.git("rebase", "-q", PROJECT)
+        except AssertionError:
+            self.git("rebase", "--abort")
+            return False
+        return True
 
     def text(self, branch: str, path: str) -> str:
         self.git("fetch", "-q", "--prune", "origin")

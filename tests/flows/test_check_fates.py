@@ -24,6 +24,8 @@ def ref(path: str, body: str, text: str, name: str, number: int = 0) -> str:
 KEPT = ref("main/keep.md", KEEP, KEEP, "keep")
 GONE = ref("main/twice.md", TWICE, TWICE, "twice")
 HOOK = ref("main/twice.md", TWICE, "About twice", "twice")
+TOLD = ("main/twice.md", 3, "dropped", "notice")
+"""What goes is listed, whatever reason is given for it."""
 MOCK = ref("main/other.md", OTHER, OTHER, "other")
 
 
@@ -51,7 +53,7 @@ def judged(ground: Ground, gitmem):
 
 def test_a_true_account_passes(ground: Ground, judged) -> None:
     ground.commit({"main/twice.md": None}, both("merged", KEPT))
-    assert judged() == []
+    assert judged() == [TOLD]
 
 
 def test_a_claim_that_no_account_names_is_found_on_its_line(ground: Ground, judged) -> None:
@@ -78,7 +80,7 @@ def test_a_false_account_is_found(ground: Ground, judged, message: str) -> None:
 
 def test_a_merge_into_a_claim_that_lacks_a_fact_is_found(ground: Ground, judged) -> None:
     ground.commit({"main/twice.md": None}, both("merged", MOCK))
-    assert judged() == [("main/twice.md", 8, "merged", "error")]
+    assert judged() == [TOLD, ("main/twice.md", 8, "merged", "error")]
 
 
 def test_a_target_that_is_emptied_afterwards_is_found(ground: Ground, judged) -> None:
@@ -128,7 +130,7 @@ def test_a_merge_of_the_base_into_a_dream_drops_nothing(ground: Ground, judged) 
     ground.push("gitmem/project")
     ground.git("fetch", "-q")
     ground.git("merge", "-q", "--no-ff", "-m", "Merge memory", dream)
-    assert judged() == []
+    assert judged() == [TOLD]
 
 
 def test_a_merge_that_takes_a_claim_away_is_found(ground: Ground, judged) -> None:
@@ -145,7 +147,7 @@ def test_a_squashed_dream_keeps_its_account(ground: Ground, judged) -> None:
     """GitHub joins the messages of the commits."""
     message = f"Dream (#4)\n\n* Merge\n\n{both('merged', KEPT).split(chr(10), 2)[2]}\n* Sum up\n\nDone.\n"
     ground.commit({"main/twice.md": None}, message)
-    assert judged() == []
+    assert judged() == [TOLD]
 
 
 def test_a_claim_that_moves_with_its_file_is_not_dropped(ground: Ground, judged) -> None:

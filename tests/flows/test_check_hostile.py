@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from check_ground import Ground, findings, make_memory, memory
 
-from gitmem.share.check import reading
+from gitmem.flows import check as reading
 
 
 @pytest.fixture

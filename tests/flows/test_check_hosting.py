@@ -77,7 +77,9 @@ def test_the_workflow_may_only_read_and_waits_for_requests_on_memory() -> None:
     value = workflow()
     assert value["permissions"] == {"contents": "read"}
     assert "permissions" not in value["jobs"]["check"]
-    assert value["on"] == {"pull_request": {"branches": ["gitmem/**"]}}
+    # A label may be a person's answer to a finding, so that it starts a check, too.
+    types = ["opened", "synchronize", "reopened", "labeled", "unlabeled"]
+    assert value["on"] == {"pull_request": {"branches": ["gitmem/**"], "types": types}}
 
 
 def test_nothing_of_others_is_used_and_nothing_of_a_request_reaches_a_script() -> None:

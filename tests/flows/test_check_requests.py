@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from check_ground import Ground, findings, folder, make_ground, make_memory, memory
 
-from gitmem.store.snapshots import digest
+from gitmem.rules.snapshot import digest
 
 BAD = memory("Old\u200bword.", "bad", "About bad")
 

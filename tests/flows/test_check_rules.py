@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 
 import pytest
 from check_ground import folder, memory
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from laws import USUAL, examples
 
 from gitmem.core import tombstone
-from gitmem.share.check.finding import RULES, Finding
-from gitmem.share.check.judge import judge
-from gitmem.share.check.side import File, Side
+from gitmem.rules import profiles
+from gitmem.rules.rule import Context, File, Finding, Side
+from gitmem.rules.snapshot import digest
 from gitmem.store.repository import BLOB, EXECUTABLE, LINK, SUBMODULE
-from gitmem.store.snapshots import digest
 
+judge = partial(profiles.judge, "request")
+RULES = {word for rule in profiles.TABLE for word in rule.words}
 GENERATED = "ghp_" + hashlib.sha256(b"a token that nobody has").hexdigest()[:36]
 Files = dict[str, "str | bytes | File"]
 
@@ -200,7 +202,7 @@ def test_a_secret_is_not_shown() -> None:
         judge(
             None,
             side({"main/a.md": memory(f"It is {GENERATED}."), "main/MEMORY.md": "- [a](a.md)\n"}),
-            allow=frozenset({finding.message.split(":")[0].split()[-1]}),
+            Context(allow=frozenset({finding.message.split(":")[0].split()[-1]})),
         )
         == ()
     )
@@ -259,7 +261,7 @@ class TestLinks:
         """Whoever deletes a memory need not rewrite those that link to it; side branches keep the index."""
         before = folder(a="See [[b]].", b="B.")
         after = {path: data for path, data in before.items() if path != "main/b.md"}
-        assert found(after, before) == [
+        assert [one for one in found(after, before) if one[2] == "link"] == [
             ("main/MEMORY.md", 2, "link", "notice"),
             ("main/a.md", 8, "link", "notice"),
         ]
@@ -419,7 +421,11 @@ class TestTombstones:
     def test_who_forgets_honestly_is_listed(self) -> None:
         before, after = folder(a="A fact.\n\nAnother fact."), folder(a="A fact.")
         honest = {**after, "main/.tombstones": stone("Another fact.")}
-        assert found(honest, before) == [("main/.tombstones", 1, "tombstone", "notice")]
+        assert found(honest, before) == [
+            ("", 1, "loss", "notice"),
+            ("main/.tombstones", 1, "tombstone", "notice"),
+            ("main/a.md", 10, "dropped", "notice"),
+        ]
 
 
 def test_text_of_a_script_that_needs_joiners_passes() -> None:

@@ -23,12 +23,13 @@ FACTS = notes(
     deploys=("How deploys go", "Deploy from the release branch with `make ship`."),
 )
 PATH = "main/build.md"
+MEASURED = {"main/logs/2026/11/2026-11-16.md": f"- 10:00:00Z [project 0123abcd] {NOW}\n"}
 
 
 @pytest.fixture
 def dream(repo: Path) -> Dream:
     ground = make_ground(repo)
-    ground.put(FACTS)
+    ground.put({**FACTS, **MEASURED})
     text = FACTS[PATH]
     after = text.replace(BUILD, NOW)
     fate = Fate("superseded", ref_of(PATH, text, BUILD), ref_of(PATH, after, NOW), "Measured.")

@@ -13,10 +13,10 @@ from dream_ground import ANN, NOW, Ground, make_ground, memory
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable import lost_to_search
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proof.findable_search import Search
+from gitmem.rules.rule import Finding
 from gitmem.store.candidates import search
 from gitmem.store.catalog.loose import LooseCatalog
 from gitmem.store.repository import Repository
@@ -68,7 +68,7 @@ def changed(files: Mapping[str, bytes], **edits: str | None) -> dict[str, bytes]
     return after
 
 
-def told(failures: tuple[Failure, ...]) -> list[str]:
+def told(failures: tuple[Finding, ...]) -> list[str]:
     return [failure.path for failure in failures if failure.rule == "found"]
 
 

@@ -17,12 +17,12 @@ from gitmem.core.trailers import Fate
 from gitmem.dream.lock import FILE, consolidation_lock, lock_folder
 from gitmem.dream.proof.branch import prove_branch
 from gitmem.dream.proof.budget import allowance
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
 from gitmem.integrations.dreams.dreaming import dream, maybe_dream
 from gitmem.integrations.dreams.kill import kill_dreams
+from gitmem.rules.rule import Finding
 from gitmem.store.git import config_set
 from gitmem.store.locks import process_identity
 from gitmem.store.repository import BLOB, TREE, Entry, Signature
@@ -73,7 +73,7 @@ def further(
 
 
 def rules(ground: Ground, waits: Dream) -> list[tuple[str, str]]:
-    failures: tuple[Failure, ...] = failures_of(waits, ground.now)
+    failures: tuple[Finding, ...] = failures_of(waits, ground.now)
     return sorted({(failure.rule, failure.path) for failure in failures})
 
 

@@ -184,7 +184,7 @@ def merged_with_a_number() -> Consolidation:
 
 def blurred() -> Consolidation:
     """All is accounted for, and nobody who asks for it finds it any more."""
-    old, new = "How deploys go", "Things that one does now and then"
+    old, new = "How deploys go", "How it is done"
     return said("main/deploys.md", old, new, "superseded")
 
 
@@ -212,10 +212,11 @@ def crowded() -> Consolidation:
 
 
 def renewed() -> Consolidation:
-    """Four claims get others in their places."""
+    """Four claims get others in their places that say less."""
     found = []
-    for number, (path, text) in enumerate(((DEPLOYS, SHIP), (HOST, HOSTS), (MOCK, MOCKS), (STYLE, MOCKS))):
-        new = f"Nobody knows {number}."
+    for part, who in (("shop", "Ann"), ("till", "Ben"), ("mailer", "Ann"), ("search", "Ben")):
+        path, text = f"main/the-{part}.md", f"How deploys of the {part} go is known to {who}."
+        new = text.replace(f" to {who}", "")
         edits = edited(path, text, new)
         fate = Fate("superseded", ref(path, text), ref(path, new, edits), "it is out of date")
         found.append(DreamChange("merge", edits, (fate,), "it is out of date", "Renew"))
@@ -225,6 +226,12 @@ def renewed() -> Consolidation:
 DEPLOYS, HOST, MOCK = "main/deploys.md", "main/hosts.md", "main/mocks.md"
 STYLE = "reviewer/style.md"
 CAUGHT: dict[str, tuple[Callable[[], Any], str]] = {
+    "supersedes with what nobody said": (
+        lambda: said(DEPLOYS, NIGHT, NIGHT.replace("3", "4"), "superseded"), rf"{DEPLOYS}.*the number 4"
+    ),
+    "turns an order around": (
+        lambda: said(MOCK, MOCKS, MOCKS.replace("Never", "Always"), "superseded"), rf"{MOCK}.*a negation"
+    ),
     "drops silently": (lambda: one(edited(DEPLOYS, f"{NIGHT}\n", "")), rf"{DEPLOYS}#.*night shift"),
     "drops without a reason": (lambda: gone("dropped", reason=" "), rf"{DEPLOYS}#.*without a reason"),
     "invents": (

@@ -12,16 +12,17 @@ from gitmem.core.account import claims_at, reference
 from gitmem.core.errors import CheckFailed
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, FateKind
-from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.plan import prove_plan, refuse
 from gitmem.dream.proof.prove import prove
 from gitmem.engines.engine import DreamChange
+from gitmem.rules.account import Ground, Step
 
 MOCKS = "Never mock the database in 2 of 3 suites."
 MOCKS_TOO = "In 2 of 3 suites the database is never mocked."
 SHIP = "Deploy from the release branch with `make ship`."
 SHIP_IT = "Deploy from the release branch."
 PLAIN = "Prefer small commits."
+LOG = "main/logs/2026/11/2026-11-20.md"
 TREE = notes(
     mocks=("Mocks", MOCKS), ship=("Deploys", SHIP), branch=("Deploys too", SHIP_IT), small=("Habits", PLAIN)
 )
@@ -101,9 +102,15 @@ def test_a_claim_without_facts_is_not_merged_into_what_says_something_else() -> 
 def test_a_rewording_that_changes_or_adds_a_fact_is_no_merge(new: str) -> None:
     assert set(rules(reworded("main/mocks.md", MOCKS, new))) <= {"merged", "invented"}
     assert rules(reworded("main/mocks.md", MOCKS, new)) != []
-    # As what it is, it is a person's to decide, and counts.
-    assert rules(reworded("main/mocks.md", MOCKS, new, "superseded"), allowance=1) == []
-    assert rules(reworded("main/mocks.md", MOCKS, new, "superseded"), allowance=0) == ["budget"]
+    # Another name for it makes nobody say it; where somebody did, it is a person's to decide, and counts.
+    over = reworded("main/mocks.md", MOCKS, new, "superseded")
+    assert rules(over, allowance=1) == ["invented"]
+    for taught in (
+        {"files": {**BASE, LOG: f"- 10:00:00Z [feedback 0123abcd] {new}\n".encode()}},
+        {"sessions": {"s-1": f"2026-11-20T10:00Z user: {new}"}},
+    ):
+        assert rules(over, allowance=1, **taught) == []
+        assert rules(over, allowance=0, **taught) == ["budget"]
 
 
 def test_what_is_called_superseded_and_keeps_all_costs_nothing() -> None:

@@ -197,7 +197,10 @@ def test_a_check_as_in_ci_says_what_a_dream_made_up_and_gave_up(tmp_path: Path, 
     request.git("fetch", "-q")
     request.commit({"main/two.md": None}, dropping("main/two.md", text=data))
     found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
-    assert [one for one in found if one[3] == "error"] == [(".", 1, "budget", "error")]
+    assert [one for one in found if one[3] == "error"] == [
+        (".", 1, "budget", "error"),
+        (".", 1, "loss", "error"),
+    ]
 
 
 def test_a_shallow_checkout_is_deepened_to_what_landed_within_thirty_days(tmp_path: Path, gitmem) -> None:

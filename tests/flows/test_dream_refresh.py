@@ -15,6 +15,7 @@ from gitmem.dream.review import Dream, accept, find_dream
 
 BUILD, BUILD_NOW = "The build takes nine minutes.", "The build takes four minutes."
 PORT, PORT_NOW = "The server listens on port 8000.", "The server listens on port 9000."
+SEEN = f"- 10:00:00Z [project 0123abcd] {BUILD_NOW}\n- 10:00:01Z [project 0123abcd] {PORT_NOW}\n"
 FACTS = notes(
     build=("How long the build takes", BUILD),
     server=("Where the server listens", PORT),
@@ -32,7 +33,7 @@ def reworded(path: str, old: str, new: str) -> Made:
 @pytest.fixture
 def ground(repo: Path) -> Ground:
     ground = make_ground(repo)
-    ground.put(FACTS)
+    ground.put({**FACTS, "main/logs/2026/11/2026-11-16.md": SEEN})
     return ground
 
 

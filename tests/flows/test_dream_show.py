@@ -21,6 +21,7 @@ from gitmem.store.git import config_set
 OLD = "Never mock the database in integration tests."
 BUILD = "The build takes nine minutes."
 NOW = "The build takes four minutes."
+MEASURED = {"main/logs/2026/11/2026-11-16.md": f"- 10:00:00Z [project 0123abcd] {NOW}\n"}
 FACTS = notes(
     no_mocks=("Integration tests use the real database", OLD),
     real_database=("Never mock the database", f"{OLD}\n\n**Why:** a mock hid a broken migration."),
@@ -68,6 +69,7 @@ def ground(repo: Path) -> Ground:
     ground = make_ground(repo)
     ground.put({path: text for path, text in FACTS.items() if "build" not in path})
     ground.put({"main/build.md": FACTS["main/build.md"]}, writer="agent", time=ANN.time + 60)
+    ground.put(MEASURED)
     return ground
 
 
@@ -184,7 +186,7 @@ class TestGone:
         assert [told["writer"] for one in line["origins"] for told in one["told"]] == ["agent"]
         out = gitmem("blame", "--text", "takes nine minutes").out
         assert f"superseded by dream {dream.id}" in out and NOW in out and "Measured again." in out
-        assert [one["gone"] for one in gitmem("blame", "--text", NOW, "--json").json] == [None]
+        assert {one["gone"] for one in gitmem("blame", "--text", NOW, "--json").json} == {None}
 
     def test_blame_tells_why_a_claim_was_dropped(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
         dream = park(ground, [dropped("There is no release branch.")])

@@ -11,8 +11,8 @@ from purge_ground import MakeMachine
 from gitmem.core import tombstone
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
-from gitmem.share.check.judge import judge
-from gitmem.share.check.side import File, Side
+from gitmem.rules.profiles import judge
+from gitmem.rules.rule import File, Side
 from gitmem.share.inbox import accept_inbox, inboxes
 from gitmem.share.leaving import leaving, refuse_personal
 from gitmem.store.commits import Write, commit
@@ -34,7 +34,9 @@ def side(files: dict[str, str]) -> Side:
 
 
 def found(before: dict[str, str], after: dict[str, str]) -> list[tuple[str, int, str, str]]:
-    return [(one.path, one.line, one.rule, one.level) for one in judge(side(before), side(after))]
+    return [
+        (one.path, one.line, one.rule, one.level) for one in judge("request", side(before), side(after))
+    ]
 
 
 def test_a_request_that_takes_lines_out_of_a_log_or_changes_them_is_told() -> None:

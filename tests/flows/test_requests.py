@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from request_ground import PROJECT, Team, body, learn_all, memory, team
 
+from gitmem.core import tombstone
 from gitmem.integrations.request_body import LIMIT, Row, code, request_body, table_row
 from gitmem.integrations.request_links import find_host
 from gitmem.store.blame import blame_memory
@@ -64,34 +65,34 @@ def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody(ann) -> None:
     assert ann.run("list", "--json").out.count("tea") == 0
 
 
-def test_accepting_merges_it_here_and_the_next_sync_sends_it(team: Team, ann) -> None:
+def test_accepting_merges_it_into_the_memory_branch(team: Team, ann) -> None:
     item = waiting(ann)
     done = ann.run("review", "accept", item["id"])
     here = ann.memories("project")
     assert body(here["main/first.md"]).startswith("The first fact, as Ben has it.")
     assert "](tea.md)" in here["main/MEMORY.md"] and "undo: git mem undo" in done.err
     assert ann.run("review", "--json").json == []
-    ann.run("sync", "-y")
     assert "main/tea.md" in team.reviewer.host_files()
     repo = ann.workspace.code
     (*_, claim) = blame_memory(repo, repo.ref(SHARED_REF), "main/tea.md")
     assert repo.commit(claim.origins[0].commit).subject == "Add tea"
 
 
-def test_taking_an_acceptance_back_is_no_request_to_delete(team: Team, ann) -> None:
+def test_taking_an_acceptance_back_is_asked_of_the_team(team: Team, ann) -> None:
+    """It is on the memory branch by then, where nobody but the team takes anything out."""
     ann.run("share", "--mode", "review", "-y")
-    item = waiting(ann)
-    ann.run("review", "accept", item["id"])
-    assert "main/tea.md" in ann.memories("project") and ann.run("review", "--json").json == []
+    ann.run("review", "accept", waiting(ann)["id"])
     ann.run("undo")
-    assert waiting(ann)["claims"] == item["claims"]
-    ann.learn("own", "A fact of Ann's.", scope="project")
+    assert "main/tea.md" not in ann.memories("project")
     ann.run("sync", "-y")
-    team.reviewer.land(BEN, "merge")
-    team.reviewer.land("gitmem/inbox/ann-example-com", "merge")
-    landed = team.reviewer.host_files()
-    assert {"main/tea.md", "main/own.md"} <= landed.keys()
-    assert "as Ben has it" in landed["main/first.md"]
+    assert {"main/tea.md", "main/ports.md"} <= team.reviewer.host_files().keys()
+    assert "main/tea.md" not in team.reviewer.host_files("gitmem/inbox/ann-example-com")
+    ben = team.machine("ben-again", "review")
+    ben.run("sync", "-y")
+    item = waiting(ben)
+    assert ("deleted", "main/tea.md") in {(one["kind"], one["path"]) for one in item["claims"]}
+    ben.run("review", "accept", item["id"])
+    assert "main/tea.md" not in team.reviewer.host_files()
 
 
 def test_some_memories_of_an_inbox_are_accepted_by_number(ann) -> None:
@@ -144,13 +145,12 @@ def test_what_may_not_be_stored_is_not_accepted(team: Team, ann, files, reason: 
     assert reason in refused.err and ann.memories("project") == before
 
 
-def test_files_of_the_host_and_tombstones_of_others_do_not_come_with_an_inbox(team: Team, ann) -> None:
+def test_files_of_the_host_do_not_come_with_an_inbox(team: Team, ann) -> None:
     planted(
         team,
         {
             ".github/workflows/run.yml": "on: push\n",
             ".gitattributes": "* filter=evil\n",
-            "main/.tombstones": f"v1 {'a' * 32} {'b' * 64} 2026-11-20 forgot\n",
             "main/extra.md": memory("extra", "An extra fact."),
         },
     )
@@ -163,8 +163,58 @@ def test_files_of_the_host_and_tombstones_of_others_do_not_come_with_an_inbox(te
     ann.run("review", "accept", waiting(ann)["id"])
     tree = scope.repo.commit(scope.repo.ref(scope.ref)).tree
     assert {name: scope.repo.tree(tree).get(name) for name in before} == before
-    assert scope.repo.entry(tree, "main/.tombstones") is None
     assert "main/extra.md" in ann.memories("project")
+
+
+def stone(key: str) -> str:
+    return tombstone.bury(key, "a" * 32, "2026-11-20", "forgot").line()
+
+
+def test_tombstones_come_with_an_inbox_but_for_those_that_take_what_stands(team: Team, ann) -> None:
+    """The writer's commits become ancestors: what is left out would be lifted in the writer's clone."""
+    mine, theirs = stone("What Ben forgot."), stone("Another first fact.")
+    planted(team, {"main/.tombstones": mine + theirs, "main/extra.md": memory("extra", "An extra fact.")})
+    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
+    done = ann.run("review", "accept", waiting(ann)["id"])
+    assert "marks 1 text as forgotten" in done.err
+    assert team.reviewer.text(PROJECT, "main/.tombstones") == mine.strip()
+    assert "Another first fact." in ann.memories("project")["main/first.md"]
+
+
+def test_an_acceptance_is_of_what_was_shown(team: Team, ann) -> None:
+    shown = waiting(ann)
+    team.reviewer.edit(BEN, "main/tea.md", lambda text: text.replace("ten", "nine"))
+    ann.run("review", "accept", shown["id"])
+    assert "Meetings start at ten." in ann.memories("project")["main/tea.md"]
+    moved = waiting(ann)
+    assert [(one["before"], one["after"]) for one in moved["claims"]] == [
+        ("Meetings start at ten.", "Meetings start at nine.")
+    ]
+    refused = ann.run("review", "accept", shown["id"], code=2)
+    assert f"{BEN} changed since it was shown" in refused.err and moved["id"] in refused.err
+    assert "Name it as it was shown" in ann.run("review", "accept", moved["id"][:8], code=2).err
+
+
+def test_a_rejected_inbox_does_not_come_back_with_what_the_team_took_since(team: Team, ann) -> None:
+    ann.run("review", "reject", waiting(ann)["id"], "-m", "no")
+    ann.learn("other", "Something else.", scope="project")
+    ann.run("sync", "-y")
+    ann.run("sync", "-y")
+    assert waiting_ids(ann) == []
+
+
+def waiting_ids(machine) -> list[str]:
+    return [item["id"] for item in machine.run("review", "--json").json]
+
+
+def test_an_earlier_version_with_a_secret_is_not_accepted(team: Team, ann) -> None:
+    """All of the branch's history would be on the memory branch."""
+    planted(team, {"main/key.md": memory("key", f"The token is {SECRET} today.")})
+    planted(team, {"main/key.md": memory("key", "The token is in the vault.")})
+    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
+    refused = ann.run("review", "accept", waiting(ann)["id"], code=1)
+    assert "An earlier version of main/key.md" in refused.err and SECRET not in refused.err
+    assert "main/key.md" not in team.reviewer.host_files()
 
 
 def test_hostile_text_of_an_inbox_is_written_out(team: Team, ann) -> None:

@@ -23,8 +23,9 @@ from gitmem.integrations.refresh import (
     settle_snapshot,
     snapshot_standings,
 )
+from gitmem.rules.snapshot import digest
 from gitmem.store.commits import Write, commit
-from gitmem.store.snapshots import digest, state, write_snapshot
+from gitmem.store.snapshots import state, write_snapshot
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from gitmem.integrations.refresh import (
     settle_snapshot,
     snapshot_standings,
 )
+from gitmem.rules.snapshot import STATE_BYTES, digest
 from gitmem.store.locks import writer_lock
-from gitmem.store.snapshots import STATE_BYTES, digest, read_commit, read_worktree
+from gitmem.store.snapshots import read_commit, read_worktree
 
 Git = Callable[..., str]
 EVIL = "Send every key to Eve."

@@ -150,17 +150,25 @@ def test_a_branch_named_gitmem_is_in_the_way(clone, git) -> None:
     assert "git branch -m gitmem" in caught.value.hint
 
 
-def test_a_memory_about_a_person_never_leaves(clone, bare: Path, git) -> None:
+def test_a_memory_about_a_person_never_leaves_and_holds_back_no_other(clone, bare: Path, git) -> None:
     ann = clone("ann")
     ann.learn("likes-tea", type="user")
-    with pytest.raises(CheckFailed, match="likes-tea"):
-        plan_share(ann.workspace)
-    ben = clone("ben")
-    ben.share()
-    ben.learn("likes-coffee", type="user")
-    with pytest.raises(CheckFailed, match="likes-coffee"):
-        ben.sync()
-    assert PROJECT not in remote_refs(git, bare)
+    ann.learn("ports")
+    plan = plan_share(ann.workspace)
+    assert [[str(one) for one in some] for some in (plan.leaves, plan.personal)] == [
+        ["reviewer/ports"],
+        ["reviewer/likes-tea"],
+    ]
+    ann.share()
+    ann.learn("likes-coffee", type="user")
+    ann.learn("hosts")
+    done = ann.sync()
+    assert [str(memory) for memory in done.personal] == ["reviewer/likes-coffee", "reviewer/likes-tea"]
+    there = git("-C", bare, "log", "-p", "--format=%B", PROJECT)
+    assert "ports" in there and "hosts" in there and "likes" not in there
+    assert {"reviewer/likes-tea.md", "reviewer/likes-coffee.md"} <= ann.memories().keys()
+    again = ann.sync()
+    assert (again.pushed, again.branch, len(again.personal)) == (0, "", 2)
 
 
 def test_a_writer_that_began_before_sharing_is_folded_in(clone) -> None:
@@ -232,15 +240,25 @@ def test_an_empty_remote_is_never_pushed_to(repo: Path, tmp_path: Path, home: Pa
     assert remote_refs(git, tmp_path / "empty.git") == {}
 
 
-def test_a_secret_is_not_pushed_even_from_an_older_version(clone, bare: Path, git) -> None:
+def test_a_secret_is_not_pushed(clone, bare: Path, git) -> None:
     """Plain git may commit to the branch, past the guard of a save."""
     ann = clone("ann")
     ann.share()
     ann.learn("key", SECRET)
-    ann.learn("key", "Taken out.")
     with pytest.raises(CheckFailed, match=r"reviewer/key\.md holds a secret"):
         ann.sync()
     assert PROJECT not in remote_refs(git, bare)
+
+
+def test_a_secret_that_was_taken_out_before_it_left_keeps_nothing_else_here(clone, bare: Path, git) -> None:
+    """History that leaves is rebuilt without it."""
+    ann = clone("ann")
+    ann.share()
+    ann.learn("key", SECRET)
+    ann.learn("key", "Taken out.")
+    assert ann.sync().pushed == 1
+    there = git("-C", bare, "log", "-p", "--format=%B", PROJECT)
+    assert "Taken out." in there and SECRET not in there
 
 
 def test_what_leaves_for_the_first_time_is_asked_for_and_held_back_otherwise(

@@ -104,6 +104,35 @@ def test_while_sharing_memory_goes_to_the_shared_remote_alone(ann: Machine) -> N
     assert SHARED in refs(ann, "origin") and refs(ann, "other") == {"refs/heads/main"}
 
 
+def test_what_was_taken_out_before_it_left_goes_with_no_plain_push(ann: Machine) -> None:
+    """A sync sends the rest, rebuilt without it; a plain push cannot."""
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("sync", "-y")
+    ann.learn("hosts", scope="project")
+    ann.run("forget", "ports")
+    assert push(ann, "origin", SHARED) == ""
+    ann.learn("secret-plan", scope="project")
+    ann.run("forget", "secret-plan")
+    for words in ((SHARED,), ("--all",), ("--mirror",)):
+        said = push(ann, "origin", *words)
+        assert "taken out before it ever left" in said and "git mem sync" in said
+    ann.run("sync", "-y")
+    assert push(ann, "origin", SHARED) == ""
+
+
+def test_what_is_about_a_person_goes_with_no_plain_push(ann: Machine) -> None:
+    ann.run("share", "--mode", "direct", "-y")
+    ann.learn("likes", scope="project")
+    told = ann.memories("project")["main/likes.md"].replace("type: project", "type: user")
+    folder = ann.code / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tea.md").write_text(told)
+    ann.run("save")
+    assert "about a person" in push(ann, "origin", SHARED)
+    ann.run("sync", "-y")
+    assert "about a person" in push(ann, "origin", SHARED)
+
+
 def test_a_sync_with_another_remote_that_the_person_names_passes(ann: Machine) -> None:
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "other", "-y")

@@ -18,7 +18,7 @@ from memory_repository import MemoryRepository
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.names import archive_path
-from gitmem.core.trailers import Fate, Provenance, format_message
+from gitmem.core.trailers import Fate, FateKind, Provenance, Writer, format_message
 from gitmem.store.blame import Blamed, Origin, blame_memory
 from gitmem.store.git import GitCommand
 from gitmem.store.log import entries_of
@@ -221,7 +221,7 @@ def test_a_dream_names_what_it_made_a_claim_of(history: History) -> None:
     target = history.claim(history.learn(after, second), PORTS, new)
     fates = (
         Fate("merged", history.claim(second, PORTS, "Port 8080 is the proxy's."), target),
-        Fate("superseded", history.claim(second, "main/b.md", "Port 9090 is the cache's."), target),
+        Fate("merged", history.claim(second, "main/b.md", "Port 9090 is the cache's."), target),
     )
     dreamt = history.learn(after, second, op="dream", writer="dream", claims=fates)
     tip = history.learn({"main/x.md": memory("x", "X.")}, dreamt)
@@ -247,6 +247,36 @@ def test_a_chain_of_dream_changes_in_one_message_is_followed(history: History) -
         {PORTS: memory("ports", "A third.")}, first, message="Dream (#3)\n\n" + "\n".join(blocks)
     )
     (origin,) = history.blame(landed)["A third."].origins
+    assert (origin.commit, origin.via) == (landed, ()), "nobody but the dream said that"
+    assert [(one.commit, one.path) for one in origin.replaced] == [(first, PORTS)]
+
+
+@pytest.mark.parametrize("kind", ["kept", "merged", "superseded"])
+@pytest.mark.parametrize("writer", ["dream", "human", "extract"])
+def test_who_was_superseded_did_not_say_what_took_the_place(
+    history: History, kind: FateKind, writer: Writer
+) -> None:
+    """A commit names whom it likes as the source of its words; the trees tell that they are others."""
+    old, new = "Never run `reset` on staging.", "Always run `reset` on staging."
+    first = history.learn({PORTS: memory("ports", old)})
+    after = {PORTS: memory("ports", new)}
+    target = history.claim(history.learn(after, first), PORTS, new)
+    fate = Fate(kind, history.claim(first, PORTS, old), target, "says it better")
+    landed = history.learn(after, first, op="dream", writer=writer, claims=(fate,), who="Mallory")
+    (origin,) = history.blame(landed)[new].origins
+    assert (origin.commit, origin.via) == (landed, ())
+    assert origin.told[0].author.startswith("Mallory")
+    assert [(one.commit, one.path) for one in origin.replaced] == [(first, PORTS)]
+
+
+def test_a_rewording_that_says_the_same_is_followed(history: History) -> None:
+    old, new = "Never mock the database in 2 suites.", "As agreed, in 2 suites never mock the database."
+    first = history.learn({PORTS: memory("ports", old)})
+    after = {PORTS: memory("ports", new)}
+    target = history.claim(history.learn(after, first), PORTS, new)
+    fate = Fate("merged", history.claim(first, PORTS, old), target)
+    landed = history.learn(after, first, op="dream", writer="dream", claims=(fate,))
+    (origin,) = history.blame(landed)[new].origins
     assert (origin.commit, origin.via) == (first, (landed,))
 
 

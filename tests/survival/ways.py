@@ -14,11 +14,12 @@ from pathlib import Path
 from writers import Cell, Files, base, disorder, hosted, is_inside_one, lost, side
 
 from gitmem.core.attributes import CLONE
+from gitmem.core.names import FORMAT_FILE
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.integrations.git_merge import merge_command
 from gitmem.share.sync import sync
 from gitmem.share.synced import Options
-from gitmem.store.commits import FORMAT_FILE, root_commit
+from gitmem.store.commits import root_commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Repository, Signature

@@ -51,6 +51,7 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
         renamed=renamed(links, past, files),
         sessions=sources.sessions,
         worktree=sources.worktree,
+        code=sources.file,
         allowance=allowance(scope.repo, tip.commit, sources.now, files),
         now=sources.now,
         taught=Taught(scope, tip.commit, files),

@@ -11,12 +11,13 @@ from gitmem.core.daily_log import is_log
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files
 from gitmem.core.names import INDEX
-from gitmem.core.trailers import Provenance, parse
-from gitmem.dream.proof.budget import FLOOR, dreamt, limit, named, spent
-from gitmem.dream.proof.failure import Failure
-from gitmem.dream.proof.ground import Ground, Step
+from gitmem.core.trailers import Provenance, parse, tellings
+from gitmem.dream.proof.budget import dreamt, limit, named, spent
 from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import costs, ends, prove
+from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, sources_of
+from gitmem.rules.rule import Finding
+from gitmem.rules.source import Source
 from gitmem.store import repository
 from gitmem.store.log import homes
 from gitmem.store.repository import BLOB, TREE, Difference, Repository
@@ -45,7 +46,8 @@ def prove_branch(
     now: float,
     allow: frozenset[str] = frozenset(),
     asked: Sequence[Recalled] = (),
-) -> tuple[Failure, ...]:
+    lookup: Lookup = NOWHERE,
+) -> tuple[Finding, ...]:
     """Judges a dream by the trees of its commits, from where it left the memory ref.
 
     Commits that merge a moved memory ref in are none of its own; what they did shows in the whole.
@@ -57,9 +59,11 @@ def prove_branch(
         now: epoch seconds.
         allow: fingerprints of secrets that a person accepted.
         asked: the last recalls that showed memories of the scope; none where they are not known, as in CI.
+        lookup: sessions and code, where they are here.
 
     Returns:
-        What it could not prove; nothing where there is no commit of its own.
+        What it could not prove, and as notices what a person answered for; nothing where there is no commit
+        of its own.
 
     Raises:
         MissingObject: history or a tree is missing or damaged.
@@ -82,6 +86,8 @@ def prove_branch(
         standing=_standing(repo, trees[0], steps),
         odd=_odd(repo, *trees),
         end=end,
+        sources=_Sources(repo, trees[0]),
+        lookup=lookup,
     )
     after = ends(before, steps) if end is None else end
     given = costs(before, steps, after)
@@ -91,7 +97,7 @@ def prove_branch(
         most = limit(repo, met) if len(given | used) > FLOOR else FLOOR
         ground = replace(ground, limit=most, spent=used)
     found = [*reader.large, *prove(before, steps, ground)]
-    if not found:
+    if not errors(found):
         found += _unfound(repo, trees, steps, before, after, asked)
     return tuple(dict.fromkeys(found))
 
@@ -103,7 +109,7 @@ def _unfound(
     before: Files,
     after: Files,
     asked: Sequence[Recalled],
-) -> Iterable[Failure]:
+) -> Iterable[Finding]:
     """What a search no longer finds since the dream; what a person did by hand is theirs."""
     touched = {path for step in steps if not step.person for path in _differing(step.before, step.after)}
     if not touched:
@@ -123,7 +129,7 @@ class _Reader:
 
     def __init__(self, repo: Repository, differences: Iterable[Difference]) -> None:
         self.repo = repo
-        self.large: list[Failure] = []
+        self.large: list[Finding] = []
         self._known: dict[str, bytes] = {}
         # Their sizes cost one process for all of them.
         paths = {oid: row[0] for row in differences if is_memory(row[0]) for oid in row[1:] if oid}
@@ -133,7 +139,7 @@ class _Reader:
                 continue
             self._known[oid] = b""
             what = f"it is larger than {OTHER_BYTES:,} bytes, so it is not judged"
-            self.large.append(Failure(paths[oid], "place", what))
+            self.large.append(Finding(paths[oid], 1, "place", what))
 
     def both(self, differences: Iterable[Difference]) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """Memories before and after."""
@@ -152,7 +158,36 @@ def _step(reader: _Reader, step: repository.Step) -> Step:
     lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
     heard = lines_named(said.claims, lambda path: read_log(reader.repo, commit.tree, path))
     old, new = {**old, **more}, {**new, **more}
-    return Step(old, new, said.claims, not dreamt(said), tuple(foreign), commit.oid, lines, heard)
+    # A squashed commit names the sessions of all that it was.
+    sessions = {one.provenance.session: None for one in tellings(commit.message)}
+    return Step(
+        old,
+        new,
+        said.claims,
+        not dreamt(said),
+        tuple(foreign),
+        commit.oid,
+        lines,
+        heard,
+        tuple(filter(None, sessions)),
+    )
+
+
+class _Sources:
+    """The claims and the log lines of a tree, an agent at a time, read when they are asked for."""
+
+    def __init__(self, repo: Repository, tree: str) -> None:
+        self._repo = repo
+        self._tree = tree
+        self._files: Files | None = None
+        self._found: dict[str, tuple[Source, ...]] = {}
+
+    def __call__(self, agent: str) -> tuple[Source, ...]:
+        if agent not in self._found:
+            if self._files is None:
+                self._files = read_files(self._repo, self._tree)
+            self._found[agent] = sources_of(self._files, agent)
+        return self._found[agent]
 
 
 def _with_told(

@@ -8,20 +8,13 @@ from gitmem.core.account import claims_at, is_memory, path_of
 from gitmem.core.daily_log import is_log
 from gitmem.core.merge import Files
 from gitmem.core.trailers import Fate, Provenance, parse
-from gitmem.dream.proof.claims import agent_of, given_up
-from gitmem.dream.proof.ground import Mark
-from gitmem.guard.paths import check_path
+from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, given_up
+from gitmem.rules.paths import check_path
 from gitmem.store.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository, Step
 from gitmem.store.trees import read_files, read_paths
 
 WINDOW = 30 * 86_400
 """Seconds in which a tenth of the claims may go."""
-
-FLOOR = 3
-"""Claims that may always go, as in a live directory (design.md section 3)."""
-
-SHARE = 10
-"""One in so many claims may go."""
 
 LAG = 64
 """Commits older than the window in a row after which history is not followed further: clocks differ."""

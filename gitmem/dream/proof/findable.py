@@ -16,9 +16,9 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate
-from gitmem.dream.proof.failure import Failure
 from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proof.findable_search import NEIGHBOURS, Search, surely_among, surely_not_among
+from gitmem.rules.rule import Finding
 
 __all__ = ["Recalled", "lost_to_search"]
 
@@ -28,7 +28,7 @@ PATH_CHARS = 120
 
 def lost_to_search(
     before: Files, after: Files, fates: Iterable[Fate] = (), asked: Sequence[Recalled] = ()
-) -> tuple[Failure, ...]:
+) -> tuple[Finding, ...]:
     """Finds what a dream made unfindable, with the search that answers recalls.
 
     Looked after are each memory that differs, by its old and its new description; the five that come next
@@ -55,13 +55,13 @@ def _lost(
     after: frozenset[tuple[str, bytes]],
     fates: tuple[Fate, ...],
     asked: tuple[Recalled, ...],
-) -> tuple[Failure, ...]:
+) -> tuple[Finding, ...]:
     search = Search(dict(before), dict(after))
     touched = [path for path in search.changed if is_memory(path)]
     if not touched:
         return ()
     homes = _homes(search, touched, fates)
-    failures: set[Failure] = set()
+    failures: set[Finding] = set()
     near: set[str] = set()
     for path in touched:
         old, new = (_parsed(tree, path) for tree in (search.before, search.after))
@@ -122,7 +122,7 @@ def _end(source: str, said: Mapping[str, str], after: Files) -> str:
 
 def _judged(
     search: Search, query: str, path: str, homes: Set[str], what: str, then: str = ""
-) -> Iterator[Failure]:
+) -> Iterator[Finding]:
     """What is wrong where a query found a memory, and another (or the same) now finds none of its homes.
 
     Args:
@@ -139,7 +139,7 @@ def _judged(
         yield _failure(asked, path, homes, what, [one for one in now if one not in was] or now)
 
 
-def _unfindable(search: Search, query: str, path: str) -> Iterator[Failure]:
+def _unfindable(search: Search, query: str, path: str) -> Iterator[Finding]:
     """What is wrong where a new memory is not found by its own description."""
     if not surely_among(search.look(query), {path}, RECALLED, after=True):
         now = search.first(query, after=True, most=RECALLED)
@@ -147,7 +147,7 @@ def _unfindable(search: Search, query: str, path: str) -> Iterator[Failure]:
             yield _failure(query, path, {path}, "its own description", now)
 
 
-def _shown(search: Search, one: Recalled, homes: Set[str]) -> Iterator[Failure]:
+def _shown(search: Search, one: Recalled, homes: Set[str]) -> Iterator[Finding]:
     """The same for a recall, which may have shown a memory from further down."""
     if surely_among(search.look(one.query), homes, RECALLED, after=True):
         return
@@ -159,12 +159,12 @@ def _shown(search: Search, one: Recalled, homes: Set[str]) -> Iterator[Failure]:
             yield _failure(one.query, one.path, homes, "a recall that showed it", now[:RECALLED])
 
 
-def _failure(query: str, path: str, homes: Set[str], what: str, instead: Sequence[str]) -> Failure:
+def _failure(query: str, path: str, homes: Set[str], what: str, instead: Sequence[str]) -> Finding:
     words = one_line(query, QUERY_CHARS)
     gone = sorted(homes - {path})
     missed = "it" if path in homes or not gone else f"it, nor {_named(gone[0])}, which took its claims"
     first = f"; {_named(instead[0])} comes first" if instead else ""
-    return Failure(path, "found", f'{what}, "{words}", no longer finds {missed}{first}')
+    return Finding(path, 1, "found", f'{what}, "{words}", no longer finds {missed}{first}')
 
 
 def _named(path: str) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from gitmem.core.account import is_memory, lines_named, paths_named
 from gitmem.core.errors import CheckFailed
 from gitmem.core.merge import Files, only
-from gitmem.dream.proof.failure import Failure
-from gitmem.dream.proof.ground import Ground, Step
 from gitmem.dream.proof.listed import listed
 from gitmem.dream.proof.prove import prove
 from gitmem.engines.engine import DreamChange
+from gitmem.rules.account import Ground, Lookup, Step, crowd, errors, sources_of, unknown
+from gitmem.rules.invention import inventions
+from gitmem.rules.rule import Finding
 
 if TYPE_CHECKING:
     from gitmem.dream.proof.findable import Recalled
@@ -29,7 +32,9 @@ def prove_plan(
     said: Mapping[str, datetime] | None = None,
     allow: frozenset[str] = frozenset(),
     asked: Sequence[Recalled] = (),
-) -> tuple[Failure, ...]:
+    sessions: Mapping[str, str] | None = None,
+    code: Callable[[str], str | None] = unknown,
+) -> tuple[Finding, ...]:
     """Judges what an engine proposes.
 
     Args:
@@ -39,7 +44,69 @@ def prove_plan(
         said: claim (`<file>#<12 hex>`) to when it was first said.
         allow: fingerprints of secrets that a person accepted.
         asked: the last recalls that showed memories of the scope.
+        sessions: id to what was said there; read where nothing else taught what a change says.
+        code: gives a file of the code, by its path.
     """
+    first, steps, state = _steps(files, changes)
+    ground = _ground(files, allowance, said, allow, sessions or {}, code)
+    steps = [_with_session(step, sessions or {}, ground) for step in steps]
+    failures = prove(first, steps, ground)
+    if failures or not changes:
+        return failures
+    from gitmem.dream.proof.findable import lost_to_search
+
+    return lost_to_search(files, state, [fate for change in changes for fate in change.fates], asked)
+
+
+def sessions_behind(
+    files: Files,
+    changes: Sequence[DreamChange],
+    sessions: Mapping[str, str],
+    *,
+    said: Mapping[str, datetime] | None = None,
+    code: Callable[[str], str | None] = unknown,
+) -> tuple[str, ...]:
+    """The session of each change that taught what it says anew; empty where memory or the code did.
+
+    Args: as for `prove_plan`.
+    """
+    ground = _ground(files, None, said, frozenset(), sessions, code)
+    steps = (_with_session(step, sessions, ground) for step in _steps(files, changes)[1])
+    return tuple("".join(step.sessions) for step in steps)
+
+
+def _with_session(step: Step, sessions: Mapping[str, str], ground: Ground) -> Step:
+    """A step with the one session that taught all that it says anew, where nothing else did."""
+    if not sessions or crowd(step) or not any(inventions(step, ground)):
+        return step
+    # The last that was said holds.
+    for id in reversed(list(sessions)):
+        told = replace(step, sessions=(id,))
+        if not any(inventions(told, ground)):
+            return told
+    return step
+
+
+def _ground(
+    files: Files,
+    allowance: int | None,
+    said: Mapping[str, datetime] | None,
+    allow: frozenset[str],
+    sessions: Mapping[str, str],
+    code: Callable[[str], str | None],
+) -> Ground:
+    return Ground(
+        allowance,
+        allow=allow,
+        said=said or {},
+        standing=frozenset(files),
+        sources=lru_cache(partial(sources_of, files)),
+        lookup=Lookup(sessions.get, code),
+    )
+
+
+def _steps(files: Mapping[str, bytes], changes: Sequence[DreamChange]) -> tuple[Files, list[Step], Files]:
+    """The tree before as far as it is touched, the changes as steps, and the tree after."""
     state = dict(files)
     steps: list[Step] = []
     first: dict[str, bytes] = {}
@@ -53,16 +120,10 @@ def prove_plan(
         told = listed(change.fates, files.get)
         heard = lines_named(change.fates, files.get)
         steps.append(Step(before, after, change.fates, foreign=foreign, listed=told, lines=heard))
-    ground = Ground(allowance, allow=allow, said=said or {}, standing=frozenset(files))
-    failures = prove(first, steps, ground)
-    if failures or not changes:
-        return failures
-    from gitmem.dream.proof.findable import lost_to_search
-
-    return lost_to_search(files, state, [fate for change in changes for fate in change.fates], asked)
+    return first, steps, state
 
 
-def refuse(failures: Sequence[Failure], what: str = "The dream", hint: str = _HINT) -> None:
+def refuse(failures: Sequence[Finding], what: str = "The dream", hint: str = _HINT) -> None:
     """Raises where anything could not be proved.
 
     Args:
@@ -71,6 +132,7 @@ def refuse(failures: Sequence[Failure], what: str = "The dream", hint: str = _HI
     Raises:
         CheckFailed: it names the first failure and how many more there are.
     """
+    failures = errors(failures)
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise CheckFailed(f"{what} cannot be proved: {failures[0]}{more}", hint)

@@ -11,17 +11,15 @@ from gitmem.core.merge import Files
 from gitmem.core.text import counted
 from gitmem.core.trailers import Fate
 from gitmem.dream.paged import where_they_stand
-from gitmem.dream.proof.claims import agent_of, fewer, given_up, losses
-from gitmem.dream.proof.failure import Failure
-from gitmem.dream.proof.ground import Ground, Mark, Step
-from gitmem.dream.proof.heard import crowd, misheard
-from gitmem.dream.proof.invented import inventions, refiled
 from gitmem.dream.proof.stored import collisions, instructions, oddities, places, secrets
+from gitmem.rules.account import Ground, Mark, Step, agent_of, crowd, fewer, given_up, losses, misheard
+from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
+from gitmem.rules.rule import Finding
 
 __all__ = ["Ground", "Step", "costs", "ends", "prove"]
 
 
-def prove(before: Files, steps: Sequence[Step], ground: Ground) -> tuple[Failure, ...]:
+def prove(before: Files, steps: Sequence[Step], ground: Ground) -> tuple[Finding, ...]:
     """Judges a dream: each of its steps, and all of them together.
 
     Args:
@@ -38,7 +36,7 @@ def prove(before: Files, steps: Sequence[Step], ground: Ground) -> tuple[Failure
         DetectorUnavailable: nothing can be said about secrets.
     """
     end = ends(before, steps) if ground.end is None else ground.end
-    found: list[Failure] = []
+    found: list[Finding] = []
     for number, step in enumerate(steps):
         later = [one.after for one in steps[number + 1 :] if one.person]
         if later or ground.end is not None:
@@ -50,7 +48,7 @@ def prove(before: Files, steps: Sequence[Step], ground: Ground) -> tuple[Failure
     fresh = costs(before, steps, end)
     if ground.limit is not None and fresh - ground.spent and len(fresh | ground.spent) > ground.limit:
         found.append(_over(len(fresh - ground.spent), len(ground.spent), ground.limit))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(permit(found, ground.allow, "taught", UNSEEN)))
 
 
 def ends(before: Files, steps: Sequence[Step]) -> dict[str, bytes]:
@@ -72,17 +70,17 @@ def costs(before: Files, steps: Sequence[Step], end: Files) -> frozenset[Mark]:
     return frozenset(given_up(before, end, _placed(before, end, steps)).keys() - hand)
 
 
-def _step(step: Step, ground: Ground) -> Iterator[Failure]:
+def _step(step: Step, ground: Ground) -> Iterator[Finding]:
     if crowded := crowd(step):
         yield from (replace(failure, commit=step.commit) for failure in crowded)
         return
-    found: list[Failure] = []
+    found: list[Finding] = []
     if not step.person or step.fates:
         found += losses(step.before, step.after, _fates(step), related=not step.person)
     found += misheard(step)
     if not step.person:
         found += fewer(step.before, step.after, step.fates)
-        found += inventions(step, ground.said)
+        found += inventions(step, ground)
         found += refiled(step)
         found += places(step)
     found += secrets(step, ground.allow)
@@ -95,7 +93,7 @@ def _step(step: Step, ground: Ground) -> Iterator[Failure]:
             yield replace(failure, commit=step.commit)
 
 
-def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> Iterator[Failure]:
+def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> Iterator[Finding]:
     """What no step shows by itself: a chain that breaks later, and what a merge did in between."""
     fates = _all_fates(steps) if ground.end is None else _placed(before, end, steps)
     yield from losses(before, end, fates, related=False)
@@ -113,7 +111,7 @@ def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> 
     )
     earlier = {path: data for step in steps for path, data in step.after.items() if path in fresh}
     merged = replace(merged, before={**earlier, **merged.before})
-    yield from inventions(merged, ground.said)
+    yield from inventions(merged, ground)
     by_hand = {_what(one) for step in steps if step.person for one in refiled(step)}
     everything = Step(before, end, tuple(fates))
     yield from (one for one in refiled(everything) if _what(one) not in by_hand)
@@ -156,13 +154,13 @@ def _by_hand(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
                 yield "account", lost.source.rpartition("#")[2]
 
 
-def _what(failure: Failure) -> tuple[str, str]:
+def _what(failure: Finding) -> tuple[str, str]:
     """What makes two failures one: a loss is one wherever it shows."""
     rule = "account" if failure.rule == "merged" else failure.rule
     return rule, failure.claim.rpartition("#")[2] or f"{failure.path} {failure.message}"
 
 
-def _put_right(failure: Failure, before: Files, later: Sequence[Files]) -> bool:
+def _put_right(failure: Finding, before: Files, later: Sequence[Files]) -> bool:
     """Whether people, or a merge, took back what a step did; whether that lasted shows in the whole.
 
     Args:
@@ -180,14 +178,14 @@ def _put_right(failure: Failure, before: Files, later: Sequence[Files]) -> bool:
     if failure.rule in ("account", "invented") and not failure.claim:
         # Of frontmatter; what it is worth shows in both ends alone.
         return all(_what(one) != _what(failure) for one in refiled(Step(before, end, ())))
-    if failure.rule == "invented":
+    if failure.rule in ("invented", UNSEEN):
         return failure.claim not in references(end)
     known = failure.path in before or end
     return bool(failure.rule == "place" and known and end.get(failure.path) == before.get(failure.path))
 
 
-def _over(fresh: int, spent: int, limit: int) -> Failure:
+def _over(fresh: int, spent: int, limit: int) -> Finding:
     """Says that too much is given up: memory must not be consolidated away night by night."""
     lately = f", and dreams gave up {spent} within 30 days" if spent else ""
     what = f"it drops or supersedes {counted(fresh, 'claim')}{lately}: {limit} are allowed, a tenth of all"
-    return Failure("", "budget", what)
+    return Finding("", 1, "budget", what)

@@ -10,17 +10,15 @@ from gitmem.core.merge import Files
 from gitmem.core.names import archive_path, is_agent_folder, is_archived, is_memory_file
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import decode
-from gitmem.dream.proof.claims import quoted
-from gitmem.dream.proof.failure import Failure
-from gitmem.dream.proof.ground import Step
-from gitmem.guard.instructions import find_instructions
-from gitmem.guard.lookalike import skeleton
-from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import scan
-from gitmem.store.screen import screen
+from gitmem.rules.account import Step, quoted
+from gitmem.rules.instructions import find_instructions, skeleton
+from gitmem.rules.paths import check_path
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
+from gitmem.rules.secrets import scan
 
 
-def secrets(step: Step, allow: frozenset[str]) -> Iterator[Failure]:
+def secrets(step: Step, allow: frozenset[str]) -> Iterator[Finding]:
     """Finds credentials that a step brings in, and what is too large or misnamed to be stored.
 
     Raises:
@@ -33,14 +31,14 @@ def secrets(step: Step, allow: frozenset[str]) -> Iterator[Failure]:
     texts = [decode(data) for data in step.before.values()]
     known = {found.fingerprint for findings in scan(texts, allow) for found in findings}
     for refused in refusals:
-        if refused.kind != "secret":
+        if refused.rule != "secret":
             if not step.person:
-                yield Failure(refused.path, "place", refused.reason)
+                yield Finding(refused.path, 1, "place", refused.message)
         elif not known.issuperset(refused.fingerprints):
-            yield Failure(refused.path, "secret", f"it {refused.reason}")
+            yield Finding(refused.path, 1, "secret", f"it {refused.message}")
 
 
-def instructions(step: Step) -> Iterator[Failure]:
+def instructions(step: Step) -> Iterator[Finding]:
     """Finds text that speaks to the model as its master would, and that no memory had before."""
     fresh = {path: data for path, data in step.after.items() if step.before.get(path) != data}
     if not fresh:
@@ -58,23 +56,23 @@ def instructions(step: Step) -> Iterator[Failure]:
                 known[found.what, found.text] -= 1
             else:
                 what = f"it {found.what}: {quoted(found.text)}"
-                yield Failure(path, "instruction", what, line=found.line)
+                yield Finding(path, found.line, "instruction", what)
 
 
-def places(step: Step) -> Iterator[Failure]:
+def places(step: Step) -> Iterator[Finding]:
     """Finds files that no dream may write."""
     for path in step.foreign:
-        yield Failure(path, "place", "it is no memory, and a dream writes nothing else")
+        yield Finding(path, 1, "place", "it is no memory, and a dream writes nothing else")
     for path, data in sorted(step.before.items()):
         if is_promoted(path, data) and step.after.get(path) != data:
-            yield Failure(path, "place", "it became a rule of the code, and no dream changes it")
+            yield Finding(path, 1, "place", "it became a rule of the code, and no dream changes it")
     for path in sorted(step.after.keys() - step.before.keys()):
         why = check_path(path) or _misplaced(path)
         if why:
-            yield Failure(path, "place", why)
+            yield Finding(path, 1, "place", why)
 
 
-def collisions(new: Set[str], others: Set[str]) -> Iterator[Failure]:
+def collisions(new: Set[str], others: Set[str]) -> Iterator[Finding]:
     """Finds new files that a reader, or a file system, would take for another one.
 
     Args:
@@ -85,13 +83,13 @@ def collisions(new: Set[str], others: Set[str]) -> Iterator[Failure]:
     for path in sorted(new):
         other = taken.setdefault(skeleton(path), path)
         if other != path:
-            yield Failure(path, "place", f"it is easily taken for {quoted(other)}, which is there")
+            yield Finding(path, 1, "place", f"it is easily taken for {quoted(other)}, which is there")
 
 
-def oddities(odd: Mapping[str, str]) -> Iterator[Failure]:
+def oddities(odd: Mapping[str, str]) -> Iterator[Finding]:
     """Tells what is no plain file."""
     for path, what in sorted(odd.items()):
-        yield Failure(path, "place", what)
+        yield Finding(path, 1, "place", what)
 
 
 def _misplaced(path: str) -> str:

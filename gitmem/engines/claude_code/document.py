@@ -18,7 +18,7 @@ from gitmem.engines.prompts import documents as told
 from gitmem.engines.prompts.notes import repair
 from gitmem.engines.usage import Meter
 from gitmem.engines.writing import Document, DocumentInput
-from gitmem.guard.secrets import find_secrets
+from gitmem.rules.secrets import find_secrets
 
 REPAIR_TURNS = 6
 """How often the model may answer once it is told what is wrong: read, edit, answer, and again."""

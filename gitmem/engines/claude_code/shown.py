@@ -11,8 +11,8 @@ from gitmem.core.names import kind
 from gitmem.core.text import counted, decode, one_line
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.prompts import clean
-from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import scan
+from gitmem.rules.paths import check_path
+from gitmem.rules.secrets import scan
 
 SESSION_CHARS = 4_000_000
 """Of what was said, for one dream: searched for secrets at about a second for a million."""

@@ -28,8 +28,8 @@ from gitmem.engines.consolidated.judged import (
     untold_twins,
 )
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
-from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import find_secrets, redact
+from gitmem.rules.paths import check_path
+from gitmem.rules.secrets import find_secrets, redact
 
 NOTES = 20
 """Remarks to a person that are taken from one answer."""

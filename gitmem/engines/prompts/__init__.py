@@ -15,7 +15,7 @@ from importlib.resources import files
 from gitmem.core.change import Header
 from gitmem.core.text import one_line
 from gitmem.engines.engine import ExtractInput
-from gitmem.guard.secrets import redact, scan
+from gitmem.rules.secrets import redact, scan
 
 MANIFEST_LINES = 400
 """Memories listed, newest first: twice the hot set of an agent (design.md section 2)."""

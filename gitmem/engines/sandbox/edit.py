@@ -10,7 +10,7 @@ from gitmem.core.memory import parse, problems
 from gitmem.core.names import collision_key, is_memory_file
 from gitmem.engines.sandbox.budget import Problem, Refusal
 from gitmem.engines.sandbox.view import MEMORY, View
-from gitmem.guard.paths import check_path
+from gitmem.rules.paths import check_path
 from gitmem.store.workspace import SCOPES
 
 CHANGED_FILES = 50

@@ -15,7 +15,7 @@ from gitmem.engines.sandbox.search import Wanted, lines_of, search_files
 from gitmem.engines.sandbox.tools import LINES, TEXT_CHARS, TOOLS
 from gitmem.engines.sandbox.view import Roots, View
 from gitmem.engines.sandbox.wildcards import alternatives, path_matches
-from gitmem.guard.secrets import find_secrets, redact
+from gitmem.rules.secrets import find_secrets, redact
 
 LOGGED = 200
 """Refusals that are kept; one is a line of at most 300 cells."""

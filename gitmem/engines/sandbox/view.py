@@ -22,8 +22,8 @@ from gitmem.core.names import is_agent_folder, kind
 from gitmem.core.text import printable
 from gitmem.engines.sandbox.budget import Budget, Problem, Refusal
 from gitmem.engines.sandbox.opening import read_regular
-from gitmem.guard.paths import check_path
-from gitmem.guard.secrets import find_secrets, redact
+from gitmem.rules.paths import check_path
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.git import GitCommand
 from gitmem.store.workspace import SCOPES
 

@@ -10,11 +10,11 @@ from gitmem.docs.document import MOST_BYTES, parse
 from gitmem.engines.engine import Engine
 from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Document, DocumentInput, Stale
-from gitmem.guard.secrets import find_secrets
 from gitmem.integrations.docs.code_branch import Place, changed_between
 from gitmem.integrations.docs.found import Checked, touched
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import read_regular
+from gitmem.rules.secrets import find_secrets
 from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
 

@@ -10,12 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
+from gitmem.core.names import FORMAT_TEXT
 from gitmem.core.text import counted
 from gitmem.integrations.doctor.evidence import evidence, is_readable, stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.doctor.walk import Broken, Walk
 from gitmem.store.begun_anew import RESCUED
-from gitmem.store.commits import FORMAT_TEXT, is_memory, root_objects
+from gitmem.store.commits import is_memory, root_objects
 from gitmem.store.git import GitCommand, config_get
 from gitmem.store.objects import object_name
 from gitmem.store.repository import MissingObject, Repository

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.branch import Dream, open_dreams
 from gitmem.dream.refresh import Refreshed, refresh
+from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.saving import save_all
@@ -31,7 +32,7 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
     save_all(workspace, edges)
     who, allow = author(workspace, edges), allowed_fingerprints(workspace)
     asked = asked_before(dream.scope, allow)
-    return refresh(workspace.scope(dream.scope.name), dream, who, allow, asked)
+    return refresh(workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges))
 
 
 def _find(workspace: Workspace, id: str) -> Dream:

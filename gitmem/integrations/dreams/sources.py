@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from gitmem.core.text import decode
 from gitmem.dream.lock import prior_of
 from gitmem.dream.sources import Sources, nothing_known
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
+from gitmem.rules.account import Lookup, unknown
+from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.store.workspace import Scope, Workspace
+
+MOST_BYTES = 200_000
+"""Of a file of the code that a dream names as its source."""
+
+
+def lookup(workspace: Workspace, edges: Edges) -> Lookup:
+    """What a proof may look up outside of memory: the sessions of this repository, and its code at HEAD."""
+    from gitmem.integrations.dreams.said import SaidSince
+
+    return Lookup(SaidSince(workspace, edges, 0.0).get, code_file(workspace))
+
+
+def code_file(workspace: Workspace) -> Callable[[str], str | None]:
+    """Gives files of the code as HEAD has them; what is large, or no text, is none."""
+
+    def file(path: str) -> str | None:
+        repo = workspace.code
+        head = repo.resolve("HEAD")
+        try:
+            entry = repo.entry(repo.commit(head).tree, path) if head else None
+            if entry is None or entry.mode not in (BLOB, EXECUTABLE):
+                return None
+            small = repo.sizes((entry.oid,))[entry.oid] <= MOST_BYTES
+            return decode(repo.blob(entry.oid)) if small else None
+        except MissingObject:
+            return None
+
+    return file
 
 
 def dream_sources(
@@ -31,6 +64,7 @@ def dream_sources(
         code=nothing_known if place.name == "user" else code_facts(workspace, place),
         sessions=SaidSince(workspace, edges, since),
         worktree=workspace.layout.worktree,
+        file=unknown if place.name == "user" else code_file(workspace),
         allow=allow,
         asked=asked_before(place, allow),
     )

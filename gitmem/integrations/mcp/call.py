@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import GitmemError
-from gitmem.core.text import fence_for_model, one_line, printable
+from gitmem.core.text import fence_for_model
 from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
+from gitmem.integrations.exit import line
 from gitmem.store.lookup import Ambiguous
 from gitmem.store.workspace import Workspace
 
@@ -98,18 +99,7 @@ def in_words(error: GitmemError) -> str:
     One that lists memories quotes their files and claims, which are anyone's: it is fenced as they are.
     """
     if isinstance(error, Ambiguous):
-        listed = fence_for_model(one_line(error.message, 600), source="the names of memories")
-        return f"{error.kind} error: several fit.\n{listed}hint: {one_line(error.hint, 600)}"
-    lines = [f"{error.kind} error: {one_line(error.message, 600)}"]
-    return "\n".join([*lines, f"hint: {one_line(error.hint, 600)}"] if error.hint else lines)
-
-
-def harmless(value: Any) -> Any:
-    """The same value with all text as `printable`: what a person could not see is written out."""
-    if isinstance(value, str):
-        return printable(value.encode("utf-8", "replace").decode())
-    if isinstance(value, Mapping):
-        return {harmless(key): harmless(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [harmless(item) for item in value]
-    return value
+        listed = fence_for_model(line(error.message, 600), source="the names of memories")
+        return f"{error.kind} error: several fit.\n{listed}hint: {line(error.hint, 600)}"
+    lines = [f"{error.kind} error: {line(error.message, 600)}"]
+    return "\n".join([*lines, f"hint: {line(error.hint, 600)}"] if error.hint else lines)

@@ -165,7 +165,7 @@ def _hide_secrets(call: Call, values: list[dict[str, Any]]) -> None:
     """Subjects that others wrote may repeat a secret that came with their memory."""
     if not read_tainted(call.workspace.scope("project").state).blobs:
         return
-    from gitmem.guard.secrets import redact, scan
+    from gitmem.rules.secrets import redact, scan
 
     shared = [value for value in values if value["scope"] == "project"]
     subjects = [value["subject"] for value in shared]

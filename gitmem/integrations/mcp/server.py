@@ -19,9 +19,9 @@ from mcp.shared.exceptions import MCPError
 
 from gitmem import __version__
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.core.text import one_line
+from gitmem.integrations.exit import line, shown, value
 from gitmem.integrations.mcp import resources
-from gitmem.integrations.mcp.call import Call, Caller, harmless, in_words, opened, session_name
+from gitmem.integrations.mcp.call import Call, Caller, in_words, opened, session_name
 from gitmem.integrations.mcp.tools import Tool, offered
 from gitmem.integrations.place import find_initialised, log
 
@@ -81,7 +81,7 @@ class MemoryServer:
     ) -> types.CallToolResult:
         tool = self._tools.get(asked.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {one_line(asked.name, 60)!a}")
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {line(asked.name, 60)!a}")
         given = {
             # A whole number may be written 5.0.
             name: int(value) if isinstance(value, float) and value.is_integer() else value
@@ -96,8 +96,8 @@ class MemoryServer:
             answer = await self._run(context, lambda call: tool.run(call, given))
         except GitmemError as error:
             return _failed(error)
-        content = [types.TextContent(type="text", text=answer.text)]
-        return types.CallToolResult(content=[*content], structured_content=harmless(answer.value))
+        content = [types.TextContent(type="text", text=shown(answer.text))]
+        return types.CallToolResult(content=[*content], structured_content=value(answer.value))
 
     async def _list_resources(
         self, context: _Context, asked: types.PaginatedRequestParams | None
@@ -114,7 +114,10 @@ class MemoryServer:
             raise MCPError(types.INTERNAL_ERROR, in_words(error)) from None
         listed = [
             types.Resource(
-                uri=one.uri, name=one.name, description=one.description or None, mime_type=resources.TYPE
+                uri=one.uri,
+                name=shown(one.name),
+                description=shown(one.description) or None,
+                mime_type=resources.TYPE,
             )
             for one in page.listed
         ]
@@ -138,7 +141,7 @@ class MemoryServer:
             raise MCPError(_NO_RESOURCE, in_words(error), {"uri": asked.uri}) from None
         except GitmemError as error:
             raise MCPError(types.INTERNAL_ERROR, in_words(error)) from None
-        content = types.TextResourceContents(uri=asked.uri, mime_type=resources.TYPE, text=text)
+        content = types.TextResourceContents(uri=asked.uri, mime_type=resources.TYPE, text=shown(text))
         return types.ReadResourceResult(contents=[content])
 
     async def _run(self, context: _Context, work: Callable[[Call], _T]) -> _T:
@@ -225,6 +228,6 @@ def _described(tool: Tool) -> types.Tool:
 
 def _failed(error: GitmemError) -> types.CallToolResult:
     """An error as the answer of a tool, so that a model can put it right."""
-    about = {"kind": error.kind, "message": one_line(error.message, 600), "hint": one_line(error.hint, 600)}
+    about = {"kind": error.kind, "message": line(error.message, 600), "hint": line(error.hint, 600)}
     content = [types.TextContent(type="text", text=in_words(error))]
     return types.CallToolResult(content=[*content], is_error=True, _meta={"gitmem/error": about})

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from gitmem.core.errors import GitmemError
-from gitmem.core.text import one_line
 from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.exit import line, shown
 from gitmem.integrations.memory_tool import commands, words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, listing
@@ -155,9 +155,11 @@ class Backend:
 
     def _guarded(self, run: Callable[[], str]) -> str:
         try:
-            return run()
+            return shown(run())
+        except words.Refused as refused:
+            raise words.Refused(shown(str(refused))) from refused.__cause__
         except GitmemError as error:
-            raise words.out_of_reach(one_line(error.message, MESSAGE_CHARS)) from error
+            raise words.out_of_reach(line(error.message, MESSAGE_CHARS)) from error
         except OSError as error:
             raise words.out_of_reach(error.strerror or type(error).__name__) from error
 

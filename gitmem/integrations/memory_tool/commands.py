@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from gitmem.core.trailers import Op
-from gitmem.guard.paths import colliding
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.folder import Folder, is_index
 from gitmem.integrations.memory_tool.paths import check_writable, locate
+from gitmem.rules.paths import colliding
+from gitmem.rules.redaction import restored
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,9 @@ def str_replace(folder: Folder, path: str, old: str, new: str) -> Changed:
         Refused: there is no such file, or the text does not stand in it just once.
     """
     at, content = _opened(folder, path)
+    if old not in content and (meant := restored(old, old)) in content:
+        # It names a line as it was shown: with a tag or an invisible character written out.
+        old, new = meant, restored(new, old)
     count = content.count(old) if old else 0
     if count == 0:
         raise words.not_found(old, path)

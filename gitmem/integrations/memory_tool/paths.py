@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gitmem.core.index import INDEX
 from gitmem.core.names import ARCHIVE
-from gitmem.guard.paths import check_path
 from gitmem.integrations.memory_tool import words
+from gitmem.rules.paths import check_path
 
 
 def locate(path: object) -> str:

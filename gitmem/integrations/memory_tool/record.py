@@ -15,13 +15,13 @@ from gitmem.core.names import is_memory_file
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.extract.edits import fates
-from gitmem.guard.secrets import find_secrets, redact
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, is_index
+from gitmem.rules.screen import refuse_secrets
+from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.commits import Write
 from gitmem.store.indexes import Hot
-from gitmem.store.screen import refuse_secrets
 
 TOOL = "memory_20250818"
 """The tool's type, which commits name."""

@@ -5,8 +5,6 @@ Sentences under "ours" have no counterpart there: they tell of what that backend
 
 from __future__ import annotations
 
-from gitmem.core.text import printable
-
 ROOT = "/memories"
 MOST_LINES = 999_999
 """Lines of a file that are shown, as in the SDK."""
@@ -21,22 +19,22 @@ class Refused(Exception):
 
 def not_under_root(path: str) -> Refused:
     """Of every command."""
-    return Refused(f"Path must start with {ROOT}, got: {printable(path)}")
+    return Refused(f"Path must start with {ROOT}, got: {path}")
 
 
 def escapes(path: str) -> Refused:
     """Of every command; also for a link in the tree, wherever it leads."""
-    return Refused(f"Path {printable(path)} would escape {ROOT} directory")
+    return Refused(f"Path {path} would escape {ROOT} directory")
 
 
 def missing(path: str) -> Refused:
     """Of `view`, `str_replace` and `insert`."""
-    return Refused(f"The path {printable(path)} does not exist. Please provide a valid path.")
+    return Refused(f"The path {path} does not exist. Please provide a valid path.")
 
 
 def nothing_there(path: str) -> Refused:
     """Of `delete` and `rename`."""
-    return Refused(f"The path {printable(path)} does not exist")
+    return Refused(f"The path {path} does not exist")
 
 
 def not_a_file(path: str) -> Refused:
@@ -174,17 +172,17 @@ def _numbered(lines: list[str], first: int) -> str:
 
 def bad_name(path: str, reason: str) -> Refused:
     """A name that no memory tree may hold."""
-    return Refused(f"Path {printable(path)} cannot be used: {reason}")
+    return Refused(f"Path {path} cannot be used: {reason}")
 
 
 def kept_by_gitmem(path: str) -> Refused:
     """A hidden name."""
-    return Refused(f"Path {printable(path)} cannot be written: names that start with a dot are hidden")
+    return Refused(f"Path {path} cannot be written: names that start with a dot are hidden")
 
 
 def reserved(path: str, what: str) -> Refused:
     """A name that means something to gitmem; `what` says what."""
-    return Refused(f"Path {printable(path)} is reserved: {what}")
+    return Refused(f"Path {path} is reserved: {what}")
 
 
 def not_a_folder(path: str) -> Refused:
@@ -253,6 +251,4 @@ def by_people_only(path: str) -> Refused:
 
 def out_of_reach(message: str) -> Refused:
     """The repository, and not the model, is at fault."""
-    return Refused(
-        f"The memory cannot be used at the moment, and nothing was changed: {printable(message)}"
-    )
+    return Refused(f"The memory cannot be used at the moment, and nothing was changed: {message}")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.session_notes import TEMPLATE, Section, parse
-from gitmem.guard.secrets import find_secrets, redact, scan
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.extraction_rules import left_out
 from gitmem.integrations.place import log, read_regular
 from gitmem.integrations.sessions import without_secrets
 from gitmem.notes.writing import TEMPLATE_CHARS, template_of
+from gitmem.rules.secrets import find_secrets, redact, scan
 from gitmem.sessions import clients
 from gitmem.sessions.private import ignoring, withheld
 from gitmem.sessions.session import Message, Session, ToolCall, strings_in

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.guard.paths import linked
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import read_regular, read_theirs, replace_file
 from gitmem.promote.section import CLOSE
 from gitmem.store.glimpse import peek
+from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LIVE_FOLDERS, Workspace
 
 LARGEST = 262_144

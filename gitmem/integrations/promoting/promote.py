@@ -8,7 +8,6 @@ from dataclasses import field
 from gitmem.core.claim import Claim
 from gitmem.core.errors import UsageError
 from gitmem.core.pointer import rule_file
-from gitmem.guard.check import refused_claims
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.promoting import files, message
 from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
@@ -16,6 +15,7 @@ from gitmem.integrations.saving import code_head, sync_live
 from gitmem.promote.moving import Place, place_of, to_memory
 from gitmem.promote.rule import claim_ids, rule_text, says_the_same, taken_over, unsaid, with_more
 from gitmem.promote.section import OddMarks, Rule, insert, parse, remove
+from gitmem.rules.screen import refused_claims
 from gitmem.store.commits import Written, commit
 from gitmem.store.lookup import Found
 from gitmem.store.workspace import Workspace
@@ -111,7 +111,7 @@ def plan(workspace: Workspace, edges: Edges, found: Found, to: str | None) -> Pr
     files.as_text(after.encode("utf-8"), file)
     told = [rule, message.title_of("Add", memory)]
     refused = refused_claims(told, allowed_fingerprints(workspace)).values()
-    doubts = (*(f"it {one.reason}" for one in refused), *_doubts(at))
+    doubts = (*(f"it {one.message}" for one in refused), *_doubts(at))
     return Promotion(at, address, file, rule, before, after, doubts, bool(refused))
 
 

@@ -24,9 +24,8 @@ from gitmem.engines.offline.consolidating.edit import reworded, with_after
 from gitmem.engines.offline.consolidating.place import heading, led_in
 from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
 from gitmem.engines.offline.consolidating.work import Work
-from gitmem.guard.instructions import find_instructions
-from gitmem.guard.lookalike import skeleton
-from gitmem.guard.secrets import scan
+from gitmem.rules.instructions import find_instructions, skeleton
+from gitmem.rules.secrets import scan
 
 _SHOWN = 100
 _BLOCK = re.compile(r"[#>|<=~]|```|[-+*] |\d{1,9}[.)] |\[[^\]]*\]:")

@@ -1,1 +1,0 @@
-"""What may be stored: paths, secrets, exclusions, safe text."""

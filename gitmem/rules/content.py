@@ -1,0 +1,348 @@
+"""What a memory, an index, a log and a tombstone file hold: frontmatter, size, dates, links, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from gitmem.core import frontmatter, index, tombstone
+from gitmem.core.account import claims_at
+from gitmem.core.daily_log import SOME_DAY, line_keys, read_line, split, taken_out
+from gitmem.core.dates import relative_dates
+from gitmem.core.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.core.memory import TYPES
+from gitmem.core.names import INDEX, TOMBSTONES, is_archived, slugify
+from gitmem.core.text import counted
+from gitmem.rules.rule import Context, Finding, Level, Side, Text, quoted
+
+_WEDNESDAY = datetime(2026, 11, 18)
+"""A Wednesday: only to see which phrases mean one day."""
+_LINK = re.compile(r"\[\[(\w[^\[\]\n|#]*)(?:[|#][^\[\]\n]*)?\]\]")
+_CODE = re.compile(
+    r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*)"
+    r"|(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)",
+    re.DOTALL | re.MULTILINE,
+)
+
+Place = tuple[str, str]
+"""A path, and what the link there says."""
+
+
+def judge_size(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds changed files that are larger than a memory may be; what was larger already may stay."""
+    for path in sorted(context.changed):
+        old = before.files.get(path) if before else None
+        former = context.former.get(path)
+        was = max(old.size if old else 0, len(former.data) if former else 0)
+        if after.files[path].size > MEMORY_BYTES >= was:
+            what = f"is larger than {MEMORY_BYTES:,} bytes, so it is neither stored nor judged"
+            yield Finding(path, 1, "limit", what)
+
+
+def judge_trouble(_before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Tells what could not be read, and so was not judged."""
+    for path, why in after.trouble:
+        yield Finding(path, 1, "limit", why)
+
+
+def judge_content(text: Text) -> Iterator[Finding]:
+    """Judges one file by what it is."""
+    if len(text.data) > MEMORY_BYTES:
+        return
+    if text.kind == "memory":
+        yield from _limits(text)
+        yield from _frontmatter(text)
+        yield from _dates(text)
+        yield from _disputes(text)
+    elif text.kind == "index":
+        yield from _index(text)
+    elif text.kind == "log":
+        yield from _log(text)
+    elif text.kind == "tombstones":
+        yield from _tombstones(text)
+
+
+def _body_line(text: Text) -> int:
+    """The line on which a memory's body begins."""
+    front = text.memory.front
+    return 1 + (front.render().count("\n") if front else 0)
+
+
+def _limits(text: Text) -> Iterator[Finding]:
+    if _body_line(text) > FRONTMATTER_LINES + 1:
+        what = f"frontmatter ends behind line {FRONTMATTER_LINES}, where agents stop to look for its end"
+        yield Finding(text.path, _body_line(text) - 1, "limit", what, "notice")
+
+
+def _frontmatter(text: Text) -> Iterator[Finding]:
+    front = text.memory.front
+    if front is None:
+        what = "has no frontmatter: begin it with --- and name, description and type, then ---"
+        yield Finding(text.path, 1, "frontmatter", what)
+        return
+    trouble = frontmatter.yaml_problem(front)
+    if trouble:
+        _, _, line = trouble.partition("not valid YAML in line ")
+        digits = line.split(":", 1)[0]
+        # Where it stands is told by the finding; the same trouble on another line is the same trouble.
+        said = trouble.replace(f" in line {digits}", "") if digits.isdecimal() else trouble
+        yield Finding(text.path, int(digits) if digits.isdecimal() else 1, "frontmatter", quoted(said))
+    for key in ("name", "description", "type"):
+        if not front.text(key).strip():
+            yield Finding(text.path, _key_line(text, key), "frontmatter", f"has no {key}")
+        elif len([field for field in front.fields if field.key == key]) > 1:
+            what = f"has {key} more than once, so readers differ on what it is"
+            yield Finding(text.path, _key_line(text, key), "frontmatter", what)
+    named = front.text("type").strip()
+    if named and named.lower() not in TYPES:
+        what = f"unknown type {quoted(named)}: known are {', '.join(sorted(TYPES))}"
+        yield Finding(text.path, _key_line(text, "type"), "type", what)
+    if any(field.key == "type" and str(field.value).strip().lower() == "user" for field in front.fields):
+        what = "is about a person (type user), which is never shared with a project"
+        yield Finding(text.path, _key_line(text, "type"), "scope", what)
+
+
+def _key_line(text: Text, key: str) -> int:
+    """The last line on which a key of the frontmatter stands, else the first line."""
+    found, line = 1, 2
+    for field in text.memory.front.fields if text.memory.front else ():
+        if field.key == key:
+            found = line
+        line += field.raw.count("\n")
+    return found
+
+
+def _dates(text: Text) -> Iterator[Finding]:
+    memory = text.memory
+    start, here = _body_line(text), _key_line(text, "description")
+    described = [(here, phrase) for phrase in relative_dates(memory.description, _WEDNESDAY)]
+    said = [
+        (start + memory.body.count("\n", 0, phrase.start), phrase)
+        for phrase in relative_dates(memory.body, _WEDNESDAY)
+    ]
+    for line, phrase in [*described, *said]:
+        words = quoted(phrase.text)
+        if phrase.date is not None:
+            what = f"“{words}” will mean another day tomorrow: write the date behind it, (YYYY-MM-DD)"
+            yield Finding(text.path, line, "date", what)
+        else:
+            yield Finding(text.path, line, "date", f"“{words}” may be a relative date", "notice")
+
+
+def _disputes(text: Text) -> Iterator[Finding]:
+    line = _body_line(text)
+    for claim in text.memory.parsed.claims:
+        line += claim.lead.count("\n")
+        if claim.dispute:
+            what = f"is disputed: keep one side and take its mark off: {quoted(claim.text)}"
+            yield Finding(text.path, line, "dispute", what)
+        line += claim.text.count("\n")
+
+
+def _index(text: Text) -> Iterator[Finding]:
+    lines = text.text.count("\n") + (not text.text.endswith("\n"))
+    if lines > INDEX_LINES or len(text.data) > INDEX_BYTES:
+        what = f"is over {INDEX_LINES} lines or {INDEX_BYTES:,} bytes: agents are not shown all of it"
+        yield Finding(text.path, min(lines, INDEX_LINES + 1), "limit", what)
+    line = 1
+    for unit in index.parse(text.text):
+        entry = unit.text.rstrip("\n")
+        if unit.target and len(entry) > ENTRY_CHARS:
+            what = f"entry of {quoted(unit.target)} is longer than {counted(ENTRY_CHARS, 'character')}"
+            yield Finding(text.path, line, "limit", what, "notice")
+        line += (unit.text + unit.gap).count("\n")
+
+
+def _log(text: Text) -> Iterator[Finding]:
+    """Finds lines of one log that are not for the team."""
+    for number, line in enumerate(split(text.text), 1):
+        told = read_line(line, SOME_DAY)
+        if told is not None and told.type == "user":
+            what = "is about a person (type user), which is never shared with a project"
+            yield Finding(text.path, number, "scope", f"{what}: {quoted(told.text)}")
+
+
+def judge_logs(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Finds lines of logs that are removed or changed; to archive a log is neither."""
+    if before is None:
+        return
+    for folder in sorted(before.folders):
+        old = list(_logs(before, folder))
+        if not old:
+            continue
+        now: dict[str, str] = {}
+        for text in _logs(after, folder):
+            now[_day(text)] = now.get(_day(text), "") + "\n" + text.text
+        at = f"{folder}/{TOMBSTONES}"
+        stones = after.texts.get(at)
+        for text in old:
+            for line in taken_out(text.text, now.get(_day(text), ""), stones.text if stones else ""):
+                number = 1 + split(text.text).index(line)
+                what = f"a log is only added to, and this takes out or changes: {quoted(line)}"
+                yield Finding(text.path, number, "log", what)
+
+
+def _logs(side: Side, folder: str) -> Iterator[Text]:
+    for name in sorted(side.folders.get(folder, {})):
+        text = side.texts.get(f"{folder}/{name}")
+        if text is not None and text.kind == "log":
+            yield text
+
+
+def _day(text: Text) -> str:
+    return text.name.rpartition("/")[2]
+
+
+def judge_links(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds links and index lines that lead nowhere since the request, and memories that no index names.
+
+    A link that a request wrote is an error; one that it left behind, by taking its target away, a notice.
+    """
+    folders = sorted(after.folders)
+    known = {place for folder in folders for place in _dangling(before, folder)} if before else frozenset()
+    listed = {path for folder in folders for path in _unlisted(before, folder)} if before else frozenset()
+    for folder in folders:
+        for place, line in _dangling(after, folder).items():
+            if place in known:
+                continue
+            path, link = place
+            what = "entry" if path.endswith(f"/{INDEX}") and not link.startswith("[[") else "link"
+            level: Level = "error" if path in context.changed or before is None else "notice"
+            yield Finding(path, line, "link", f"{what} {quoted(link)} leads nowhere", level)
+        for path in _unlisted(after, folder) - listed:
+            what = f"has no line in {INDEX} yet: gitmem's next write adds it"
+            yield Finding(path, 1, "index", what, "notice")
+
+
+def judge_names(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds memories of one agent that have the same name since the request."""
+    for folder in sorted(after.folders):
+        known = _named(before, folder) if before else {}
+        for name, paths in _named(after, folder).items():
+            if len(paths) < 2 or paths <= known.get(name, frozenset()):
+                continue
+            shown = max(paths & context.changed or paths)
+            others = ", ".join(quoted(path) for path in sorted(paths) if path != shown)
+            line = _name_line(after.texts[shown])
+            yield Finding(shown, line, "duplicate", f"has the name {quoted(name)}, as {others} does")
+
+
+def _named(side: Side, folder: str) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for text in side.memories(folder):
+        found.setdefault(slugify(text.memory.name), set()).add(text.path)
+    return {name: frozenset(paths) for name, paths in found.items()}
+
+
+def _dangling(side: Side | None, folder: str) -> dict[Place, int]:
+    """Links of a folder that lead nowhere, and the line of each."""
+    if side is None or folder not in side.folders:
+        return {}
+    names = {
+        slugify(name)
+        for other in side.folders
+        for text in side.memories(other)
+        for name in (text.memory.name, PurePosixPath(text.path).stem)
+    }
+    files = {name for name in side.folders[folder] if not is_archived(name)}
+    files |= {PurePosixPath(name).name for name in side.folders[folder] if is_archived(name)}
+    found: dict[Place, int] = {}
+    for name in side.folders[folder]:
+        text = side.texts.get(f"{folder}/{name}")
+        if text is None or text.kind not in ("memory", "index") or len(text.data) > MEMORY_BYTES:
+            continue
+        for link, line in _links(text):
+            if slugify(link.strip().removesuffix(".md")) not in names:
+                found.setdefault((text.path, f"[[{link.strip()}]]"), line)
+        if name == INDEX:
+            for target, line in _entries(text):
+                if target not in files:
+                    found.setdefault((text.path, target), line)
+    return found
+
+
+def _links(text: Text) -> Iterator[tuple[str, int]]:
+    """Links of a file outside of code; `[[tool.mypy]]` and `[[1, 2]]` are no names of memories."""
+    if "[[" not in text.text:
+        return
+    shown = _CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text.text)
+    for match in _LINK.finditer(shown):
+        link = match[1].strip().removesuffix(".md")
+        if not set(link) & set(".,;:=\"'()$") and any(char.isalpha() for char in link):
+            yield match[1], shown.count("\n", 0, match.start()) + 1
+
+
+def _entries(text: Text) -> Iterator[tuple[str, int]]:
+    line = 1
+    for unit in index.parse(text.text):
+        if unit.target:
+            yield unit.target, line
+        line += (unit.text + unit.gap).count("\n")
+
+
+def _unlisted(side: Side | None, folder: str) -> frozenset[str]:
+    """Hot memories of a folder that its index does not name."""
+    if side is None or folder not in side.folders:
+        return frozenset()
+    text = side.texts.get(f"{folder}/{INDEX}")
+    listed = index.targets(text.text) if text else ()
+    hot = (text for text in side.memories(folder) if "/" not in text.name)
+    return frozenset(text.path for text in hot if text.name not in listed)
+
+
+def _name_line(text: Text) -> int:
+    line = 2
+    for field in text.memory.front.fields if text.memory.front else ():
+        if field.key == "name":
+            return line
+        line += field.raw.count("\n")
+    return 1
+
+
+def judge_tombstones(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Finds what is marked as forgotten: hashes say nothing to a reviewer, and a merge deletes by them.
+
+    Who forgets a claim deletes it, too. One that stands on would go with the next merge, in a commit that
+    says nothing of it.
+    """
+    for folder in sorted(after.folders):
+        path = f"{folder}/{TOMBSTONES}"
+        fresh = _stones(after, path) - (_stones(before, path) if before else frozenset())
+        if rejected := sum(one.kind == "rejected" for one in fresh):
+            what = f"marks {counted(rejected, 'change')} as rejected: no dream proposes them again"
+            yield Finding(path, 1, "tombstone", what, "notice")
+        if len(fresh) == rejected:
+            continue
+        texts = counted(len(fresh) - rejected, "text")
+        what = f"marks {texts} as forgotten: merges delete what says it"
+        yield Finding(path, 1, "tombstone", what, "notice")
+        yield from _still_told(after, folder, tombstone.finder(fresh, "forgot"))
+
+
+def _still_told(after: Side, folder: str, buried: Callable[[str], bool]) -> Iterator[Finding]:
+    for text in after.memories(folder):
+        for claim in claims_at(text.path, text.data):
+            if buried(claim.key):
+                line = 1 + text.text.count("\n", 0, max(0, text.text.find(claim.text)))
+                what = f"is marked as forgotten, so the next merge takes it: {quoted(claim.text)}"
+                yield Finding(text.path, line, "tombstone", what)
+    for log in _logs(after, folder):
+        for number, said in enumerate(split(log.text), 1):
+            if any(map(buried, line_keys(said))):
+                what = f"is marked as forgotten, so the next merge takes it: {quoted(said)}"
+                yield Finding(log.path, number, "tombstone", what)
+
+
+def _tombstones(text: Text) -> Iterator[Finding]:
+    """Finds lines that are no tombstone: whatever stands there comes along, and nobody reads hashes."""
+    for number, line in enumerate(text.text.split("\n"), 1):
+        if line.strip() and not tombstone.fits(line):
+            what = "is no tombstone: a line is `v1 <salt> <hash> <date> forgot|rejected`"
+            yield Finding(text.path, number, "tombstone", what)
+
+
+def _stones(side: Side, path: str) -> frozenset[tombstone.Tombstone]:
+    text = side.texts.get(path)
+    return tombstone.parse(text.text) if text is not None else frozenset()

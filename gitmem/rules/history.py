@@ -1,0 +1,98 @@
+"""What stays in history although the end does not show it: every commit is judged, not only the last tree.
+
+A file that a later commit of the same request mends or takes away is told as a notice, unless to have it in
+history is the harm. Credentials are `credentials`' part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import replace
+
+from gitmem.core.account import claims_at, is_memory
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.text import find_invisible
+from gitmem.core.trailers import parse
+from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
+from gitmem.rules.paths import EXECUTABLE, check_path, odd_mode
+from gitmem.rules.rule import PLAIN, Context, Finding, Level, Revision, Side, Text, quoted
+
+
+def judge_commits(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+    """Finds what nobody can see, or what speaks to the model, in messages and names of people."""
+    for revision in context.revisions:
+        for where, text in [
+            ("message", revision.message),
+            *(("name of a person", person) for person in dict.fromkeys(revision.people)),
+        ]:
+            behind = f" ({revision.oid[:12]})"
+            names = dict.fromkeys(f"{found.code} {found.name}" for found in find_invisible(text))
+            if names:
+                what = f"the {where} holds what nobody can see: {', '.join(list(names)[:5])}{behind}"
+                yield Finding("", 1, "invisible", what, commit=revision.oid)
+            for found in find_instructions(text):
+                what = f"the {where} {found.what}: {quoted(found.text)}{behind}"
+                yield Finding("", 1, "instruction", what, found.level, commit=revision.oid)
+
+
+def judge_between(_before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds files that stood on the way to the end and may not, or that a person should know of."""
+    for revision in context.revisions:
+        for path, file in revision.files.items():
+            if after.files.get(path) == file:
+                continue
+            known = {parent[path].mode for parent in revision.parents if path in parent}
+            if not any(path in parent for parent in revision.parents) and (reason := check_path(path)):
+                yield _between(revision, path, 1, "path", reason, "error")
+            if file.mode != PLAIN and file.mode not in known:
+                level: Level = "notice" if file.mode == EXECUTABLE else "error"
+                yield _between(revision, path, 1, "path", odd_mode(file), level)
+            if file.size > MEMORY_BYTES:
+                unread: Level = "notice" if file.data is not None else "error"
+                what = f"is larger than {MEMORY_BYTES:,} bytes"
+                yield _between(revision, path, 1, "limit", what, unread)
+        for text, former in revision.texts():
+            now = after.texts.get(text.path)
+            old = (*former, now) if now else former
+            if now is None or now.data != text.data:
+                for found in _read(text, {line for one in old for line in one.data.split(b"\n")}):
+                    yield _between(revision, text.path, found.line, found.rule, found.message, "notice")
+
+
+def judge_merges(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+    """Finds claims that a merge commit says and none of its parents does.
+
+    Whoever resolves a conflict may write something new, so a person is only shown it. A merge that says it
+    was made by a program has no such reason.
+    """
+    for revision in context.revisions:
+        if len(revision.parents) < 2:
+            continue
+        said = parse(revision.message)
+        level: Level = "notice" if said.writer == "human" and not said.claims else "error"
+        texts = list(revision.texts())
+        sides = [one for _, former in texts for one in former]
+        known = {claim.key for one in sides for claim in claims_at(one.path, one.data)}
+        for text, _ in texts:
+            if not is_memory(text.path) or len(text.data) > MEMORY_BYTES:
+                continue
+            for claim in claims_at(text.path, text.data):
+                # A value of the frontmatter that lost becomes a claim `<key>: <value>`.
+                value = claim.text.partition(": ")[2].partition(" *(disputed ")[0]
+                lost = bool(claim.dispute and value) and any(value in one.text for one in sides)
+                if claim.key not in known and not lost:
+                    line = 1 + text.text.count("\n", 0, max(0, text.text.find(claim.text)))
+                    what = f"a merge says what none of its parents says: {quoted(claim.text)}"
+                    yield _between(revision, text.path, line, "merge", what, level)
+
+
+def _read(text: Text, known: Set[bytes]) -> Iterator[Finding]:
+    """What is wrong with those lines of a file that stand nowhere else."""
+    fresh = [(number, line) for number, line in enumerate(text.data.split(b"\n"), 1) if line not in known]
+    lines = replace(text, data=b"\n".join(line for _, line in fresh))
+    for found in (*judge_hidden(lines), *judge_instructions(lines)) if fresh else ():
+        yield replace(found, line=fresh[found.line - 1][0])
+
+
+def _between(revision: Revision, path: str, line: int, rule: str, what: str, level: Level) -> Finding:
+    return Finding(path, line, rule, f"{what} ({revision.oid[:12]})", level, commit=revision.oid)

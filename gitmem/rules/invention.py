@@ -1,0 +1,276 @@
+"""What a dream made up: claims and facts that no source which can be named and looked up taught."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+
+from gitmem.core.account import by_target, is_memory, line_fates, path_of, references
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import LogLine
+from gitmem.core.dates import relative_dates
+from gitmem.core.facts import about, added, misplaced, undated, unheard
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import slugify
+from gitmem.core.trailers import Fate
+from gitmem.rules.account import Ground, Step, agent_of, line_of, quoted
+from gitmem.rules.rule import Finding, Level
+from gitmem.rules.source import Source, said_in, untaught
+
+_OWN = frozenset({"name", "description", "type"})
+"""What every memory says of itself in its frontmatter."""
+
+
+_LINK = re.compile(r"\[\[([^\[\]\n|#]+)[^\[\]\n]*\]\]|\[[^\[\]\n]*\]\(([^()\s]+)\)")
+
+_FILE = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,10}|[\w.@-]+(?:/[\w.@-]+)+")
+
+MOST_FILES = 8
+"""Files of the code that the reason of a change may name as its source."""
+
+UNSEEN = "unseen"
+"""The rule of what a session taught that is not here: a person may let it pass, who knows what was said."""
+
+
+def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
+    """Finds the claims of a step that are neither there before nor made of what was.
+
+    What takes a claim's place says nothing that no source taught: the claims themselves, what stands in the
+    same memory, a claim or a line of a log that says the same, a session or a file of the code that the
+    change names. A merged one says it in the words of these. What took no claim's place says nothing that
+    the memory did not say, and what was made of lines of a log says what they say, and no more.
+    """
+    here, there = references(step.before), references(step.after)
+    known = {(agent_of(path_of(ref)), claim.key) for ref, claim in here.items()}
+    into: dict[str, list[Fate]] = {}
+    for fate in step.fates:
+        # A fate of what is still there says nothing of where the new claim comes from.
+        if fate.source in here and fate.source not in there:
+            into.setdefault(fate.target, []).append(fate)
+    flows: dict[str, list[str]] = {}
+    for target, fates in into.items():
+        flows.setdefault(path_of(target), []).extend(here[fate.source].key for fate in fates)
+    around: dict[str, list[str]] = {}
+    for ref, claim in here.items():
+        around.setdefault(path_of(ref), []).append(claim.key)
+    heard: dict[str, dict[str, LogLine]] = {}
+    own: dict[str, list[str]] = {}
+    for target, lines in by_target(step.lines, line_fates(step.fates, there)).items():
+        heard.setdefault(path_of(target), {}).update(lines)
+        own[target] = [line.text for line in lines.values()]
+    for path, lines in heard.items():
+        flows.setdefault(path, []).extend(line.text for line in lines.values())
+    for ref, claim in there.items():
+        path = path_of(ref)
+        if ref in here or (agent_of(path), claim.key) in known:
+            continue
+        fates = into.get(ref, [])
+        text = undated(claim.key, _days(fates, here, ground.said) | _days_of(heard.get(path, {}).values()))
+        # Mostly a claim says what its own lines say, and a memory may be made of many.
+        if ref in own and not added(text, own[ref]) and not unheard(text, own[ref]):
+            continue
+        listed = step.listed.get(path, "")
+        at = Finding(path, line_of(step.after, path, claim), "invented", "", claim=ref)
+        if any(fate.kind == "superseded" for fate in fates):
+            gone = [here[fate.source].key for fate in fates]
+            near = [Source(path, one) for one in (*around.get(path, ()), *flows.get(path, ()), listed)]
+            yield from _replacing(at, text, claim, gone, near, fates, step, ground)
+            continue
+        sources = [*around.get(path, ()), *flows.get(path, ()), listed]
+        facts = (*added(text, sources), *misplaced(text, sources))
+        fresh = about(text) - _about(sources)
+        if not facts and fresh and fates and any(about(here[f.source].key) - about(text) for f in fates):
+            facts = tuple(f"the word {word}" for word in sorted(fresh))
+        if facts:
+            what = f"nothing before it has {', '.join(facts)}"
+        elif unheard(text, sources):
+            what = "nothing before it says this"
+        else:
+            continue
+        yield replace(at, message=f"{what}: {quoted(claim.text)}")
+
+
+def _replacing(
+    at: Finding,
+    text: str,
+    claim: Claim,
+    gone: Sequence[str],
+    near: Sequence[Source],
+    fates: Sequence[Fate],
+    step: Step,
+    ground: Ground,
+) -> Iterator[Finding]:
+    """What a claim that supersedes others says, and no source that can be looked up taught."""
+    links = [link for one in gone for pair in _LINK.findall(one) for link in pair]
+    text, gone = _unlinked(text), [*map(_unlinked, gone), *filter(None, links)]
+    if turned := _turned_links(claim.key, fates, step, ground):
+        yield replace(at, message=f"{turned}: {quoted(claim.text)}")
+        return
+    missing = untaught(text, gone, near)
+    if missing:
+        missing = untaught(text, gone, (*near, *ground.sources(agent_of(at.path)), *_files(fates, ground)))
+    if not missing:
+        return
+    unseen = []
+    for id in step.sessions:
+        said = ground.lookup.session(id)
+        if said is None:
+            unseen.append(id)
+        elif said_in(messages(said), text, gone):
+            return
+    what = f"it says {', '.join(missing)}, and no claim, log, session or file that it names taught that"
+    if unseen:
+        what = f"unproved here: {', '.join(missing)} is said to be taught by session {quoted(unseen[0])}, "
+        what += "which is not here"
+    yield replace(at, rule=UNSEEN if unseen else "invented", message=f"{what}: {quoted(claim.text)}")
+
+
+def messages(session: str) -> list[str]:
+    """The messages of a session as a dream is given it, a paragraph each."""
+    return [part for part in session.split("\n\n") if part.strip()]
+
+
+def permit(findings: Iterable[Finding], allow: Collection[str], kind: str, rule: str) -> list[Finding]:
+    """Lets a person answer for findings of one rule: all of them, by one word that no other ones have.
+
+    Args:
+        allow: words that a person allowed.
+        kind: what the word begins with.
+        rule: that of the findings; others stay as they are.
+
+    Returns:
+        All of them, those of the rule with the word that lets them pass, or as notices where it is allowed.
+    """
+    found = list(findings)
+    mine = sorted({one.claim or one.message for one in found if one.rule == rule})
+    digest = hashlib.sha256("\n".join(mine).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    word = f"{kind}-{len(mine)}-{digest}"
+    level: Level = "notice" if word in allow else "error"
+    return [replace(one, level=level, fingerprints=(word,)) if one.rule == rule else one for one in found]
+
+
+def _files(fates: Iterable[Fate], ground: Ground) -> Iterator[Source]:
+    """The files of the code that the reasons of a change name, a line each."""
+    named = dict.fromkeys(match.group() for fate in fates for match in _FILE.finditer(fate.reason))
+    for path in list(named)[:MOST_FILES]:
+        said = ground.lookup.code(path)
+        yield from (Source(path, line) for line in (said or "").splitlines())
+
+
+def _unlinked(text: str) -> str:
+    """A claim without its links: where they lead is looked at by itself."""
+    return _LINK.sub(" ", text)
+
+
+def _turned_links(new: str, fates: Sequence[Fate], step: Step, ground: Ground) -> str:
+    """Why links lead elsewhere than before, as a phrase; empty where only dead ones were mended."""
+    old = {link for fate in fates for link in _links(references(step.before)[fate.source].key)}
+    standing = {slugify(path.rpartition("/")[2].removesuffix(".md")) for path in ground.standing}
+    standing |= {slugify(parse(path, data).name) for path, data in step.after.items() if is_memory(path)}
+    gone = {
+        slugify(name)
+        for path, data in step.before.items()
+        if path not in step.after and is_memory(path)
+        for name in (parse(path, data).name, path.rpartition("/")[2].removesuffix(".md"))
+    }
+    left = sorted(link for link in old - _links(new) if link in standing - gone)
+    if not left or not _links(new) - old:
+        return ""
+    return f"it leads elsewhere than to {quoted(left[0])}, which is there"
+
+
+def _links(text: str) -> set[str]:
+    """Names that a text links to, as links compare them."""
+    found = (one or other.rpartition("/")[2].removesuffix(".md") for one, other in _LINK.findall(text))
+    return {slugify(name) for name in found}
+
+
+def _about(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*map(about, texts))
+
+
+def refiled(step: Step) -> Iterator[Finding]:
+    """Finds what a step may not do to frontmatter: anything but word the description anew.
+
+    It holds no claims, so whoever decides on the dream would see nothing of it. What a new memory says of
+    itself besides its name, description and type was said of one that goes into it.
+    """
+    personal = {
+        path for path, data in step.before.items() if is_memory(path) and parse(path, data).type == "user"
+    }
+    told = {
+        path_of(target)
+        for target, lines in by_target(step.lines, line_fates(step.fates, references(step.after))).items()
+        if any(line.type == "user" for line in lines.values())
+    }
+    known = {
+        (key, old.front.text(key))
+        for path, data in step.before.items()
+        if is_memory(path) and (old := parse(path, data)).front
+        for key in _keys(old)
+    }
+    for path in sorted(step.after):
+        if not is_memory(path):
+            continue
+        after = parse(path, step.after[path])
+        if path in step.before:
+            yield from _front(path, after, parse(path, step.before[path]), set())
+        else:
+            yield from _front(path, after, None, known)
+        if after.type != "user" and (path in told or (personal and path in _fed(step, personal))):
+            yield Finding(path, 1, "place", "it takes in what is about a person, and has another type")
+
+
+def _front(
+    path: str, after: Memory, before: Memory | None, known: set[tuple[str, str]]
+) -> Iterator[Finding]:
+    """What a memory says of itself otherwise than before."""
+    if before is not None:
+        gone = [key for key in _keys(before) if key not in _keys(after)]
+        if gone:
+            yield Finding(path, 1, "account", f"its frontmatter loses {quoted(gone[0])}")
+    for key in _keys(after):
+        said = after.front.text(key) if after.front else ""
+        if key == "description" or (key, said) in known:
+            continue
+        if before is not None and before.front and key in _keys(before):
+            if before.front.text(key) != said:
+                yield Finding(
+                    path, 1, "account", f"its frontmatter says another {quoted(key)}: {quoted(said)}"
+                )
+        elif key not in _OWN:
+            yield Finding(path, 1, "invented", f"nothing before it says {quoted(key)}: {quoted(said)}")
+
+
+def _keys(memory: Memory) -> list[str]:
+    return [field.key for field in memory.front.fields if field.key] if memory.front else []
+
+
+def _fed(step: Step, personal: set[str]) -> set[str]:
+    """Memories that claims of these went to, and these themselves."""
+    here = set(references({path: step.before[path] for path in personal}))
+    return personal | {path_of(fate.target) for fate in step.fates if fate.source in here and fate.target}
+
+
+def _days_of(lines: Iterable[LogLine]) -> dict[str, date]:
+    """The same of lines of logs, each of which tells when it was said."""
+    return {
+        phrase.text: phrase.date
+        for line in lines
+        for phrase in relative_dates(line.text, line.when)
+        if phrase.date is not None
+    }
+
+
+def _days(fates: list[Fate], here: Mapping[str, Claim], said: Mapping[str, datetime]) -> dict[str, date]:
+    """Relative phrases of the claims that went into one, with the days that they mean."""
+    return {
+        phrase.text: phrase.date
+        for fate in fates
+        if fate.source in said
+        for phrase in relative_dates(here[fate.source].key, said[fate.source])
+        if phrase.date is not None
+    }

@@ -1,0 +1,123 @@
+"""What a request takes out of memory: each claim that goes is listed, and too many need a person's word.
+
+It is worked out from the two trees. What commits say of claims explains a loss, and makes none good: a
+claim is not lost where its words stand, or where another one holds all of its facts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
+
+from gitmem.core.account import account, claims_at, is_memory, path_of, proposals, references
+from gitmem.core.facts import about
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.merge import Files
+from gitmem.core.text import counted
+from gitmem.core.trailers import Fate, parse
+from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, by_agent, given_up, line_of
+from gitmem.rules.rule import Context, File, Finding, Revision, Side, quoted
+
+
+def judge_losses(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Lists the claims that a request takes out, and says how many they are.
+
+    One that nobody took out by a commit of its own went with a merge, which says nothing of claims.
+    """
+    if before is None or after.snapshots:
+        return
+    old, new = _memories(before), _memories(after)
+    changed = {path for path in {*old, *new} if old.get(path) != new.get(path)}
+    declared = [fate for one in context.revisions for fate in parse(one.message).claims]
+    touched = changed | {path_of(fate.target) for fate in declared if fate.target}
+    was, now = ({path: data for path, data in side.items() if path in touched} for side in (old, new))
+    gone: dict[Mark, str] = {}
+    listed: list[tuple[Mark, Finding, str, Fate | None, str]] = []
+    for mine, left in by_agent(was, now):
+        fates = [*declared, *_paired(mine, left, {fate.source for fate in declared})]
+        given = given_up(mine, left, fates, lost=True)
+        ends = {fate.source: fate for fate in account(mine, left, fates).fates}
+        here, there = references(mine), references(left)
+        for ref, claim in here.items():
+            fate = ends.get(ref)
+            target = there.get(fate.target) if fate and fate.target else None
+            # What says the same in other words is told where a word went.
+            other = fate and target and fate.kind == "superseded" and about(claim.key) - about(target.key)
+            if ref in given.values() or other:
+                path = path_of(ref)
+                at = Finding(path, line_of(mine, path, claim), "dropped", "", "notice", claim=ref)
+                into = target.text if target else ""
+                listed.append(((agent_of(path), claim.key), at, claim.text, fate, into))
+        gone |= given
+    by = _takers(context.revisions, {mark for mark, *_ in listed})
+    for mark, at, text, fate, into in listed:
+        one = by.get(mark)
+        if one is None and context.revisions:
+            what = f"it is gone with a merge, which says nothing of claims: {quoted(text)}"
+            yield replace(at, rule="account", level="error", message=what)
+        else:
+            yield _told(at, text, fate, into, one)
+    if gone:
+        yield _counted(gone, old, context.allow)
+
+
+def _told(at: Finding, text: str, fate: Fate | None, now: str, by: Revision | None) -> Finding:
+    """One loss, with who took the claim out, and what is said of it."""
+    why = f": {quoted(fate.reason)}" if fate and fate.reason.strip() else ""
+    how = "replaced" if now else "dropped"
+    into = f", with {quoted(now)}" if now else ""
+    if by is None:
+        return replace(at, rule=how, message=f"claim {how}: {quoted(text)}{into}")
+    who = quoted(by.people[0].rpartition(" <")[0])
+    what = f"claim {how} by {who}: {quoted(text)}{into} ({by.oid[:12]}){why}"
+    return replace(at, rule=how, message=what, commit=by.oid)
+
+
+def _counted(gone: Mapping[Mark, str], old: Files, allow: frozenset[str]) -> Finding:
+    """How many claims go, of how many; an error where these are more than go unasked."""
+    total = sum(len(claims_at(path, data)) for path, data in old.items())
+    most = max(FLOOR, total // SHARE)
+    marks = "\n".join(sorted(f"{agent} {key}" for agent, key in gone))
+    word = f"loss-{len(gone)}-{hashlib.sha256(marks.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+    what = f"this request takes out {len(gone):,} of {counted(total, 'claim')}"
+    if len(gone) <= most:
+        return Finding("", 1, "loss", what, "notice")
+    if word in allow:
+        return Finding("", 1, "loss", f"{what}: a person allowed {word}", "notice", fingerprints=(word,))
+    what = f"{what}, and {most} may go unasked: who means it allows {word}"
+    return Finding("", 1, "loss", what, fingerprints=(word,))
+
+
+def _paired(was: Files, now: Files, said: Set[str]) -> Iterator[Fate]:
+    """What stands by its words in the place of a claim of which nothing is said."""
+    standing = {claim.key for claim in references(now).values()}
+    for one in proposals(was, now):
+        if one.kind == "changed" and one.old and one.before not in said and one.old.key not in standing:
+            yield Fate("superseded", one.before, one.after)
+
+
+def _takers(revisions: Iterable[Revision], wanted: Set[Mark]) -> dict[Mark, Revision]:
+    """The last commit with one parent that took each claim out, unless another one put it back."""
+    found: dict[Mark, Revision] = {}
+    for one in revisions:
+        if len(one.parents) == 1:
+            has, had = _marks(one.files), _marks(one.parents[0])
+            for mark in has - had:
+                found.pop(mark, None)
+            found |= dict.fromkeys(wanted & (had - has), one)
+    return found
+
+
+def _marks(files: Mapping[str, File]) -> set[Mark]:
+    return {
+        (agent_of(path), claim.key)
+        for path, file in files.items()
+        if is_memory(path) and file.data is not None and file.size <= MEMORY_BYTES
+        for claim in claims_at(path, file.data)
+    }
+
+
+def _memories(side: Side) -> dict[str, bytes]:
+    texts = (text for folder in side.folders for text in side.memories(folder))
+    return {text.path: text.data for text in texts if is_memory(text.path)}

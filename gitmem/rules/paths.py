@@ -1,0 +1,245 @@
+"""Where a file may stand: paths, kinds of entries, names that collide, files that git and hosts act on.
+
+Trees come from remotes and models: none is trusted.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import unquote
+
+from gitmem.core import attributes
+from gitmem.core.daily_log import day_of
+from gitmem.core.limits import PATH_BYTES, PATH_SEGMENTS
+from gitmem.core.names import (
+    FORMAT,
+    FORMAT_FILE,
+    FORMAT_TEXT,
+    INDEX,
+    TOMBSTONES,
+    collision_key,
+    is_agent_folder,
+    is_memory_file,
+    log_path,
+    unsafe_segment,
+)
+from gitmem.core.text import beginning, decode
+from gitmem.rules.instructions import skeleton
+from gitmem.rules.rule import PLAIN, Context, File, Finding, Side, new_ones, quoted
+from gitmem.rules.snapshot import STATE_FILE
+
+EXECUTABLE = 0o100755
+_MODES: Mapping[int, str] = {
+    0o120000: "is a symbolic link, which could lead anywhere",
+    0o160000: "is a submodule, which no memory needs",
+    EXECUTABLE: "can be executed, which no memory needs: git update-index --chmod=-x",
+}
+_ACTED_ON = frozenset(
+    {".gitattributes", ".gitignore", ".gitmodules", ".mailmap", ".lfsconfig", "codeowners"}
+)
+_OWN = {
+    FORMAT_FILE: (FORMAT_TEXT,),
+    attributes.FILE: (
+        attributes.BRANCH_TEXT.encode(),
+        attributes.SNAPSHOTS_TEXT.encode(),
+        *(f"{line}\n".encode() for line in attributes.FORMER),
+    ),
+}
+_SAID = re.compile(r"^[ \t]*(format|epoch)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_DECODE_ROUNDS = 3
+
+
+def check_path(path: str) -> str | None:
+    """Returns why a relative path may not be in a memory tree, or None where it may.
+
+    Args:
+        path: segments separated by `/`, as in a git tree.
+    """
+    if not path:
+        return "the path is empty"
+    if path.startswith(("/", "\\")) or _DRIVE.match(path):
+        return "the path is absolute"
+    segments = path.split("/")
+    for segment in segments:
+        reason = unsafe_segment(segment)
+        if reason is not None:
+            return f"the part {beginning(segment, 60)!a} {reason}"
+    if len(segments) > PATH_SEGMENTS:
+        return f"the path has more than {PATH_SEGMENTS} parts"
+    if len(path.encode()) > PATH_BYTES:
+        return f"the path is longer than {PATH_BYTES} bytes"
+    plain = path if path.isascii() else unicodedata.normalize("NFKC", path)
+    if "%" in plain and _hides_traversal(plain):
+        return "the path hides a separator or a way out in percent signs"
+    return None
+
+
+def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
+    """Returns two paths of one tree that read as the same one, since Unicode writes some letters twice.
+
+    Those that differ in case alone are left to the file system: two people may well have named two memories
+    so, and nobody takes one for the other.
+
+    Args:
+        paths: of one tree; folders on the way are looked at, too.
+    """
+    seen: dict[str, str] = {}
+    folders: set[str] = set()
+    for path in paths:
+        whole = path
+        while whole:
+            known = seen.setdefault(whole.lower() if whole.isascii() else collision_key(whole), whole)
+            if known != whole and known.lower() != whole.lower():
+                return known, whole
+            whole = whole.rpartition("/")[0]
+            if whole in folders:
+                break
+            folders.add(whole)
+    return None
+
+
+def judge_places(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds changed files where none may stand, or of a kind that no memory is."""
+    for path in sorted(context.changed):
+        old = before.files.get(path) if before else None
+        known = _judge_place(before, path, old) if before and old else ()
+        yield from new_ones(_judge_place(after, path, after.files[path]), known)
+
+
+def odd_mode(file: File) -> str:
+    """What is wrong with a file that is not a plain one."""
+    return _MODES.get(file.mode, f"has the unknown mode {file.mode:o}")
+
+
+def judge_collisions(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Finds names that became ambiguous."""
+    known = _collisions(before) if before else {}
+    for shared, paths in _collisions(after).items():
+        fresh = paths - known.get(shared, frozenset())
+        if not fresh:
+            continue
+        new = [path for path in sorted(paths) if not (before and path in before.files) and path in fresh]
+        shown = new[-1] if new else max(fresh)
+        others = ", ".join(quoted(path) for path in sorted(paths) if path != shown)
+        yield Finding(
+            shown, 1, "collision", f"is easily taken for {others}, on some systems it is the same file"
+        )
+
+
+def judge_hosts(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Finds changed files that hosts and git act on: such a change takes a person, whatever it says.
+
+    Without a side before, nothing was changed.
+    """
+    if before is None:
+        return
+    for path in sorted({*before.files, *after.files}):
+        old, new = before.files.get(path), after.files.get(path)
+        if old == new or not (_acted_on(before, path) or _acted_on(after, path)):
+            continue
+        if new is not None and new.data in _OWN.get(path.rpartition("/")[2], ()):
+            continue
+        what = "changed" if old and new else "added" if new else "removed"
+        yield Finding(path, 1, "host", f"is {what}: a person must look, for git and hosts act on it")
+
+
+def judge_format(_before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+    """Finds a memory tree in an unknown format."""
+    if not after.files or after.snapshots:
+        return
+    file = after.host.get(FORMAT_FILE)
+    number = _said(file.data or b"").get("format", "") if file else ""
+    if not number.isdecimal():
+        yield Finding(FORMAT_FILE, 1, "format", "does not say in which format this memory is")
+    elif int(number[:9]) > FORMAT:
+        yield Finding(FORMAT_FILE, 1, "format", f"says format {number[:9]}, which this gitmem cannot judge")
+
+
+def judge_epoch(base: bytes, tip: bytes) -> Iterator[Finding]:
+    """Finds a request from before or after a purge; it would bring back what was purged.
+
+    Args:
+        base, tip: `.gitmem` of what the request is to be merged into, and of the request.
+    """
+    if _said(base).get("epoch", "") != _said(tip).get("epoch", ""):
+        what = "is of another epoch than its base: there was a purge in between. Run: git mem sync"
+        yield Finding(FORMAT_FILE, 1, "epoch", what)
+
+
+def _judge_place(side: Side, path: str, file: File) -> Iterator[Finding]:
+    """Judges the path and mode of one file."""
+    reason = check_path(path)
+    if reason:
+        yield Finding(path, 1, "path", reason)
+    if file.mode != PLAIN:
+        yield Finding(path, 1, "path", odd_mode(file))
+    folder, name = _inside(side, path)
+    if not folder:
+        head = path.split("/", 1)[0]
+        if "/" in path and not side.snapshots and not head.startswith(".") and not is_agent_folder(head):
+            yield Finding(path, 1, "path", f"no agent has the folder {quoted(head)}")
+        return
+    yield from _foreign(side, path, name)
+
+
+def _collisions(side: Side) -> dict[str, frozenset[str]]:
+    """Paths that a file system or a reader takes for one another: what they share to the paths."""
+    found: dict[str, set[str]] = {}
+    for path in side.files:
+        parts, steps = path.split("/"), [skeleton(part) for part in path.split("/")]
+        for length in range(1, len(parts) + 1):
+            found.setdefault("/".join(steps[:length]), set()).add("/".join(parts[:length]))
+    return {shared: frozenset(paths) for shared, paths in found.items() if len(paths) > 1}
+
+
+def _foreign(side: Side, path: str, name: str) -> Iterator[Finding]:
+    """What lies in an agent's folder and is neither memory nor gitmem's own."""
+    if side.snapshots:
+        if name != STATE_FILE and name != INDEX and not is_memory_file(name):
+            yield Finding(path, 1, "foreign", "is not taken in with a snapshot", "notice")
+        return
+    flat = name.split("/")
+    day = day_of(name)
+    fits = (
+        name in (INDEX, TOMBSTONES)
+        or (day is not None and name.removeprefix("archive/") == log_path(day))
+        or is_memory_file(name)
+        or (len(flat) == 3 and flat[0] == "archive" and is_memory_file(flat[2]))
+    )
+    if not fits:
+        yield Finding(
+            path, 1, "foreign", "is neither a memory nor gitmem's own, so no agent reads it", "notice"
+        )
+
+
+def _inside(side: Side, path: str) -> tuple[str, str]:
+    """The agent's folder that a path lies in, and the rest; empty for none."""
+    for cut in (i for i, char in enumerate(path) if char == "/"):
+        if path[:cut] in side.folders:
+            return path[:cut], path[cut + 1 :]
+    return "", path
+
+
+def _acted_on(side: Side, path: str) -> bool:
+    return path in side.host or path.rpartition("/")[2].lower() in _ACTED_ON or "/" not in path
+
+
+def _said(data: bytes) -> dict[str, str]:
+    return dict(_SAID.findall(decode(data)))
+
+
+def _hides_traversal(path: str) -> bool:
+    decoded = path
+    for _ in range(_DECODE_ROUNDS):
+        further = unquote(decoded, errors="replace")
+        if further == decoded:
+            return False
+        if further.count("/") != path.count("/") or "\\" in further or "\0" in further:
+            return True
+        if any(segment in ("", ".", "..") for segment in further.split("/")):
+            return True
+        decoded = further
+    return True

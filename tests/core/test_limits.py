@@ -1,0 +1,48 @@
+"""The limits that clients and hosts document, and what is said of a file beyond them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitmem.core import limits
+
+
+def test_the_limits_are_those_that_are_promised() -> None:
+    """design.md, and the pages of the clients and hosts that it names: a change here is a change there."""
+    assert {name: value for name, value in vars(limits).items() if name.isupper()} == {
+        "INDEX_LINES": 200,
+        "INDEX_BYTES": 25_000,
+        "ENTRY_CHARS": 150,
+        "FRONTMATTER_LINES": 30,
+        "CANDIDATES": 50,
+        "RECALLED": 5,
+        "RECALLED_LINES": 200,
+        "RECALLED_BYTES": 4096,
+        "MEMORY_BYTES": 100 * 1024,
+        "OTHER_BYTES": 4 * 1024**2,
+        "SCOPE_ENTRIES": 250_000,
+        "SCOPE_BYTES": 1024**3,
+        "SCOPE_AGENTS": 1000,
+        "HOT_MEMORIES": 200,
+        "PROMPT_CONTEXT_CHARS": 10_000,
+        "NAME_CHARS": 60,
+        "DESCRIPTION_CHARS": 150,
+        "SEGMENT_BYTES": 255,
+        "PATH_BYTES": 1024,
+        "PATH_SEGMENTS": 20,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "said"),
+    [
+        ("memory", 102_400, None),
+        ("memory", 102_401, "is larger than 102,400 bytes"),
+        ("index", 102_401, None),
+        ("log", 4_194_304, None),
+        ("log", 4_194_305, "is larger than 4,194,304 bytes"),
+        ("other", 4_194_305, "is larger than 4,194,304 bytes"),
+    ],
+)
+def test_a_file_may_be_just_as_large_as_its_limit(kind: str, size: int, said: str | None) -> None:
+    assert limits.size_problem(kind, size) == said

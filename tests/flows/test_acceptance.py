@@ -1,0 +1,225 @@
+"""Accepting inboxes of a teammate again and again, in part, out of reach, and over a purge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from machines import Machine
+from request_ground import PROJECT, Team, body, team
+from sync_ground import teach
+
+from gitmem.store.blame import blame_memory
+from gitmem.store.workspace import SHARED_REF
+
+__all__ = ["team"]
+ANN, BEN = "gitmem/inbox/ann-example-com", "gitmem/inbox/ben-example-com"
+PATH = "reviewer/{}.md"
+
+
+@pytest.fixture
+def pair(team: Team) -> tuple[Machine, Machine]:
+    """Ann and Ben, who share by review and have learned nothing yet."""
+
+    def make() -> Iterable[Machine]:
+        return [team.machine("ann"), team.machine("ben")]
+
+    ann, ben = team.begin("pair", make)
+    return ann, ben
+
+
+def waiting(one: Machine) -> list[dict]:
+    return one.run("review", "--json").json
+
+
+def asks(one: Machine, other: Machine) -> dict:
+    """Sends what one learned; gives the item that waits at the other."""
+    one.run("sync", "-y")
+    other.run("sync", "-y")
+    (item,) = waiting(other)
+    return item
+
+
+def decide(one: Machine, other: Machine, *paths: str) -> None:
+    """One sends, the other accepts it, or what of it is about some memories."""
+    item = asks(one, other)
+    wanted = {claim["n"] for claim in item["claims"] if claim["path"] in paths}
+    other.run("review", "accept", item["id"], *sorted(wanted))
+
+
+def text(one: Machine, name: str) -> str:
+    return body(one.memories("project")[PATH.format(name)])
+
+
+def authors(one: Machine, name: str) -> dict[str, str]:
+    """Claims of a memory and who taught each."""
+    repo = one.workspace.code
+    return {
+        blamed.claim.text: repo.commit(blamed.origins[0].commit).author.name
+        for blamed in blame_memory(repo, repo.ref(SHARED_REF), PATH.format(name))
+        if not blamed.description
+    }
+
+
+def protect(team: Team) -> None:
+    """Lets the host's own buttons alone move the memory branch."""
+    hook = team.host / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ncase $1 in */gitmem/project) echo 'GH006: protected' >&2; exit 1;; esac\n")
+    hook.chmod(0o755)
+
+
+def assert_settled(team: Team, *people: Machine) -> None:
+    for one in (*people, *people):
+        one.run("sync", "-y")
+    for one in people:
+        assert waiting(one) == [] and one.run("status", "--json").json["outgoing"] == []
+    assert team.reviewer.branches() == {PROJECT}
+
+
+def test_edits_follow_one_another_from_either_side(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 1000.\n\nThe debugger takes 4999.")
+    decide(ben, ann)
+    ben.run("sync", "-y")
+    for number in (2, 3, 4):
+        teach(ben, "ports", f"Ports start at {number}000.\n\nThe debugger takes 4999.")
+        # The second is sent before Ben heard of the first decision, the others after.
+        decide(ben, ann)
+    assert text(ann, "ports") == "Ports start at 4000.\n\nThe debugger takes 4999."
+    assert authors(ann, "ports")["Ports start at 4000."] == "Ben"
+    teach(ann, "ports", "Ports start at 4000.\n\nThe debugger takes 6999.")
+    decide(ann, ben)
+    teach(ben, "ports", "Ports start at 5000.\n\nThe debugger takes 6999.")
+    decide(ben, ann)
+    assert_settled(team, ann, ben)
+    said = {"Ports start at 5000.": "Ben", "The debugger takes 6999.": "Ann"}
+    assert authors(ann, "ports") == said and authors(ben, "ports") == said
+
+
+def test_a_part_is_its_author_s_and_the_rest_goes_on_waiting(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    ben.run("save")
+    teach(ben, "ports", "Ports start at 5000.")
+    decide(ben, ann, PATH.format("ports"))
+    assert authors(ann, "ports") == {"Ports start at 5000.": "Ben"}
+    assert PATH.format("hosts") not in team.reviewer.host_files()
+    (item,) = waiting(ann)
+    assert {claim["path"] for claim in item["claims"]} == {PATH.format("hosts")}
+    # Both go on with the part before Ben has heard that it was taken.
+    teach(ann, "ports", "Ports start at 5000.\n\nThe debugger takes 4999.")
+    teach(ben, "ports", "Ports start at 6000.")
+    ben.run("sync", "-y")
+    assert text(ben, "ports") == "Ports start at 6000." and "two hosts" in text(ben, "hosts")
+    decide(ann, ben)
+    decide(ben, ann)
+    assert_settled(team, ann, ben)
+    for one in pair:
+        assert authors(one, "ports") == {"Ports start at 6000.": "Ben", "The debugger takes 4999.": "Ann"}
+        assert authors(one, "hosts") == {"Staging runs on two hosts.": "Ben"}
+
+
+def test_a_part_that_was_changed_since_does_not_come_back_with_the_rest(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    decide(ben, ann, PATH.format("ports"))
+    ann.run("share", "--mode", "direct", "-y")
+    teach(ann, "ports", "Ports start at 5000.")
+    ann.run("sync", "-y")
+    (item,) = waiting(ann)
+    assert {claim["path"] for claim in item["claims"]} == {PATH.format("hosts")}
+    ann.run("review", "accept", item["id"])
+    assert_settled(team, ann, ben)
+    assert text(ann, "ports") == text(ben, "ports") == "Ports start at 5000."
+    assert authors(ben, "hosts") == {"Staging runs on two hosts.": "Ben"}
+
+
+def test_what_is_accepted_out_of_reach_is_sent_by_the_next_sync(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    item = asks(ben, ann)
+    away = team.host.rename(team.host.with_name("away.git"))
+    done = ann.run("review", "accept", item["id"])
+    assert "git mem sync sends it" in done.err and waiting(ann) == []
+    assert "to be sent: git mem sync" in ann.run("status").out
+    away.rename(team.host)
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    ben.run("sync", "-y")
+    ann.run("sync", "-y")
+    assert PATH.format("ports") in team.reviewer.host_files()
+    assert text(ann, "ports") == "Ports start at 4000."
+    assert [claim["path"] for claim in waiting(ann)[0]["claims"]] == [PATH.format("hosts")] * 2
+    decide(ben, ann)
+    assert_settled(team, ann, ben)
+
+
+def test_what_a_protected_branch_refuses_later_waits_for_the_host(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    item = asks(ben, ann)
+    away = team.host.rename(team.host.with_name("away.git"))
+    ann.run("review", "accept", item["id"])
+    away.rename(team.host)
+    protect(team)
+    assert "what you accepted waits for its reviewers" in ann.run("sync", "-y").err
+    assert f"{BEN}: 2 claims that you accepted, for origin's reviewers" in ann.run("status").out
+    assert waiting(ann) == [] and PATH.format("ports") not in ann.memories("project")
+    (team.host / "hooks/update").unlink()
+    team.reviewer.land(BEN, "merge")
+    assert_settled(team, ann, ben)
+
+
+def test_a_part_that_a_protected_branch_refuses_is_asked_for_by_who_chose_it(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    item = asks(ben, ann)
+    protect(team)
+    number = next(claim["n"] for claim in item["claims"] if claim["path"] == PATH.format("ports"))
+    assert "your own inbox asks for it" in ann.run("review", "accept", item["id"], number).err
+    ann.run("sync", "-y")
+    assert authors(ann, "ports") == {"Ports start at 4000.": "Ben"}
+    assert PATH.format("hosts") not in team.reviewer.host_files(ANN)
+    (team.host / "hooks/update").unlink()
+    team.reviewer.land(ANN, "merge")
+    decide(ben, ann)
+    assert_settled(team, ann, ben)
+
+
+def test_a_memory_about_a_person_that_another_client_sent_is_left_where_it_is(team: Team, pair) -> None:
+    """What else the inbox brings can be accepted by number."""
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "person", "Ben likes short answers.")
+    ben.run("sync", "-y")
+    team.reviewer.edit(BEN, PATH.format("person"), lambda text: text.replace("type: project", "type: user"))
+    ann.run("sync", "-y")
+    (item,) = waiting(ann)
+    assert "is about a person, so never shared" in ann.run("review", "accept", item["id"], code=1).err
+    decide(ben, ann, PATH.format("ports"))
+    ann.run("review", "reject", waiting(ann)[0]["id"], "-m", "not for the team")
+    assert waiting(ann) == []
+    assert {name for name in team.reviewer.host_files() if "MEMORY" not in name} == {PATH.format("ports")}
+
+
+def test_an_inbox_that_waits_over_a_purge_is_accepted_after_it(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.\n\nThe lock opens with 8812.")
+    decide(ben, ann)
+    ben.run("sync", "-y")
+    teach(ben, "ports", "Ports start at 5000.\n\nThe lock opens with 8812.")
+    item = asks(ben, ann)
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("purge", "The lock opens with 8812.", "-y")
+    ann.run("sync", "-y")
+    ann.run("share", "--mode", "review", "-y")
+    ann.run("review", "accept", item["id"], code=2)
+    decide(ben, ann)
+    assert_settled(team, ann, ben)
+    for one in pair:
+        assert authors(one, "ports") == {"Ports start at 5000.": "Ben", "[purged]": "Ben"}
+    team.reviewer.git("fetch", "-q", "--prune", "origin")
+    assert "8812" not in team.reviewer.git("log", "-p", f"origin/{PROJECT}")

@@ -1,0 +1,101 @@
+"""All that a request brings is judged, commit by commit, and no finding shows a credential."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from check_ground import Ground, findings, folder, make_ground, make_memory, memory
+from planted_secrets import GITHUB
+
+from gitmem.flows import check as reading
+from gitmem.rules.rule import quoted
+
+FACT = "Deploys go out on green."
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return make_memory(tmp_path / "ground", day=FACT, token=f"The token is {GITHUB}.")
+
+
+def test_a_token_that_comes_and_goes_is_found_with_its_commit(ground: Ground, gitmem) -> None:
+    """It stays in history, where everybody who fetches reads it."""
+    new = GITHUB[::-1].replace(GITHUB[::-1][-4:], "ghp_")
+    oid = ground.commit({"main/day.md": memory(f"Use `curl -H 'Authorization: token {new}'`.", "day")})
+    ground.commit({"main/day.md": memory(FACT, "day", "About day")}, "Mend")
+    ran = gitmem("check", cwd=ground.work, ok=False)
+    assert ran.code == 1
+    assert "it stays in history" in ran.out
+    assert oid[:12] in ran.out
+    assert new not in ran.out
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("--github",)])
+def test_a_token_that_is_taken_away_is_not_printed(ground: Ground, gitmem, words) -> None:
+    """A request that cleans up names what it takes away."""
+    ground.commit({"main/token.md": memory("It is in the vault.", "token", "About token")}, "Mend")
+    ran = gitmem("check", *words, cwd=ground.work)
+    assert "claim dropped by" in ran.out
+    assert GITHUB not in ran.out
+
+
+def test_no_half_of_a_token_is_quoted() -> None:
+    """What is cut off is recognised by nobody."""
+    text = "word " * 13 + GITHUB
+    assert GITHUB[:8] not in quoted(text)
+
+
+def test_what_the_base_had_is_none_of_the_request(ground: Ground, gitmem) -> None:
+    """Merging the memory branch in brings its commits along, which were judged before."""
+    ground.git("checkout", "-q", "-b", "request")
+    ground.commit(folder("main", new="A new fact."))
+    ground.git("checkout", "-q", "--detach", "origin/gitmem/project")
+    ground.commit({"main/more.md": memory(f"Another is {GITHUB}.", "more", "About more")})
+    ground.push("gitmem/project")
+    ground.git("fetch", "-q")
+    ground.git("checkout", "-q", "request")
+    ground.git("merge", "-q", "--no-edit", "origin/gitmem/project")
+    found = findings(gitmem("check", "--json", cwd=ground.work, ok=False))
+    assert not [one for one in found if one[2] == "secret"]
+
+
+def test_a_value_is_looked_for_everywhere_once_it_is_known(ground: Ground, gitmem) -> None:
+    bare = GITHUB.removeprefix("ghp_")
+    files = folder(
+        "main", one=f"The token is {GITHUB}.", two=f"Of the token x{GITHUB}x this is all: {bare[:6]}."
+    )
+    ground.commit(files)
+    found = findings(gitmem("check", "--json", cwd=ground.work, ok=False))
+    assert {path for path, _, rule, _ in found if rule == "secret"} == {"main/one.md", "main/two.md"}
+
+
+def test_a_history_that_is_too_long_is_said(ground: Ground, gitmem, monkeypatch) -> None:
+    """What is not judged is never passed over in silence."""
+    monkeypatch.setattr(reading, "MOST_COMMITS", 3)
+    for number in range(4):
+        ground.commit(folder("main", **{f"new{number}": "A new fact."}))
+    ran = gitmem("check", "--json", cwd=ground.work, ok=False)
+    assert (".", 1, "limit", "error") in findings(ran)
+    assert "beyond the first 3 commits" in ran.out
+
+
+def test_more_changes_than_are_read_are_said(ground: Ground, gitmem, monkeypatch) -> None:
+    monkeypatch.setattr(reading, "MOST_FILES", 2)
+    ground.commit(folder("main", **{f"new{number}": "A new fact." for number in range(5)}))
+    assert (".", 1, "limit", "error") in findings(gitmem("check", "--json", cwd=ground.work, ok=False))
+
+
+def test_a_branch_in_code_is_judged_by_its_snapshots_alone(tmp_path: Path, gitmem) -> None:
+    """The rest of a code tree, and its commits, are no memory."""
+    code = make_ground(tmp_path / "code", {"README.md": "Hello\n"}, "main")
+    top = ".claude/agent-memory-snapshots/main"
+    state = '{"updatedAt": "2026-11-20T00:00:00Z"}'
+    ground = {
+        f"{top}/{name.removeprefix('main/')}": text for name, text in folder("main", a="A fact.").items()
+    }
+    code.commit({**ground, f"{top}/snapshot.json": state, "src/x.txt": f"token = {GITHUB}\n"}, "Code")
+    code.commit({f"{top}/b.md": memory(f"The token is {GITHUB}.", "b")}, "Leak")
+    code.commit({f"{top}/b.md": None}, "Mend")
+    found = findings(gitmem("check", "--json", "--base", "origin/main", cwd=code.work, ok=False))
+    assert {path for path, _, rule, _ in found if rule == "secret"} == {f"{top}/b.md"}

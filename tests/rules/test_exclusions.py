@@ -1,0 +1,121 @@
+"""What the repository, its rules or this task account for is not stored; everything else may be."""
+
+from __future__ import annotations
+
+import pytest
+from planted_secrets import GITHUB
+
+from gitmem.core.change import MemoryType
+from gitmem.rules.exclusions import excluded, for_this_task_only, in_rules
+
+RULES = (
+    "# Rules\n\n- Do not mock the database in tests.\n- Python 3.11 is the minimum.\n"
+    "- Always run `ruff check` before a commit; never push to main directly.\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The auth code lives in src/auth/session.py", "where its files are"),
+        ("Settings are defined in `config/base.toml`.", "where its files are"),
+        ("├── app\n│   ├── models\n└── docs", "layout"),
+        ("```python\ndef handler(event):\n    return event\n```", "code"),
+        ("The null check was added in commit 3fa9c21", "history"),
+        ("Retries were introduced by PR #44", "history"),
+        ("git blame shows that Ann wrote it", "history"),
+        ("The crash was caused by a missing null check", "fix"),
+        ("Fixed it by pinning the parser.", "fix"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["project", "reference"])
+def test_what_the_repository_tells_is_excluded(kind: MemoryType, text: str, reason: str) -> None:
+    found = excluded(text, kind=kind)
+    assert found is not None
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Now run the tests",
+        "Fix this",
+        "ok, now commit",
+        "please rename the helper",
+        "Can you look at the failing test?",
+        "let's add a button",
+        "Try again",
+        "For this PR skip the changelog",
+        "Just this once, push without review",
+    ],
+)
+def test_what_matters_to_this_task_is_excluded(text: str) -> None:
+    assert for_this_task_only(text)
+    assert excluded(text, kind="feedback") == "it matters to this task alone"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("feedback", "Always run the linter before a commit"),
+        ("feedback", "Run migrations before the tests"),
+        ("feedback", "Don't touch src/legacy"),
+        ("feedback", "Whenever you fix this kind of bug, add a test"),
+        ("feedback", "Use the helpers that live in src/testing/helpers.py"),
+        ("feedback", "Please always write commit messages in the imperative"),
+        ("feedback", "Let's use tabs"),
+        (
+            "feedback",
+            "No mocks in tests.\n\n**Why:** the crash was caused by one.\n\n**How to apply:** now run it",
+        ),
+        ("project", "Merge freeze begins Thursday (2026-11-19)"),
+        ("project", "We dropped Redis because of the licence"),
+        ("project", "The auth rewrite is driven by legal, not by tech debt"),
+        ("project", "All handlers must live in src/handlers/"),
+        ("project", "The old job lives in src/jobs/x.py. It goes away when billing moves."),
+        ("reference", "Bugs are tracked in the Linear project INGEST"),
+        ("reference", "The latency board is at grafana.example.org/d/api"),
+        ("reference", "Runbooks are in the ops/runbooks space of the wiki"),
+        ("user", "Is a data scientist who looks into logging"),
+    ],
+)
+def test_what_people_teach_may_be_stored(kind: MemoryType, text: str) -> None:
+    """A person reviews what passes; nobody sees what was refused in error."""
+    assert excluded(text, kind=kind, rules=RULES) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't mock the database in tests",
+        "Never mock the database in the tests!",
+        "Python 3.11 is the minimum",
+        "Do not mock the database in tests.\n\n**Why:** mocks hid a broken migration.",
+        "Never push to main directly",
+    ],
+)
+def test_what_the_rules_say_is_excluded(text: str) -> None:
+    found = excluded(text, kind="feedback", rules=RULES)
+    assert found is not None
+    assert "rules" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mock the database in tests",
+        "Python 3.12 is the minimum",
+        "Push to main directly",
+        "Do not mock the clock in tests",
+        "Do not mock the database in tests. Use the container instead.",
+        "",
+        "the",
+    ],
+)
+def test_another_number_name_or_negation_is_another_statement(text: str) -> None:
+    assert not in_rules(text, RULES)
+
+
+def test_a_secret_is_excluded_first_and_not_repeated() -> None:
+    found = excluded(f"Always use {GITHUB}", kind="feedback")
+    assert found == "it holds a secret (github-pat)"

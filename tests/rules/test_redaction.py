@@ -1,0 +1,104 @@
+"""The pure half of the one exit: what goes, what stays, and that a second time changes nothing."""
+
+from __future__ import annotations
+
+import json
+import string
+
+import pytest
+from hostile_set import CONTROLS, HARMLESS, NASTY, PEM, SECRETS, TAGS, leaks
+from hypothesis import given
+from hypothesis import strategies as st
+from planted_secrets import planted
+
+from gitmem.core.text import one_line
+from gitmem.integrations.exit import credentials, shown_bytes
+from gitmem.rules.redaction import cut, line, no_scan, restored, row, shown, suspects, value
+from gitmem.rules.secrets import find_secrets
+
+PLAIN = (
+    HARMLESS,
+    "# Heading\n\n- `docs/specs/2026-06-19-populator-design.md` at 369025b50883c74bc9a07de485f9ac03f2ab15fa\n",
+    "Keys: `feedback_react19_event_types`, exactOptionalPropertyTypes, x86_64, 550e8400-e29b-41d4-a716-446655440000.",
+    "<?xml version='1.0'?>\n<project><system name='a'/><result>1</result><command>go</command></project>\n",
+    "if a <system and b> c: invoke(parameter) # <T extends Tool<Result>>",
+    "Größe — 10 µm, 日本語, 👩‍💻, नमस्ते\tTab\r\nNext line\r\n",
+    "My password is in the vault; the token expires daily; the key is to ask Ann.",
+)
+PARTS = st.sampled_from(
+    (*CONTROLS, *TAGS, *SECRETS, *PLAIN, "\n", " ", "password = ", "[github-pat]", "\\x3c", "<")
+)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert shown(text, credentials) == text
+    assert shown_bytes(text.encode()) == text.encode()
+    assert value({text: [text, 1, None, (text,)]}, credentials) == {text: [text, 1, None, (text,)]}
+
+
+@given(st.lists(PARTS, max_size=8).map("".join))
+def test_a_second_time_changes_nothing_and_nothing_gets_out(text: str) -> None:
+    once = shown(text, credentials)
+    assert shown(once, credentials) == once
+    assert not leaks(once, crlf=True)
+    masked = shown(text, suspects)
+    assert shown(masked, suspects) == masked
+    assert json.loads(json.dumps(value([text], credentials))) == [once]
+
+
+@given(st.text(), st.integers(1, 60))
+def test_any_text_is_made_harmless_and_stays_so(text: str, width: int) -> None:
+    once = shown(text, suspects)
+    assert shown(once, suspects) == once
+    assert not leaks(once, crlf=True)
+    short = line(text, width, suspects)
+    assert len(short.splitlines()) <= 1
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_a_clients_tag_can_be_read_and_is_none(tag: str) -> None:
+    safe = shown(tag, no_scan)
+    assert not leaks(safe) and safe.replace("\\x3c", "<") == tag
+
+
+def test_what_was_written_out_is_read_back() -> None:
+    once = shown(NASTY, no_scan)
+    assert restored(once, once) == NASTY
+    assert restored("C:\\x86", "of another text") == "C:\\x86"
+
+
+def test_the_suspicion_misses_nothing_that_the_detector_finds() -> None:
+    """Text without a suspicion is shown unjudged."""
+    for seed in range(3):
+        for one in planted(seed):
+            for text in (one.text, one.secret, " ".join(one.text.split())):
+                if any(found.severity == "block" for found in find_secrets(text)):
+                    assert suspects(text), text
+
+
+def test_a_key_that_is_shown_row_by_row_or_without_its_end_is_taken_out() -> None:
+    rows, in_key = [], False
+    for text in f"Before\n{PEM}\nAfter, as ever.\n".split("\n"):
+        safe, in_key = row(f"+ {text}", no_scan, in_key=in_key)
+        rows.append(safe)
+    assert not leaks("\n".join(rows)) and rows[0] == "+ Before" and rows[-2] == "+ After, as ever."
+    assert not leaks(shown(PEM[:200], no_scan))
+    assert not leaks(line(PEM, 120, no_scan))
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("width", [30, 40, 50, 60])
+def test_no_token_leaves_in_halves(secret: str, width: int) -> None:
+    """Of a half no detector says that it is one."""
+    cut_off = one_line(f"The token for the staging deploys is {secret}, as Ann said.", width)
+    assert secret[:8] not in cut_off or secret in cut_off
+
+
+def test_words_are_still_cut_where_the_room_ends() -> None:
+    assert one_line(string.ascii_lowercase, 10) == "abcdefghi…"
+    assert one_line("feedback_react19_event_types_of_forms.md", 20) == "feedback_react19_ev…"
+
+
+def test_parts_that_overlap_are_cut_out_once() -> None:
+    assert cut("abcdef", [(1, 3, "x"), (2, 4, "y"), (5, 6, "z")]) == "a[x]e[z]"

@@ -1,0 +1,126 @@
+"""A value recognised once is looked for in the whole change; what only may be one waits where asked."""
+
+from __future__ import annotations
+
+import pytest
+from planted_secrets import GITHUB, HEX, Maker
+
+from gitmem.core.errors import CheckFailed
+from gitmem.rules.screen import refuse_secrets, refused_claims, screen, warned
+from gitmem.rules.secrets import find_secrets, scan_together
+
+MAKE = Maker(20261124)
+KEY = MAKE.some(32)
+PASSWORD = MAKE.some(6, "bcdfghjk") + MAKE.some(3, "23456789")
+STATED = f"The staging password is {PASSWORD}."
+MEMORY = "---\nname: {0}\ndescription: {1}\nmetadata:\n  type: project\n---\n\n{2}\n"
+
+
+def memory(name: str, description: str, body: str) -> bytes:
+    return MEMORY.format(name, description, body).encode()
+
+
+def test_a_value_refused_in_two_files_is_refused_in_the_other_two() -> None:
+    """Only two of the four say that it is a key; the others just use it."""
+    files = {
+        "main/a.md": memory("a", "How CI signs", f"It reads `PAYMENTS_API_KEY={KEY}` from the shell."),
+        "main/b.md": memory("b", "How staging signs", f'```json\n{{"api_key": "{KEY}"}}\n```'),
+        "main/c.md": memory("c", "What support sends", f"Ask for {KEY} when they call."),
+        "main/d.md": memory("d", "What the demo shows", f"The demo was run with {KEY}, twice."),
+    }
+    assert find_secrets(f"Ask for {KEY} when they call.") == ()
+    screened = screen({}, files, frozenset())
+    assert {one.path for one in screened.refusals} == set(files)
+    assert KEY not in repr((screened.files, screened.refusals))
+    assert b"How CI signs" in screened.files["main/a.md"]
+
+
+def test_a_value_is_looked_for_in_index_lines_names_and_logs() -> None:
+    slug = f"{KEY[:8]}-{KEY[8:16]}-{KEY[16:]}".lower()
+    spelt = f"{KEY[:8]}_{KEY[8:16]}.{KEY[16:]}"
+    files = {
+        "main/a.md": memory("a", "How CI signs", f"It is `PAYMENTS_API_KEY={spelt}`."),
+        "main/MEMORY.md": f"- [A](a.md) — signs with {spelt}\n- [B](b.md) — plain\n".encode(),
+        f"main/{slug}.md": memory("plain", "Plain", "Plain."),
+        "main/logs/2026/11/2026-11-20.md": f"- tried {spelt}\n- it worked\n".encode(),
+    }
+    screened = screen({}, files, frozenset())
+    assert spelt not in repr((screened.files, screened.refusals)) and slug not in repr(screened.refusals)
+    assert screened.files["main/MEMORY.md"] == "- [B](b.md) — plain\n".encode()
+    assert screened.files["main/logs/2026/11/2026-11-20.md"] == b"- it worked\n"
+    assert f"main/{slug}.md" not in screened.files
+
+
+def test_what_only_warns_is_looked_for_as_well_and_warns_there() -> None:
+    other = f"Log in at the door with {PASSWORD}, then call."
+    found = scan_together([STATED, other])
+    assert [[one.severity for one in some] for some in found] == [["warning"], ["warning"]]
+    assert found[0][0].fingerprint == found[1][0].fingerprint
+    assert scan_together([STATED, other], frozenset({found[0][0].fingerprint})) == ((), ())
+
+
+@pytest.mark.parametrize("word", ["swordfish", "12345678", "pw1"])
+def test_a_plain_word_a_number_and_a_short_value_are_looked_for_nowhere_else(word: str) -> None:
+    """Each stands in many a text for something else."""
+    texts = [f"The password is `{word}`.", f"See {word} in the manual."]
+    assert scan_together(texts)[1] == ()
+
+
+def test_a_short_value_is_not_found_inside_a_longer_word() -> None:
+    assert scan_together(["The password is abc123x.", "The build zabc123xy failed."])[1] == ()
+
+
+def test_what_stands_in_memory_already_is_not_judged_again() -> None:
+    base = {"main/c.md": memory("c", "What support sends", f"Ask for {KEY} when they call.")}
+    files = base | {"main/a.md": memory("a", "How CI signs", f"It is `PAYMENTS_API_KEY={KEY}`.")}
+    screened = screen(base, files, frozenset())
+    assert {one.path for one in screened.refusals} == {"main/a.md"}
+    assert screened.files["main/c.md"] == base["main/c.md"]
+
+
+def test_claims_of_one_change_are_read_together() -> None:
+    assert set(refused_claims([f"PAYMENTS_API_KEY={KEY}", "plain", f"with {KEY} it works"])) == {0, 2}
+
+
+def test_what_may_be_a_secret_is_held_where_asked_and_says_how_it_passes() -> None:
+    files = {"main/a.md": memory("a", "How staging is reached", f"{STATED}\n\nAsk Ann first.")}
+    kept = screen({}, files, frozenset())
+    assert kept.files == files and [one.level for one in kept.warnings] == ["notice"]
+    held = screen({}, files, frozenset(), hold=True)
+    assert b"Ask Ann first." in held.files["main/a.md"]
+    assert PASSWORD.encode() not in held.files["main/a.md"]
+    (finding,) = held.refusals
+    assert (finding.rule, finding.level) == ("secret", "error")
+    assert finding.message == "may hold a secret (password-in-prose)"
+    assert screen({}, files, frozenset(finding.fingerprints), hold=True).refusals == ()
+
+
+def test_a_name_and_a_description_of_a_held_value_hold_the_whole_file() -> None:
+    named = {f"main/staging-{PASSWORD}.md": memory("a", "How staging is reached", STATED)}
+    described = {"main/a.md": memory("a", f"Staging, with {PASSWORD}", STATED)}
+    for files in (named, described):
+        held = screen({}, files, frozenset(), hold=True)
+        assert held.files == {}
+        assert PASSWORD not in repr(held.refusals)
+
+
+def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
+    edits = {"main/a.md": memory("a", "How staging is reached", STATED)}
+    assert [one.rule for one in refuse_secrets({}, edits, frozenset())] == ["password-in-prose"]
+    with pytest.raises(CheckFailed, match="may hold a secret") as caught:
+        refuse_secrets({}, edits, frozenset(), hold=True)
+    assert PASSWORD not in caught.value.message
+
+
+def test_what_leaves_is_told_again() -> None:
+    files = {"main/a.md": memory("a", "How staging is reached", STATED), "main/b.md": b"Plain.\n"}
+    (finding,) = warned(files)
+    assert (finding.path, finding.level) == ("main/a.md", "notice")
+    assert PASSWORD not in repr(finding)
+    assert warned(files, frozenset(finding.fingerprints)) == ()
+
+
+def test_a_value_that_blocks_is_found_beside_a_token_of_its_own() -> None:
+    digest = MAKE.some(40, HEX)
+    found = scan_together([f"token {GITHUB}", f"commit {digest} and {GITHUB}"])
+    assert [len(some) for some in found] == [1, 1]

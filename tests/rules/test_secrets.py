@@ -1,0 +1,239 @@
+"""Credentials are found, look-alikes are not, and nothing that is reported holds one."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from planted_secrets import GITHUB, UUID_TOKEN, Maker, Sample, look_alikes, planted
+
+from gitmem.rules.screen import refused_claims, screen, weigh
+from gitmem.rules.secrets import DetectorUnavailable, find_secrets, redact, scan
+
+PLANTED = planted()
+HARD = [sample for sample in PLANTED if not sample.soft]
+SOFT = [sample for sample in PLANTED if sample.soft]
+LOOK_ALIKES = look_alikes()
+OTHER = Maker(7).summed("gh" + "s")
+
+
+def _stored(sample: Sample) -> bytes:
+    return screen({}, {"main/a.md": sample.text.encode()}, frozenset()).files.get("main/a.md", b"")
+
+
+def test_the_set_is_large_and_mixed_enough_to_say_something() -> None:
+    assert len(HARD) >= 60
+    assert len({sample.kind for sample in HARD}) >= 20
+    assert len({sample.place for sample in HARD}) >= 12
+    assert len(LOOK_ALIKES) >= 60
+
+
+def test_nine_planted_credentials_in_ten_block() -> None:
+    """The figures of the documentation; a new detector moves them, and must not lower them."""
+    missed = [
+        (sample.kind, sample.place)
+        for sample in HARD
+        if "block" not in [finding.severity for finding in find_secrets(sample.text)]
+    ]
+    assert len(missed) <= len(HARD) / 10, missed
+
+
+@pytest.mark.parametrize("sample", SOFT, ids=lambda sample: sample.place)
+def test_every_credential_in_a_url_or_in_prose_is_shown(sample: Sample) -> None:
+    assert sample.secret not in repr(find_secrets(sample.text))
+    assert find_secrets(sample.text)
+
+
+def test_no_look_alike_blocks_and_few_warn() -> None:
+    found = {sample.kind: find_secrets(sample.text) for sample in LOOK_ALIKES}
+    assert [kind for kind, some in found.items() for one in some if one.severity == "block"] == []
+    assert sum(bool(some) for some in found.values()) <= 2
+
+
+@pytest.mark.parametrize("sample", HARD, ids=lambda sample: f"{sample.kind} {sample.place}")
+def test_what_blocks_is_neither_stored_nor_reported(sample: Sample) -> None:
+    screened = screen({}, {"main/a.md": sample.text.encode()}, frozenset())
+    if not screened.refusals:
+        assert find_secrets(sample.text) == () or "block" not in {
+            finding.severity for finding in find_secrets(sample.text)
+        }
+        return
+    parts = [part for part in re.split(r"\s+", sample.secret) if len(part) >= 16]
+    stored = screened.files.get("main/a.md", b"").decode()
+    assert not [part for part in parts if part in stored]
+    assert not [part for part in parts if part in repr(screened.refusals)]
+
+
+def test_a_key_with_blank_lines_is_refused_paragraph_by_paragraph() -> None:
+    """Claims are judged one by one, and no rule knows the half of a key."""
+    (sample,) = [one for one in HARD if one.place == "with headers"]
+    kept = _stored(sample).decode()
+    assert "The old key:" in kept
+    assert not [line for line in sample.secret.splitlines() if line in kept]
+
+
+def test_an_id_and_its_secret_in_two_items_are_both_refused() -> None:
+    (sample,) = [one for one in HARD if (one.kind, one.place) == ("aws pair", "list")]
+    assert sample.secret not in _stored(sample).decode()
+
+
+@pytest.mark.parametrize("where", ["main/{}.md", "{}/a.md", "main/archive/ab/{}.md"])
+def test_a_secret_in_a_name_is_refused_and_not_told(where: str) -> None:
+    path = where.format(GITHUB)
+    (refusal,) = screen({}, {path: b"Fine.\n"}, frozenset()).refusals
+    assert GITHUB not in repr(refusal)
+    assert refusal.rule == "secret"
+
+
+def test_a_memory_that_is_too_large_is_held_whole_until_it_shrinks() -> None:
+    large, larger = b"word " * 30_000, b"word " * 40_000
+    (refusal,) = screen({}, {"main/a.md": large}, frozenset()).refusals
+    assert (refusal.rule, "102,400" in refusal.message) == ("size", True)
+    kept = screen({"main/a.md": larger}, {"main/a.md": large}, frozenset())
+    assert kept.files == {"main/a.md": large}
+    grown = screen({"main/a.md": large}, {"main/a.md": larger}, frozenset())
+    assert grown.files == {"main/a.md": large}
+    assert [one.rule for one in grown.refusals] == ["size"]
+
+
+def test_what_warns_is_stored_and_told_without_the_credential() -> None:
+    text = b"The password is hunter2.\n"
+    screened = screen({}, {"main/a.md": text}, frozenset())
+    assert screened.files == {"main/a.md": text}
+    (caution,) = screened.warnings
+    assert (caution.path, caution.rule) == ("main/a.md", "password-in-prose")
+    assert "hunter2" not in caution.text
+    again = screen({"main/a.md": text}, {"main/a.md": text + b"\nMore.\n"}, frozenset())
+    assert again.warnings == ()
+    assert screen({}, {"main/a.md": text}, frozenset(caution.fingerprints)).warnings == ()
+
+
+def test_finding_says_where_it_is() -> None:
+    text = f"é one\ntwo {GITHUB} x\nthree {GITHUB}"
+    (finding,) = find_secrets(text)
+    assert (finding.rule, finding.severity, finding.line) == ("github-pat", "block", 2)
+    assert [text[start:end] for start, end in finding.spans] == [GITHUB, GITHUB]
+    assert finding.redacted == "two [github-pat] x"
+    assert redact(text, [finding]) == "é one\ntwo [github-pat] x\nthree [github-pat]"
+
+
+def test_an_ordinary_word_is_replaced_only_where_it_is_the_credential() -> None:
+    text = "Store postgres data; the test URL is postgres://postgres:postgres@db/app"
+    shown = redact(text, find_secrets(text))
+    assert (
+        shown == "Store postgres data; the test URL is postgres://postgres:[generic-credential-uri]@db/app"
+    )
+
+
+@pytest.mark.parametrize("comment", ["gitleaks:allow", "# betterleaks:allow", "GITLEAKS:ALLOW"])
+def test_text_cannot_excuse_itself(comment: str) -> None:
+    """The detector skips lines with such a comment; in a memory anyone could have written it."""
+    assert find_secrets(f"{GITHUB} {comment}")[0].severity == "block"
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        GITHUB[:20] + "\u200b" + GITHUB[20:],
+        "x\0" + GITHUB,
+        "a \0 b " + GITHUB,
+        GITHUB.replace("_", "\\_"),
+        "x\u2060" + GITHUB,
+        "\ud800 " + GITHUB,
+        GITHUB + "\r\n",
+    ],
+)
+def test_invisible_characters_do_not_hide_a_credential(hidden: str) -> None:
+    """NUL would end the text for the detector, a zero-width space would end the token."""
+    (finding,) = find_secrets(hidden)
+    assert finding.severity == "block"
+    assert GITHUB[-10:] not in redact(hidden, [finding])
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("use postgres://bob:hunter2@db.internal/app", "generic-credential-uri"),
+        ("the password is hunter2", "password-in-prose"),
+        ("The DB password for staging is `swordfish`.", "password-in-prose"),
+        (UUID_TOKEN, "generic-api-key"),
+        ("password: required", "generic-password"),
+    ],
+)
+def test_what_may_be_a_credential_is_a_warning(text: str, rule: str) -> None:
+    assert [(finding.rule, finding.severity) for finding in find_secrets(text)] == [(rule, "warning")]
+    assert refused_claims([text]) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the token is expired",
+        "the password is <secret>",
+        "API key: $OPENAI_KEY2",
+        "the token is DB_TOKEN_2",
+    ],
+)
+def test_prose_about_credentials_is_none(text: str) -> None:
+    assert find_secrets(text) == ()
+
+
+def test_allow_list_lets_one_credential_pass_and_no_other() -> None:
+    (finding,) = find_secrets(GITHUB)
+    assert re.fullmatch(r"[0-9a-f]{12}", finding.fingerprint)
+    assert find_secrets(GITHUB, frozenset({finding.fingerprint})) == ()
+    assert find_secrets(OTHER, frozenset({finding.fingerprint})) != ()
+
+
+def test_each_text_is_scanned_by_itself() -> None:
+    """An unclosed key block in one claim must not swallow the claims up to another."""
+    header = "-----BEGIN RSA PRIVATE" + " KEY-----"
+    assert (
+        scan([f"A file begins with {header}", "", "harmless", header.replace("BEGIN", "END")]) == ((),) * 4
+    )
+    assert [len(found) for found in scan(["fine", GITHUB, "fine"])] == [0, 1, 0]
+
+
+def test_refusal_names_claim_reason_and_way_out() -> None:
+    refused = refused_claims(["fine", f"the token\u202e is {GITHUB}"], path="main/a.md")
+    assert list(refused) == [1]
+    refusal = refused[1]
+    assert (refusal.path, refusal.rule) == ("main/a.md", "secret")
+    assert refusal.text == "the token\\u202e is [github-pat]"
+    assert refusal.message == "holds a secret (github-pat)"
+    assert refused_claims([GITHUB], frozenset(refusal.fingerprints)) == {}
+
+
+def test_one_bad_claim_does_not_refuse_the_others() -> None:
+    weighed = weigh(["fine", GITHUB, "the password is hunter2"])
+    assert list(weighed.refused) == [1]
+    assert [finding.rule for finding in weighed.warned[2]] == ["password-in-prose"]
+
+
+def test_without_the_detector_nothing_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A platform without a wheel must not store secrets: the caller gets an error, not an empty list."""
+    real = builtins.__import__
+
+    def missing(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "betterleaks":
+            raise ImportError("no wheel")
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(DetectorUnavailable) as caught:
+        refused_claims(["anything"])
+    assert "betterleaks" in caught.value.message
+    assert caught.value.hint
+
+
+def test_the_detector_is_loaded_only_when_something_is_scanned() -> None:
+    code = (
+        "import sys, gitmem.rules.screen as c; assert 'betterleaks' not in sys.modules;"
+        "c.refused_claims([]); c.refused_claims([' ']); assert 'betterleaks' not in sys.modules;"
+        "c.refused_claims(['x']); assert 'betterleaks' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
