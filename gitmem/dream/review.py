@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from gitmem.core import index
 from gitmem.core.account import Account, account, is_memory, line_mark, lines_at, path_of
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
-from gitmem.core.names import TURNED_DOWN, homes
-from gitmem.core.text import one_line
+from gitmem.core.names import TURNED_DOWN, homes, is_agent_folder
+from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.applying import replayed, some, whole
 from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
-from gitmem.dream.indexes import tidy_indexes
 from gitmem.dream.landing import buried, close
 from gitmem.dream.proving import failures_of
 from gitmem.dream.revived import revived
@@ -28,6 +28,7 @@ from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.indexes import hot_memories, in_line
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
 from gitmem.store.trees import changed_files, read_files, read_paths
@@ -114,7 +115,7 @@ def accept(
         done = _checked(dream, chosen, ours, merged, allow)
         replay = None if everything else replayed(dream, chosen, tip)
         _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay, lookup), answered)
-        tidy_indexes(ours, merged)
+        _reconcile(dream, ours, merged)
         edits = {
             path: merged.get(path)
             for path in sorted({*ours, *merged})
@@ -295,6 +296,19 @@ def _refuse_unproved(dream: Dream, failures: Sequence[Finding], answered: Collec
     if len(dream.open) > 1:
         hint += f"; or accept what is sound by its number: git mem review accept {dream.id} N"
     raise CheckFailed(f"{dream.id} is not proved: {failures[0]}{more}", hint)
+
+
+def _reconcile(dream: Dream, ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:
+    """Brings the index of each agent in line: a dream's branch never changes one (design.md section 6)."""
+    left = read_files(dream.scope.repo, dream.scope.repo.commit(dream.base).tree)
+    agents = {path.partition("/")[0] for path in {*ours, *merged} if "/" in path}
+    for agent in sorted(filter(is_agent_folder, agents)):
+        then, before, after = (hot_memories(side, agent) for side in (left, ours, merged))
+        path = f"{agent}/{index.INDEX}"
+        text = decode(merged.get(path, b""))
+        shown = in_line(text, then | before, after)
+        if shown != text:
+            merged[path] = encode(shown)
 
 
 def _settled(

@@ -10,15 +10,16 @@ from gitmem.core.account import is_memory, line_mark, lines_at, lines_named, pat
 from gitmem.core.daily_log import is_log
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files
-from gitmem.core.names import INDEX, homes
+from gitmem.core.names import INDEX, homes, is_agent_folder
+from gitmem.core.text import decode
 from gitmem.core.trailers import parse, tellings
 from gitmem.dream.budget import dreamt, limit, named, spent
-from gitmem.dream.indexes import tidy_indexes
 from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, listed, sources_of
 from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
 from gitmem.store import repository
+from gitmem.store.indexes import hot_memories, in_line
 from gitmem.store.repository import BLOB, TREE, Difference, Repository
 from gitmem.store.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
 
@@ -220,13 +221,19 @@ def _with_told(
 
 def _tidied(repo: Repository, step: repository.Step) -> set[str]:
     """Indexes that a commit brought in line with its memories, as accepting a dream does."""
-    indexes = {path: gone for path, gone, _ in step.before[0] if path.rpartition("/")[2] == INDEX}
-    agents = {path.split("/", 1)[0] for path in indexes if path.count("/") == 1}
-    after = {path: data for agent in agents for path, data in _hot(repo, step.commit.tree, agent)}
-    plain = {path: data for path, data in after.items() if path not in indexes}
-    made = plain | {path: repo.blob(gone) for path, gone in indexes.items() if gone}
-    tidy_indexes(after, made)
-    return {path for path in indexes if made.get(path) == after.get(path)}
+    found = set()
+    for path, gone, come in step.before[0]:
+        agent, _, name = path.rpartition("/")
+        if name != INDEX or not is_agent_folder(agent):
+            continue
+        text, shown = (decode(repo.blob(oid)) if oid else "" for oid in (gone, come))
+        parent = repo.commit(step.commit.parents[0]).tree
+        before, after = (
+            hot_memories(dict(_hot(repo, tree, agent)), agent) for tree in (parent, step.commit.tree)
+        )
+        if in_line(text, before, after) == shown:
+            found.add(path)
+    return found
 
 
 def _hot(repo: Repository, tree: str, agent: str) -> Iterator[tuple[str, bytes]]:

@@ -115,7 +115,7 @@ def _without(repo: Repository, tree: str, held: Sequence[Leaving], there: Iterab
     for agent, files in gone.items():
         path = f"{agent}/{INDEX}"
         text = decode(read_file(repo, tree, path) or b"")
-        left = index.without_entries(text, files)
+        left = index.without_files(text, files)
         if left != text:
             edits[path] = encode(left) or None
     with repo.together():
