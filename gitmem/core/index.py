@@ -247,7 +247,7 @@ def _brought(
 
 
 def _rendered(unit: Unit, versions: Iterable[bytes], now: bytes) -> Unit:
-    """A line of gitmem's own as it is for the memory now; a shortened one stays where that says the same."""
+    """A line of gitmem's own for the memory as it is now; a shortened one stays as long as it fits."""
     whole, short = _own_lines(unit.target, now)
     if unit.text.rstrip("\r\n") + "\n" == short and any(
         _own_lines(unit.target, data)[0] == whole for data in versions if data != now
