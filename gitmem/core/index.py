@@ -247,10 +247,13 @@ def _brought(
 
 
 def _rendered(unit: Unit, versions: Iterable[bytes], now: bytes) -> Unit:
-    """A line of gitmem's own as it is for the memory now; one without a hook stays without."""
-    text = unit.text.rstrip("\r\n") + "\n"
-    whole = any(_own_lines(unit.target, data)[0] == text for data in versions)
-    return replace(unit, text=_with_end_of(unit.text, _own_lines(unit.target, now)[0 if whole else 1]))
+    """A line of gitmem's own for the memory as it is now; a shortened one stays as long as it fits."""
+    whole, short = _own_lines(unit.target, now)
+    if unit.text.rstrip("\r\n") + "\n" == short and any(
+        _own_lines(unit.target, data)[0] == whole for data in versions if data != now
+    ):
+        return unit
+    return replace(unit, text=_with_end_of(unit.text, whole))
 
 
 def _drop(kept: list[Unit], unit: Unit) -> None:
