@@ -2,7 +2,8 @@
 
 Run it by hand: `python tests/bench/secret_rules.py [PATH] [--json FILE] [--misses]`. The data is JSON,
 gzipped, in base64: `{"tp": {rule: [text]}, "fp": {rule: [text]}}`. The rules are told apart in two halves
-by a hash of their names: what is tuned on one is checked on the other. Without the data it says so and ends.
+by a hash of their names: what is tuned on one is checked on the other. Without the data it says so
+and ends.
 """
 
 from __future__ import annotations
