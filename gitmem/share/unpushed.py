@@ -220,7 +220,8 @@ class _History:
 
     def _note(self, path: str, key: str, target: str) -> None:
         if self._target(path, key) is None:
-            stays = any(self._stands(place) is not None for place in _places(path))
+            trees = (self.tree, *self._there)
+            stays = any(self.repo.entry(tree, place) for place in _places(path) for tree in trees)
             self._went[path, key] = path if stays else target
 
     def _target(self, path: str, key: str) -> str | None:
