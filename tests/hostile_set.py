@@ -49,7 +49,9 @@ _LIVE = re.compile(
     r"|bash-stdout|ide_selection)|<\s*/\s*invoke\s*>|<\s*invoke\s+name|<\s*/\s*parameter|<\|im_start",
     re.IGNORECASE,
 )
-_INVISIBLE = re.compile("[\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\xad]")
+_INVISIBLE = re.compile(
+    "[\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\xad]"
+)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 NASTY = " ".join((*CONTROLS, *TAGS, SPLIT))
