@@ -67,7 +67,7 @@ def leaks(text: str, *, crlf: bool = False) -> list[str]:
     found = [f"secret {secret[:12]}…" for secret in SECRETS if secret in text]
     found += [f"half of {secret[:12]}…" for secret in SECRETS if secret not in text and secret[:20] in text]
     found += [f"key {part[:12]}…" for part in PEM.splitlines()[1:-1] if part in text or part[:30] in text]
-    plain = text.replace("\r\n", "\n") if crlf else text
+    plain = text.replace("\r\n", "\n").removesuffix("\r") if crlf else text
     found += [f"control {one!a}" for one in sorted(set(_CONTROL.findall(plain)))]
     found += [f"invisible {one!a}" for one in sorted(set(_INVISIBLE.findall(plain)))]
     # A tag counts as live with its invisible characters left out, too.

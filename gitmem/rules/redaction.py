@@ -218,9 +218,9 @@ def cut(text: str, holes: Sequence[Hole]) -> str:
 
 
 def _printable(text: str) -> str:
-    if "\r\n" not in text:
+    if "\r" not in text or "\n" not in text:
         return printable(text)
-    # The last line may end where it was cut off.
+    # The last of several lines may be without its line feed.
     body, last = (text[:-1], "\r") if text.endswith("\r") else (text, "")
     return "\r\n".join(printable(part) for part in body.split("\r\n")) + last
 
