@@ -284,7 +284,7 @@ def _appended(units: list[Unit], new: Sequence[Unit]) -> list[Unit]:
             replace(end, gap=before.gap),
             *units[last + 1 :],
         ]
-    gap = before.gap or ("\n" if before.text else "")
+    gap = _closed(before.gap) or ("\n" if before.text else "")
     return [*units[:last], replace(before, gap=gap), *new]
 
 

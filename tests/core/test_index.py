@@ -57,6 +57,7 @@ def test_an_index_is_cut_without_losing_a_byte(text: str) -> None:
 @example("", "a (b).md", "n", "")
 @example("", "a#b.md", "n", "")
 @example("", "a%20b.md", "n", "")
+@example("   ", "0.md", "0", "\x1b")
 def test_an_entry_is_found_again_whatever_the_file_is_called(
     text: str, file: str, name: str, description: str
 ) -> None:
