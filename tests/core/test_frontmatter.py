@@ -132,6 +132,7 @@ def test_a_blanked_key_gives_way_to_the_one_that_has_a_value() -> None:
         ('description: "a\\tb"', "a\tb"),
         ("description: |\n  one\n  two", "one\ntwo"),
         ("description: >\n  one\n  two", "one two"),
+        ('description: "\\ud83d\\ude00 x"', "😀 x"),
         ("description: plain\n  continued", "plain continued"),
         ("description: a # comment", "a"),
         ("description: a#b", "a#b"),

@@ -144,6 +144,8 @@ def test_an_edit_is_told_from_an_addition_by_its_words() -> None:
         ("a x b y c z", "a N x b Y c Z", {"y": "Y", "z": "Z"}),
         ("x y z", "X Y Z", {"x": "X", "y": "Y", "z": "Z"}),
         ("a x b", "b X a", {}),
+        ("x a y b", "a Y b", {"y": "Y"}),
+        ("a y b x", "a Y b", {"y": "Y"}),
     ],
 )
 def test_every_edit_between_what_stayed_is_paired(base: str, side: str, pairs: dict[str, str]) -> None:

@@ -1,0 +1,132 @@
+"""What a step of a dream may say of log lines and of frontmatter, judged from its two states."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitmem.core.account import lines_at, references
+from gitmem.core.trailers import Fate
+from gitmem.rules.account import MOST_LINES, Step, crowd, misheard
+from gitmem.rules.invention import messages, permit, refiled
+from gitmem.rules.rule import Finding
+
+LOG = "main/logs/2026/11/2026-11-20.md"
+LINES = lines_at(
+    LOG,
+    b"- 10:00:00Z [project ab] Ship on port 80. **Why:** Ann said so.\n- 11:00:00Z [user] I like tea.\n",
+)
+SHIP, TEA = LINES
+HEAD = "---\nname: {}\ndescription: About it\n{}type: project\n---\n\n{}\n"
+
+
+def memory(body: str, more: str = "", name: str = "a") -> dict[str, bytes]:
+    return {f"main/{name}.md": HEAD.format(name, more, body).encode()}
+
+
+def ref(files: dict[str, bytes], text: str) -> str:
+    return next(name for name, claim in references(files).items() if text in claim.text)
+
+
+def heard(after: dict[str, bytes], *fates: Fate) -> list[tuple[str, int, str, str]]:
+    found = misheard(Step({}, after, fates, lines=LINES))
+    return [(one.path, one.line, one.rule, one.claim) for one in found]
+
+
+def test_a_line_is_merged_into_what_holds_all_that_it_says() -> None:
+    after = memory("Ship on port 80.\n\n**Why:** Ann said so.")
+    one, why = ref(after, "Ship"), ref(after, "Why")
+    assert heard(after, Fate("merged", SHIP, one), Fate("merged", SHIP, why)) == []
+    assert heard(after, Fate("merged", SHIP, one)) == [("main/a.md", 7, "invented", one)]
+    other = memory("Ship on port 81.\n\n**Why:** Ann said so.")
+    assert heard(other, Fate("merged", SHIP, ref(other, "Ship"))) == [
+        ("main/a.md", 7, "invented", ref(other, "Ship"))
+    ]
+
+
+@pytest.mark.parametrize("kind", ["kept", "dropped"])
+def test_a_line_stays_in_its_log_and_has_no_other_fate(kind) -> None:
+    assert heard({}, Fate(kind, SHIP, "", "why")) == [(LOG, 1, "account", SHIP)]
+    assert heard({}, Fate(kind, "main/x.md#0123456789ab", "", "why")) == []
+
+
+def test_where_a_line_is_said_to_have_gone_stands_a_claim_of_its_agent() -> None:
+    after = memory("Ship on port 80, Ann said so.")
+    target = ref(after, "Ship")
+    assert heard({}, Fate("merged", SHIP, target)) == [(LOG, 1, "account", SHIP)]
+    assert heard(after, Fate("merged", f"{LOG}#000000000000", target)) == [
+        (LOG, 1, "account", f"{LOG}#000000000000")
+    ]
+    theirs = {"other/a.md": after["main/a.md"]}
+    there = ref(theirs, "Ship")
+    assert heard(theirs, Fate("merged", SHIP, there)) == [("other/a.md", 7, "account", there)]
+
+
+def test_a_claim_overtakes_a_line_with_a_reason_only() -> None:
+    after = memory("Ship on port 443.")
+    target = ref(after, "Ship")
+    assert heard(after, Fate("superseded", SHIP, target, "newer")) == []
+    assert heard(after, Fate("superseded", SHIP, target, " ")) == [("main/a.md", 7, "account", target)]
+
+
+def test_a_change_of_more_lines_than_anyone_can_judge_is_told() -> None:
+    fates = tuple(Fate("merged", f"{LOG}#{number:012x}", "main/a.md#0") for number in range(MOST_LINES + 1))
+    assert crowd(Step({}, {}, fates[1:] + fates[1:])) == ()
+    (found,) = crowd(Step({}, {}, fates))
+    assert (found.path, found.line, found.rule, found.claim) == (LOG, 1, "account", fates[0].source)
+    assert MOST_LINES == 1000 and "1,001 lines" in found.message
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (memory("A."), memory("A2."), []),
+        (memory("A."), {"main/a.md": memory("A.")["main/a.md"].replace(b"About it", b"Other")}, []),
+        (memory("A.", "owner: Ann\n"), memory("A.", "owner: Ben\n"), [("account", "another “owner”")]),
+        (memory("A.", "owner: Ann\n"), memory("A."), [("account", "loses “owner”")]),
+        (memory("A."), memory("A.", "owner: Ann\n"), [("invented", "nothing before it says “owner”")]),
+        (
+            memory("A.", "owner: Ann\n"),
+            memory("A.", "owner: Ann\n") | memory("B.", "owner: Ann\n", "b"),
+            [],
+        ),
+        ({}, memory("A.", "owner: Ann\n"), [("invented", "nothing before it says “owner”")]),
+        ({}, memory("A."), []),
+        ({}, {"main/x.txt": b"x"}, []),
+    ],
+)
+def test_frontmatter_says_what_it_said_but_for_the_description(before, after, found) -> None:
+    told = list(refiled(Step(before, after, ())))
+    assert [(one.rule, said in one.message) for one, (_, said) in zip(told, found, strict=True)] == [
+        (rule, True) for rule, _ in found
+    ]
+    assert all(one.line == 1 and one.level == "error" for one in told)
+
+
+def test_what_is_about_a_person_keeps_its_type() -> None:
+    personal = {"main/p.md": HEAD.format("p", "", "I like tea.").replace("project", "user").encode()}
+    after = memory("Ann likes tea.")
+    fate = Fate("merged", ref(personal, "tea"), ref(after, "tea"))
+    (found,) = refiled(Step(personal, after, (fate,)))
+    assert (found.path, found.line, found.rule) == ("main/a.md", 1, "place")
+    assert list(refiled(Step(personal, after, ()))) == []
+    (told,) = refiled(Step({}, after, (Fate("merged", TEA, ref(after, "tea")),), lines=LINES))
+    assert (told.path, told.rule) == ("main/a.md", "place")
+    assert list(refiled(Step({}, after, (Fate("merged", SHIP, ref(after, "tea")),), lines=LINES))) == []
+
+
+def test_a_person_answers_for_all_findings_of_a_rule_with_one_word() -> None:
+    found = [
+        Finding("a", 1, "x", "one"),
+        Finding("b", 1, "x", "two", claim="b#1"),
+        Finding("c", 1, "y", "three"),
+    ]
+    first, second, other = permit(found, (), "word", "x")
+    (word,) = first.fingerprints
+    assert word.startswith("word-2-") and second.fingerprints == (word,) and other == found[2]
+    assert first.level == second.level == "error"
+    assert [one.level for one in permit(found, {word}, "word", "x")] == ["notice", "notice", "error"]
+    assert permit(found[1:], (), "word", "x")[0].fingerprints != (word,)
+
+
+def test_a_session_is_read_a_paragraph_a_message() -> None:
+    assert messages("one\ntwo\n\n \n\nthree") == ["one\ntwo", "three"]
