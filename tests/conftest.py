@@ -13,17 +13,20 @@ from pathlib import Path
 import pytest
 from git_config import GIT_CONFIG
 from hypothesis import HealthCheck, settings
-from laws import USUAL, examples
+from laws import MORE, USUAL, examples
 from ran import Gitmem, Ran
 
 settings.register_profile(
-    "ci",
+    "laws",
     max_examples=examples(USUAL),
-    derandomize=True,
+    # Frozen examples hid two broken laws: where more are asked for they are others in every run, and a
+    # failure prints what repeats it.
+    derandomize=not MORE,
+    print_blob=MORE,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.load_profile("ci")
+settings.load_profile("laws")
 
 # Where the suite runs in the background of a shell, interrupts are ignored, and every process that a test
 # starts would inherit that.

@@ -49,7 +49,9 @@ _LIVE = re.compile(
     r"|bash-stdout|ide_selection)|<\s*/\s*invoke\s*>|<\s*invoke\s+name|<\s*/\s*parameter|<\|im_start",
     re.IGNORECASE,
 )
-_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\xad]")
+_INVISIBLE = re.compile(
+    "[\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\xad]"
+)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 NASTY = " ".join((*CONTROLS, *TAGS, SPLIT))
@@ -65,7 +67,7 @@ def leaks(text: str, *, crlf: bool = False) -> list[str]:
     found = [f"secret {secret[:12]}…" for secret in SECRETS if secret in text]
     found += [f"half of {secret[:12]}…" for secret in SECRETS if secret not in text and secret[:20] in text]
     found += [f"key {part[:12]}…" for part in PEM.splitlines()[1:-1] if part in text or part[:30] in text]
-    plain = text.replace("\r\n", "\n") if crlf else text
+    plain = text.replace("\r\n", "\n").removesuffix("\r") if crlf else text
     found += [f"control {one!a}" for one in sorted(set(_CONTROL.findall(plain)))]
     found += [f"invisible {one!a}" for one in sorted(set(_INVISIBLE.findall(plain)))]
     # A tag counts as live with its invisible characters left out, too.

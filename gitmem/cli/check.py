@@ -74,8 +74,8 @@ def check(
 
 def prove_dream(ground: Ground, asked: Request, met: str, base: str, head: str) -> tuple[Finding, ...]:
     """What a dream cannot prove, as findings; nothing where a request is no dream."""
-    from gitmem.dream.proof.branch import is_dream, prove_branch
-    from gitmem.dream.proof.budget import WINDOW
+    from gitmem.dream.budget import WINDOW
+    from gitmem.dream.steps import is_dream, prove_branch
 
     if not is_dream(ground.repo, met, head):
         return ()

@@ -14,6 +14,7 @@ from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
+from gitmem.rules.rule import Finding
 from gitmem.share.leaving import Leaving, right_place
 from gitmem.share.synced import Synced
 from gitmem.store.repository import short_name
@@ -52,6 +53,12 @@ def sync(
                 progress.clear()
                 return _agreed(run.out, leaves)
 
+            def warn(doubts: tuple[Finding, ...]) -> None:
+                progress.clear()
+                for one in doubts:
+                    why = f"may hold a credential ({one.rule}): {one.text}"
+                    run.out.warn(f"leaves, but look: {one.path} {why}")
+
             try:
                 done = synchronise(
                     workspace,
@@ -62,6 +69,7 @@ def sync(
                     push=push or both,
                     dry_run=dry_run,
                     tell=progress,
+                    warn=warn,
                 )
             except GitmemError as error:
                 if not named:
@@ -176,6 +184,7 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
             *({**_named(memory), "why": "nobody agreed"} for memory in done.held),
             *({**_named(memory), "why": "about a person"} for memory in done.personal),
         ],
+        "doubts": [{"path": one.path, "rule": one.rule} for one in done.doubts],
         "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),

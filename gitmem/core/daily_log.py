@@ -24,6 +24,7 @@ from typing import get_args
 from gitmem.core.claim import Claim, normal_form, parse_body
 from gitmem.core.memory import MemoryType
 from gitmem.core.names import TOMBSTONES, archived_path, hot_path, kind, log_path
+from gitmem.core.sequence import surviving
 from gitmem.core.text import decode, encode
 from gitmem.core.tombstone import finder, parse
 from gitmem.values import dataclass
@@ -155,7 +156,7 @@ def _stands(timed: str, old: _Units, one: _Units, other: _Units) -> bool:
 
 
 def _merged(old: _Rest, one: _Rest, other: _Rest) -> list[str]:
-    alive = (one.keys() & other.keys()) | (one.keys() - old.keys()) | (other.keys() - old.keys())
+    alive = surviving(old, one, other, lambda key: key)
     sides = [[key for key in side if key in alive] for side in (one, other)]
     # The side that says more gives the order; both would do, as long as it is the same for both clones.
     longer, shorter = sorted(sides, key=lambda side: (-len(side), side))

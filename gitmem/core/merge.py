@@ -30,7 +30,7 @@ from gitmem.core.frontmatter import Field, Frontmatter, Value, render_field
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import Folded, archived_path, fold, hot_path, stays_archived
 from gitmem.core.names import kind as kind
-from gitmem.core.sequence import Order, merge_keys, pair_edits
+from gitmem.core.sequence import Order, contested, merge_keys, pair_edits
 from gitmem.core.text import decode, encode
 from gitmem.values import dataclass
 
@@ -184,18 +184,24 @@ def merge_memory(
     bodies = [parse_body(memory.body) for memory in (base, ours, theirs)]
     by_id = [{claim.id: claim for claim in body.claims} for body in bodies]
     keys = {id: claim.key for side in by_id for id, claim in side.items()}
-    order = merge_keys([tuple(side) for side in by_id], lambda id: frozenset(keys[id].split()))
+    repeats = {id: (claim.key, claim.ordinal) for side in by_id for id, claim in side.items()}
+    order = merge_keys(
+        [tuple(side) for side in by_id], lambda id: frozenset(keys[id].split()), repeats.__getitem__
+    )
     gone = _buried(order, by_id, keys, buried)
     kept = tuple(id for id in order.keys if id not in gone)
     lost = tuple(side[id].text for id in sorted(gone) for side in by_id[1:] if id in side)
-    if not losers and not gone and not _new_disputes(order, kept):
+    disputed = contested(order, kept)
+    if not losers and not gone and not disputed:
         # Where one side left the body alone, the other's bytes are the merge.
         if ours.body == theirs.body or base.body == theirs.body:
             return MergedMemory(_memory(path, front, ours.body))
         if base.body == ours.body:
             return MergedMemory(_memory(path, front, theirs.body))
-    marks = _new_disputes(order, kept)
-    claims = [_merged_claim([side.get(id) for side in by_id], marks.get(id, "")) for id in kept]
+    claims = [
+        _merged_claim([side.get(id) for side in by_id], disputed.get(id, "")[:DISPUTE_LENGTH])
+        for id in kept
+    ]
     present = {claim.key for claim in claims}
     claims += [
         Claim(text, "\n\n", key) for text in losers if (key := normal_form(text, item=False)) not in present
@@ -244,18 +250,6 @@ def without(memory: Memory, gone: frozenset[str]) -> Memory:
     if written is None:
         written = "".join(claim.lead + claim.text for claim in kept) + body.tail
     return Memory(memory.path, memory.front, written)
-
-
-def _new_disputes(order: Order, kept: Sequence[str]) -> dict[str, str]:
-    """Claims that stand twice because both sides changed one base claim differently: id to mark."""
-    marks: dict[str, str] = {}
-    alive = frozenset(kept)
-    ours, theirs = order.edits
-    for old in sorted(ours.keys() & theirs.keys()):
-        pair = {ours[old], theirs[old]}
-        if len(pair) == 2 and pair <= alive:
-            marks.update(dict.fromkeys(pair, old[:DISPUTE_LENGTH]))
-    return marks
 
 
 def _merged_claim(versions: list[Claim | None], mark: str) -> Claim:
@@ -395,25 +389,24 @@ def _merge_paged(*given: Files) -> MergedTree:
     """Merges memories and logs wherever they stand, then puts each where it belongs."""
     sides = [_folded(side) for side in given]
     merged = _Merge(*(side.files for side in sides)).run()
-    files, lines, unlisted = dict(merged.files), dict[str, str](), set[str]()
+    files = dict(merged.files)
+    was: dict[str, dict[str, list[bytes]]] = {}
+    hot: dict[str, dict[str, bytes]] = {}
     for path in sorted(frozenset().union(*(side.archived for side in sides))):
         data = merged.files.get(path)
-        has_line = kind(path) == "memory"
+        agent, _, file = path.partition("/")
+        if kind(path) == "memory":
+            was.setdefault(agent, {})[file] = [side.files[path] for side in sides if path in side.files]
         if data is not None and not stays_archived(path, *sides):
-            if has_line:
-                memory = parse(path, data)
-                lines[path] = index.entry(memory.name, path.partition("/")[2], memory.description)
-            continue
-        if has_line:
-            unlisted.add(path)
-        if data is not None:
+            if kind(path) == "memory":
+                hot.setdefault(agent, {})[file] = data
+        elif data is not None:
             files[archived_path(path) or path] = files.pop(path)
-    for agent in {path.partition("/")[0] for path in (*lines, *unlisted)}:
+    for agent, versions in was.items():
         listed = files.get(f"{agent}/{index.INDEX}")
         if listed is not None:
-            fresh = {p.partition("/")[2]: line for p, line in lines.items() if p.startswith(f"{agent}/")}
-            gone = [p.partition("/")[2] for p in unlisted if p.startswith(f"{agent}/")]
-            files[f"{agent}/{index.INDEX}"] = encode(index.reconcile(decode(listed), fresh, gone))
+            shown = index.aligned(decode(listed), versions, hot.get(agent, {}))
+            files[f"{agent}/{index.INDEX}"] = encode(shown)
     return replace(merged, files=files)
 
 
@@ -519,7 +512,8 @@ class _Merge:
         texts = [decode(data or b"") for data in (base, ours, theirs)]
         what = kind(path)
         if what == "index":
-            return encode(index.merge(*texts))
+            versions = self._versions(path.removesuffix(index.INDEX))
+            return encode(index.merge(texts[0], texts[1], texts[2], versions))
         if what == "tombstones":
             return encode(tombstone.merge(*texts))
         if what == "log":
@@ -570,32 +564,47 @@ class _Merge:
             else:
                 self._beside(target, united)
 
+    def _versions(self, folder: str) -> dict[str, list[bytes]]:
+        """What the sides hold of the memories that stand right in a folder."""
+        found: dict[str, list[bytes]] = {}
+        for side in self.sides:
+            for path, data in side.items():
+                file = path.removeprefix(folder)
+                if path.startswith(folder) and "/" not in file and kind(path) == "memory":
+                    found.setdefault(file, []).append(data)
+        return found
+
     def _list(self, moved: list[tuple[str, str | None, str | None, str]]) -> None:
         """Brings the index in line where files did not fare as their lines: kept, gone or elsewhere.
 
         What one side deleted and the other edited has its line on neither, or no line left; what both
-        renamed has two. A memory that the base's index does not name gets no line here.
+        renamed has two; what both edited may be about something else. A memory that the base's index does
+        not name gets no line here.
         """
         base, ours, theirs = self.sides
         places = {old: {old, here or old, there or old} for old, here, there, _ in moved}
-        for path in base:
-            if path not in places and kind(path) == "memory" and not (path in ours and path in theirs):
-                places[path] = {path}
-        for old, paths in sorted(places.items()):
-            if not all(any(side.get(path) != base.get(path) for path in paths) for side in (ours, theirs)):
+        concerned: dict[str, set[str]] = {}
+        for old in base:
+            paths = places.get(old, {old})
+            if kind(old) == "memory" and all(
+                any(side.get(path) != base.get(path) for path in paths) for side in (ours, theirs)
+            ):
+                concerned.setdefault(old.removesuffix(PurePosixPath(old).name), set()).add(old)
+        for folder, olds in concerned.items():
+            at = f"{folder}{index.INDEX}"
+            if at not in self.files:
                 continue
-            folder, _, name = old.rpartition("/")
-            at = f"{folder}/{index.INDEX}" if folder else index.INDEX
-            if at not in self.files or name not in index.targets(decode(base.get(at, b""))):
-                continue
-            listed = decode(self.files[at])
-            names = {path: path.removeprefix(f"{folder}/") for path in paths}
-            lines = {}
-            for path in paths & self.files.keys():
-                memory = parse(path, self.files[path])
-                lines[names[path]] = index.entry(memory.name, names[path], memory.description)
-            shown = index.reconcile(listed, lines, [names[path] for path in paths - self.files.keys()])
-            if shown != listed:
+            listed = index.named(decode(base.get(at, b"")))
+            paths = {
+                p for old in olds if old.removeprefix(folder) in listed for p in places.get(old, {old})
+            }
+            was = {
+                path.removeprefix(folder): [side[path] for side in self.sides if path in side]
+                for path in paths
+            }
+            now = {path.removeprefix(folder): self.files[path] for path in paths & self.files.keys()}
+            shown = index.aligned(decode(self.files[at]), was, now)
+            if shown != decode(self.files[at]):
                 self.files[at] = encode(shown)
 
     def _put(self, path: str, data: bytes) -> None:

@@ -427,3 +427,9 @@ def stays_archived(path: str, base: Folded, ours: Folded, theirs: Folded) -> boo
 def _log(path: str) -> re.Match[str] | None:
     """A log's agent, `archive/` where it is archived, and its place while it is hot."""
     return _LOG_PLACE.fullmatch(path) if "/logs/" in path else None
+
+
+def homes(path: str) -> tuple[str, ...]:
+    """Where a memory stands while it is hot, and while it is archived."""
+    hot = hot_path(path) or path
+    return (hot, *([archived] if (archived := archived_path(hot)) else []))

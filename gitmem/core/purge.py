@@ -163,10 +163,7 @@ class Purge:
             from gitmem.core import index
 
             text = data.decode("utf-8", "surrogateescape")
-            listed = gone & set(index.targets(text))
-            data = (
-                index.without_entries(text, listed).encode("utf-8", "surrogateescape") if listed else data
-            )
+            data = index.without_files(text, gone).encode("utf-8", "surrogateescape")
         return self.clean(data)
 
 

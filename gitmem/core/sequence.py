@@ -1,16 +1,23 @@
 """Three-way merge of ordered lists of keyed units: the shape that bodies and indexes share.
 
-Which units survive is set arithmetic, so the order of merges cannot change it; where they stand follows
-the base, and ties are broken by the units themselves, so swapping the sides changes nothing.
+Which units survive is arithmetic on how often each stands, so the order of merges cannot change it; where
+they stand follows the base, and ties are broken by the units themselves, so swapping the sides changes
+nothing.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from gitmem.values import dataclass
+
+K = TypeVar("K", bound=Hashable)
+
+Repeat = tuple[Hashable, int]
+"""What a unit says, and how many of the same say it before: no number is left out."""
 
 ALIKE = 0.4
 """Share of common words from which an added unit counts as the edit of a deleted one beside it."""
@@ -29,20 +36,46 @@ class Order:
     edits: tuple[Mapping[str, str], Mapping[str, str]]
 
 
-def merge_keys(lists: Sequence[Sequence[str]], words: Callable[[str], frozenset[str]]) -> Order:
+def surviving(
+    base: Collection[K], ours: Collection[K], theirs: Collection[K], repeat: Callable[[K], Repeat]
+) -> frozenset[K]:
+    """The units that a merge keeps: what either side added stays, what one of them took out goes.
+
+    What stands several times counts as often as on the side that has it most, if that has it more often
+    than the base, else as on the side that has it least. Numbering repeats and merging the numbers would
+    drop the first and keep the second, which then is the first and goes with the next merge.
+    """
+    counts = [Counter(repeat(key)[0] for key in side) for side in (base, ours, theirs)]
+
+    def stands(key: K) -> bool:
+        text, number = repeat(key)
+        before, one, other = (count[text] for count in counts)
+        return number < (max(one, other) if max(one, other) > before else min(one, other))
+
+    return frozenset(key for side in (ours, theirs) for key in side if stands(key))
+
+
+def merge_keys(
+    lists: Sequence[Sequence[str]],
+    words: Callable[[str], frozenset[str]],
+    repeat: Callable[[str], Repeat] = lambda key: (key, 0),
+    subject: Callable[[str], str] = lambda _: "",
+) -> Order:
     """Merges three lists of distinct keys.
 
     Args:
         lists: the keys of base, ours and theirs, in order; no key twice in one list.
         words: what a unit says, to tell an edit from an unrelated addition.
+        repeat: which keys stand for the same unit (`surviving`); each is another one unless given.
+        subject: what a unit is about, where that alone tells an edit; empty where it does not.
 
     Returns:
         Keys that both sides kept or either added, in a fixed order; and who replaced what.
     """
     base, ours, theirs = lists
     sets = [frozenset(side) for side in lists]
-    alive = (sets[1] & sets[2]) | (sets[1] - sets[0]) | (sets[2] - sets[0])
-    edits = (pair_edits(base, ours, words), pair_edits(base, theirs, words))
+    alive = surviving(base, ours, theirs, repeat)
+    edits = (pair_edits(base, ours, words, subject), pair_edits(base, theirs, words, subject))
     skeleton = _base_order(base, ours, theirs)
     slot = {key: number for number, key in enumerate(skeleton, start=1)}
     place: dict[str, tuple[int, int]] = {}
@@ -76,22 +109,40 @@ def merge_keys(lists: Sequence[Sequence[str]], words: Callable[[str], frozenset[
     return Order(tuple(key for key in ordered if key in alive), edits)
 
 
+def contested(order: Order, kept: Collection[str]) -> dict[str, str]:
+    """Keys that stand twice because both sides changed one base unit differently, to the base's key."""
+    found: dict[str, str] = {}
+    alive = frozenset(kept)
+    ours, theirs = order.edits
+    for old in sorted(ours.keys() & theirs.keys()):
+        pair = {ours[old], theirs[old]}
+        if len(pair) == 2 and pair <= alive:
+            found.update(dict.fromkeys(pair, old))
+    return found
+
+
 def pair_edits(
-    base: Sequence[str], side: Sequence[str], words: Callable[[str], frozenset[str]]
+    base: Sequence[str],
+    side: Sequence[str],
+    words: Callable[[str], frozenset[str]],
+    subject: Callable[[str], str] = lambda _: "",
 ) -> dict[str, str]:
     """Which unit of a side is the edit of which base unit.
 
-    Between two units that stayed, deleted and added ones are paired in order where there are as many of
-    each, else by their words.
+    Those about one subject are paired in order, wherever they stand. Of what has no subject, deleted and
+    added ones between two units that stayed are paired in order where there are as many of each, else by
+    their words.
     """
     here = frozenset(side)
     before = frozenset(base)
-    pairs: dict[str, str] = {}
+    pairs = _pair_by_subject(
+        [key for key in base if key not in here], [key for key in side if key not in before], subject
+    )
     for i1, i2, j1, j2 in _gaps(base, side):
         if i1 == i2 or j1 == j2:
             continue
-        gone = [key for key in base[i1:i2] if key not in here]
-        new = [key for key in side[j1:j2] if key not in before]
+        gone = [key for key in base[i1:i2] if key not in here and not subject(key)]
+        new = [key for key in side[j1:j2] if key not in before and not subject(key)]
         if len(gone) == len(new):
             pairs.update(zip(gone, new, strict=True))
         elif gone and new:
@@ -127,6 +178,16 @@ def _gaps(base: Sequence[str], side: Sequence[str]) -> Iterator[tuple[int, int, 
         stop = at[side[number]] if number < len(side) else len(base)
         yield i, stop, j, number
         i, j = stop + 1, number + 1
+
+
+def _pair_by_subject(
+    gone: Sequence[str], new: Sequence[str], subject: Callable[[str], str]
+) -> dict[str, str]:
+    waiting: dict[str, list[str]] = {}
+    for key in reversed(new):
+        if about := subject(key):
+            waiting.setdefault(about, []).append(key)
+    return {old: waiting[about].pop() for old in gone if waiting.get(about := subject(old))}
 
 
 def _pair_by_words(

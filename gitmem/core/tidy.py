@@ -159,34 +159,3 @@ def without_repeats(path: str, data: bytes, sides: Iterable[bytes]) -> tuple[byt
 def log_in_order(data: bytes) -> bytes:
     """A log that a merge by lines doubled or disordered, as gitmem's own merge would have it."""
     return encode(in_order(decode(data)))
-
-
-def collapsed(text: str, sides: Iterable[str]) -> str:
-    """The index with one entry for a memory that a merge by lines gave two.
-
-    Which stays is decided as in gitmem's own merge: the smaller text, where the first one stands.
-
-    Args:
-        sides: the index as the merged commits have it; where one lists a memory twice, so it stays.
-    """
-    allowed: Counter[str] = Counter()
-    for side in sides:
-        allowed |= Counter(unit.target for unit in index.parse(side) if unit.target)
-    units = index.parse(text)
-    counts = Counter(unit.target for unit in units if unit.target)
-    for target, count in sorted(counts.items()):
-        if count > max(1, allowed[target]):
-            best = min(unit.text for unit in units if unit.target == target)
-            text = index.with_entry(_first_only(text, target), target, best)
-    return text
-
-
-def _first_only(text: str, target: str) -> str:
-    parts, seen = [], False
-    for unit in index.parse(text):
-        if unit.target == target and seen:
-            parts.append(unit.gap)
-            continue
-        seen = seen or unit.target == target
-        parts.append(unit.text + unit.gap)
-    return "".join(parts)

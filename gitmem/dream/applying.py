@@ -11,7 +11,7 @@ from gitmem.core.account import is_memory
 from gitmem.core.merge import kind, merge_trees, only
 from gitmem.core.names import twins
 from gitmem.dream.branch import Dream, DreamCommit
-from gitmem.dream.paged import where_they_stand
+from gitmem.rules.account import where_they_stand
 from gitmem.store.commits import Tip
 from gitmem.store.merging import without_collisions
 from gitmem.store.trees import read_files, write_tree

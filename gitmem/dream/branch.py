@@ -20,10 +20,10 @@ from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, is_log
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, one_line, parse
-from gitmem.dream.proof.budget import dreamt
+from gitmem.dream.budget import dreamt
 from gitmem.dream.refs import branches
-from gitmem.store.log import homes
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import Scope, Workspace

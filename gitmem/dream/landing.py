@@ -7,15 +7,14 @@ from dataclasses import replace
 
 from gitmem.core.account import path_of, references
 from gitmem.core.daily_log import is_log
-from gitmem.core.names import TURNED_DOWN
+from gitmem.core.names import TURNED_DOWN, homes
 from gitmem.core.trailers import Provenance
 from gitmem.dream.branch import Dream, DreamCommit, fork_point, read_dream, reviewed
-from gitmem.dream.paged import where_they_stand
 from gitmem.dream.refs import prefix
+from gitmem.rules.account import where_they_stand
 from gitmem.store.burying import Spade, spade
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.landing import Landing, asked, note_asked
-from gitmem.store.log import homes
 from gitmem.store.remote import DREAMS
 from gitmem.store.repository import RefMoved, Repository, Signature
 from gitmem.store.trees import read_paths

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from gitmem.core.account import claims_at, is_memory
 from gitmem.core.merge import agent_folder
 from gitmem.dream.branch import Dream
-from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.findable_asked import Recalled
+from gitmem.dream.steps import prove_branch
 from gitmem.dream.telling import untold
 from gitmem.rules.account import NOWHERE, Lookup
+from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
 from gitmem.store.trees import changed_files, read_paths
 
@@ -33,7 +33,8 @@ def failures_of(
         lookup: sessions and code, where they are here.
 
     Returns:
-        What it cannot prove, claims that somebody took out of the branch by hand without a word among it.
+        What it cannot prove, claims that somebody took out of the branch by hand without a word among it;
+        as notices what a person answered for.
     """
     repo = dream.scope.repo
     base = repo.ref(dream.scope.ref) or dream.base
@@ -41,6 +42,16 @@ def failures_of(
     known = {failure.claim for failure in found if failure.claim}
     silent = () if replay else _silent(dream)
     return (*found, *(failure for failure in silent if failure.claim not in known))
+
+
+def by_hand(dream: Dream) -> tuple[Finding, ...]:
+    """What people wrote on the branch is theirs: nobody asks who taught it."""
+    what = "{}. is by hand, by {}: who taught what it says is not asked"
+    return tuple(
+        Finding("", 1, "unchecked", what.format(change.n, change.by), "notice")
+        for change in dream.open
+        if change.by
+    )
 
 
 def _silent(dream: Dream) -> tuple[Finding, ...]:

@@ -9,9 +9,9 @@ from gitmem.core.account import path_of, proposals, references
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.branch import Dream, DreamCommit, read_dream
 from gitmem.dream.editing import local_branch
-from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
-from gitmem.rules.account import NOWHERE, Lookup
+from gitmem.rules.account import NOWHERE, Lookup, errors
+from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
 from gitmem.store.repository import Signature
 from gitmem.store.side_branches import with_base
@@ -90,7 +90,8 @@ def refresh(
     if tip is None:
         raise UsageError(f"There is no memory of the scope {scope.name}")
     if repo.is_ancestor(tip, dream.tip):
-        return Refreshed(dream, "", failures=failures_of(dream, author.time, allow, asked, lookup=lookup))
+        found = failures_of(dream, author.time, allow, asked, lookup=lookup)
+        return Refreshed(dream, "", failures=errors(found))
     overtaken = tuple(one for change in dream.open for one in _overtaken(dream, change, tip))
     ref = local_branch(dream)
     merged = with_base(repo, dream.tip, tip)
@@ -102,7 +103,8 @@ def refresh(
     differs = changed_files(repo, repo.commit(tip).tree, repo.commit(merged).tree)
     moot = tuple(one.n for one in dream.open if one.n not in still or not differs & one.files.keys())
     left = tuple(one for one in overtaken if one.n not in moot)
-    return Refreshed(now, merged, moot, left, failures_of(now, author.time, allow, asked, lookup=lookup))
+    found = failures_of(now, author.time, allow, asked, lookup=lookup)
+    return Refreshed(now, merged, moot, left, errors(found))
 
 
 def _overtaken(dream: Dream, change: DreamCommit, tip: str) -> Iterator[Overtaken]:

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from gitmem.core import index
 from gitmem.core.account import Account, account, is_memory, line_mark, lines_at, path_of
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
-from gitmem.core.names import TURNED_DOWN
-from gitmem.core.text import one_line
-from gitmem.core.trailers import Fate, Provenance
+from gitmem.core.names import TURNED_DOWN, homes, is_agent_folder
+from gitmem.core.text import decode, encode, one_line
+from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.applying import replayed, some, whole
 from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
-from gitmem.dream.indexes import tidy_indexes
 from gitmem.dream.landing import buried, close
-from gitmem.dream.paged import where_they_stand
-from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.dream.proving import failures_of
 from gitmem.dream.revived import revived
 from gitmem.dream.telling import show
-from gitmem.rules.account import NOWHERE, Lookup, errors
+from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
+from gitmem.rules.findable import Recalled
+from gitmem.rules.invention import UNSEEN
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.log import homes
+from gitmem.store.indexes import hot_memories, in_line
 from gitmem.store.merging import check_paths
 from gitmem.store.repository import Signature
 from gitmem.store.trees import changed_files, read_files, read_paths
@@ -79,6 +79,7 @@ def accept(
     allow: frozenset[str] = frozenset(),
     asked: Sequence[Recalled] = (),
     lookup: Lookup = NOWHERE,
+    ask: Callable[[str], None] | None = None,
 ) -> Landed:
     """Lands a dream, or some of its changes, on the memory ref.
 
@@ -92,25 +93,29 @@ def accept(
         allow: fingerprints of accepted secrets.
         asked: the last recalls that showed memories of the scope.
         lookup: sessions and code, where they are here.
+        ask: asks the person about what only a session taught that is not here; None refuses it.
 
     Raises:
         UsageError: no such dream or change.
-        CheckFailed: memory changed so that a claim would be lost, a secret would be stored, or the proof of
-            what was chosen fails.
+        CheckFailed: the person said no; memory changed so that a claim would be lost, a secret would be
+            stored, or the proof of what was chosen fails.
     """
     dream = find_dream(workspace, id)
     chosen = _chosen(dream, numbers)
     everything = len(chosen) == len(dream.changes)
     author = replace(author, time=int(now))
     _refuse_foreign(dream, chosen, everything)
+    answered: frozenset[str] = frozenset()
+    if ask and _names_sessions(dream, chosen):
+        answered = _answered(chosen, failures_of(dream, now, allow, asked, lookup=lookup), ask)
 
     def plan(tip: Tip) -> Write:
         ours = read_files(dream.scope.repo, tip.tree)
         merged = whole(dream, ours) if everything else some(chosen, ours)
         done = _checked(dream, chosen, ours, merged, allow)
         replay = None if everything else replayed(dream, chosen, tip)
-        _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay, lookup))
-        tidy_indexes(ours, merged)
+        _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay, lookup), answered)
+        _reconcile(dream, ours, merged)
         edits = {
             path: merged.get(path)
             for path in sorted({*ours, *merged})
@@ -259,8 +264,31 @@ def _refuse_unheard(dream: Dream, fates: Sequence[Fate], ours: Mapping[str, byte
             )
 
 
-def _refuse_unproved(dream: Dream, failures: Sequence[Finding]) -> None:
-    failures = errors(failures)
+def _names_sessions(dream: Dream, chosen: Sequence[DreamCommit]) -> bool:
+    repo = dream.scope.repo
+    told = (tellings(repo.commit(change.commit).message) for change in chosen)
+    return any(one.provenance.session for some in told for one in some)
+
+
+def _answered(
+    chosen: Sequence[DreamCommit], failures: Sequence[Finding], ask: Callable[[str], None]
+) -> frozenset[str]:
+    """The claims that a person answers for, who knows what was said in a session that is not here."""
+    commits = {change.commit for change in chosen}
+    unseen = [one for one in errors(failures) if one.rule == UNSEEN and one.commit in commits]
+    if unseen:
+        more = f" (and {len(unseen) - 1} more)" if len(unseen) > 1 else ""
+        ask(f"{unseen[0]}{more}. Accept it all the same?")
+    return frozenset(one.claim for one in unseen)
+
+
+def _refuse_unproved(dream: Dream, failures: Sequence[Finding], answered: Collection[str]) -> None:
+    """Raises where something is not proved, nor answered for by a person.
+
+    Args:
+        answered: claims that sessions taught which are not here.
+    """
+    failures = [one for one in errors(failures) if one.rule != UNSEEN or one.claim not in answered]
     if not failures:
         return
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
@@ -268,6 +296,19 @@ def _refuse_unproved(dream: Dream, failures: Sequence[Finding]) -> None:
     if len(dream.open) > 1:
         hint += f"; or accept what is sound by its number: git mem review accept {dream.id} N"
     raise CheckFailed(f"{dream.id} is not proved: {failures[0]}{more}", hint)
+
+
+def _reconcile(dream: Dream, ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:
+    """Brings the index of each agent in line: a dream's branch never changes one (design.md section 6)."""
+    left = read_files(dream.scope.repo, dream.scope.repo.commit(dream.base).tree)
+    agents = {path.partition("/")[0] for path in {*ours, *merged} if "/" in path}
+    for agent in sorted(filter(is_agent_folder, agents)):
+        then, before, after = (hot_memories(side, agent) for side in (left, ours, merged))
+        path = f"{agent}/{index.INDEX}"
+        text = decode(merged.get(path, b""))
+        shown = in_line(text, then | before, after)
+        if shown != text:
+            merged[path] = encode(shown)
 
 
 def _settled(

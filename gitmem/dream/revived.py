@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from gitmem.core.account import path_of, proposals, references
 from gitmem.core.claim import Claim
 from gitmem.core.merge import Files, agent_folder, only
+from gitmem.core.names import homes
 from gitmem.dream.branch import Dream, DreamCommit
-from gitmem.store.log import homes
 from gitmem.store.trees import read_paths
 
 

@@ -13,12 +13,13 @@ from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.dream.asking import ask
 from gitmem.dream.gathering.gather import gather
 from gitmem.dream.lock import Held
-from gitmem.dream.proof.findable_asked import Recalled
-from gitmem.dream.proof.plan import prove_plan, refuse, sessions_behind
+from gitmem.dream.plan import prove_plan, refuse, sessions_behind
 from gitmem.dream.prune import prune
 from gitmem.dream.refs import prefix
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, DreamChange, Engine, Step, Tell, untold
+from gitmem.rules.account import errors
+from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
 from gitmem.store.commits import Tip, read_tip
 from gitmem.store.locks import Locked
@@ -77,7 +78,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     given = gather(scope, tip, files, sources)
 
     def judge(changes: Sequence[DreamChange]) -> list[str]:
-        return [*map(str, _failures(files, changes, given, sources.allow, sources.asked))]
+        return [*map(str, errors(_failures(files, changes, given, sources.allow, sources.asked)))]
 
     given = replace(given, judge=judge)
     made = ask(engine, given, tell)

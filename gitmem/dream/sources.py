@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.engines.engine import Observation
 from gitmem.rules.account import unknown
+from gitmem.rules.findable import Recalled
 
 CodeFacts = Callable[[Mapping[str, str]], Sequence[Observation]]
 """Tells which claims (`<file>#<12 hex>` to text) name files, symbols or flags that HEAD does not have."""

@@ -10,6 +10,7 @@ from gitmem.core.memory import parse
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Telling
 from gitmem.dream.branch import ClaimStory, Dream, DreamCommit
+from gitmem.rules.account import errors
 from gitmem.rules.rule import Finding
 from gitmem.store.blame import Origin, origins_of
 from gitmem.store.repository import MissingObject
@@ -92,13 +93,18 @@ def show(
 
 
 def proof_lines(failures: Sequence[Finding]) -> Iterator[str]:
-    """Lines that tell what came of the proof."""
-    if not failures:
-        yield "proved: no claim is lost, and nothing is there that nobody taught"
-        return
-    yield f"not proved, and not to be accepted as it is ({len(failures)}):"
-    for one in failures:
-        yield f"  - {one} [{one.rule}]"
+    """Lines that tell what came of the proof, and what it says nothing about."""
+    wrong = errors(failures)
+    if wrong:
+        yield f"not proved, and not to be accepted as it is ({len(wrong)}):"
+        yield from (f"  - {one} [{one.rule}]" for one in wrong)
+    else:
+        yield "proved: no claim is lost but those named above, and what the dream says anew has a source:"
+        yield "  memory before it, or a log, a session or a file of the code that was looked up"
+    unchecked = [one for one in failures if one.level != "error"]
+    if unchecked:
+        yield "not looked into:"
+        yield from (f"  - {one}" for one in unchecked)
 
 
 def _change(change: DreamCommit, origins: Origins, *, whole: bool) -> Iterator[str]:

@@ -13,11 +13,12 @@ from gitmem.core.claim import Claim, parse_body
 from gitmem.core.daily_log import with_lines
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
-from gitmem.core.names import ARCHIVE, archive_path, file_name
+from gitmem.core.names import ARCHIVE, archive_path, file_name, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate
 from gitmem.extract import edits as edited
 from gitmem.extract.logged import is_logged, missing_lines
+from gitmem.store.indexes import Hot
 
 Read = Callable[[str], bytes | None]
 """Content of a file of the agent's folder, None where there is none."""
@@ -59,21 +60,15 @@ def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
     stands = _standing(change.file, names)
     if change.op == "noop" or (change.op == "delete" and stands is None):
         return None
-    listed = decode(read(index.INDEX) or b"")
     if change.op == "delete" and stands is not None:
-        shown = encode(index.reconcile(listed, {}, [stands]))
-        edits: dict[str, bytes | None] = {stands: None}
-        return Carried("delete", stands, edits | _index(read, shown))
+        return Carried("delete", stands, _with_index({stands: None}, names, read))
     if change.op == "update" and stands is not None:
         memory = parse(stands, read(stands) or b"")
         changed = edited.merged(change, memory)
         if changed is not None:
             if changed.render() == memory.render():
                 return None
-            if (changed.name, changed.description) != (memory.name, memory.description):
-                # Its line says what it was about before.
-                listed = index.without_entries(listed, frozenset({PurePosixPath(stands).name}))
-            done = _updated(changed, names, read, listed)
+            done = _updated(changed, names, read)
             fates = edited.fates(
                 memory, replace(changed, path=done.file), agent=change.agent, reason=change.reason
             )
@@ -83,8 +78,8 @@ def carry(change: Change, names: Collection[str], read: Read) -> Carried | None:
             return None
         joined = _joined(memory, missing)
         if joined is not None:
-            return _updated(joined, names, read, listed)
-    return _added(change, names, read, listed)
+            return _updated(joined, names, read)
+    return _added(change, names, read)
 
 
 def _logged(change: Change, read: Read) -> Carried | None:
@@ -93,12 +88,10 @@ def _logged(change: Change, read: Read) -> Carried | None:
     return Carried("add", change.file, {change.file: encode(with_lines(log, lines))}) if lines else None
 
 
-def _added(change: Change, names: Collection[str], read: Read, listed: str) -> Carried:
+def _added(change: Change, names: Collection[str], read: Read) -> Carried:
     name, file = _free(change.name, names)
     memory = create(name, change.description, change.type, change.body, file)
-    entry = index.entry(name, file, change.description)
-    shown = encode(index.reconcile(listed, {file: entry}, ()))
-    return Carried("add", file, {file: memory.render(), **_index(read, shown)})
+    return Carried("add", file, _with_index({file: memory.render()}, names, read))
 
 
 def _standing(file: str, names: Collection[str]) -> str | None:
@@ -107,7 +100,7 @@ def _standing(file: str, names: Collection[str]) -> str | None:
     return next((place for place in (file, name, archive_path(name)) if place in names), None)
 
 
-def _updated(joined: Memory, names: Collection[str], read: Read, listed: str) -> Carried:
+def _updated(joined: Memory, names: Collection[str], read: Read) -> Carried:
     file = PurePosixPath(joined.path).name
     edits: dict[str, bytes | None] = {}
     if file == joined.path or file in names:
@@ -116,10 +109,7 @@ def _updated(joined: Memory, names: Collection[str], read: Read, listed: str) ->
         # What was paged out and is spoken of again belongs where the agent sees it.
         edits[joined.path] = None
     edits[file] = joined.render()
-    if "/" not in file:
-        entry = index.entry(joined.name, file, joined.description)
-        edits |= _index(read, encode(index.reconcile(listed, {file: entry}, ())))
-    return Carried("update", file, edits)
+    return Carried("update", file, _with_index(edits, names, read))
 
 
 def _missing(change: Change, memory: Memory) -> tuple[Claim, ...]:
@@ -153,5 +143,16 @@ def _free(name: str, names: Collection[str]) -> tuple[str, str]:
     return chosen, file
 
 
-def _index(read: Read, shown: bytes) -> dict[str, bytes | None]:
-    return {} if read(index.INDEX) == shown else {index.INDEX: shown}
+def _with_index(
+    edits: Mapping[str, bytes | None], names: Collection[str], read: Read
+) -> dict[str, bytes | None]:
+    """The edits with the index in line with them; where there is none it gets what is new alone."""
+    data = read(index.INDEX)
+    text = decode(data or b"")
+    gone = {file for file, content in edits.items() if content is None}
+    changed = filter(is_memory_file, edits)
+    before = {file: content for file in changed if (content := read(file)) is not None}
+    hot = {*(names if data is not None else ()), *edits} - gone
+    after = Hot(hot, lambda file: edits[file] if file in edits else read(file))
+    shown = index.reconciled(text, before, after)
+    return dict(edits) if shown == text else {**edits, index.INDEX: encode(shown)}

@@ -265,7 +265,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
         from gitmem.integrations.promoting.noted import standing_files  # a prompt shows no index
 
         # What is a rule here stays in the index of all projects, and only there.
-        text = index.without_entries(text, standing_files(workspace.state, scope.name, MAIN))
+        text = index.without_files(text, standing_files(workspace.state, scope.name, MAIN), alone=True)
     yield index_as_loaded(scope, tip, MAIN, text)
 
 

@@ -110,7 +110,7 @@ def accept(
     allow, who = allowed_fingerprints(workspace), author(workspace, edges)
     asked = asked_before(item.subject.scope, allow) if item.subject else ()
     landed = dreams.accept(
-        workspace, item.id, numbers or None, who, edges.now, allow, asked, lookup(workspace, edges)
+        workspace, item.id, numbers or None, who, edges.now, allow, asked, lookup(workspace, edges), ask
     )
     save_all(workspace, edges, everywhere=True)
     if landed.written:

@@ -25,8 +25,10 @@ from gitmem.rules.screen import refuse_secrets
 from gitmem.rules.secrets import nameable
 from gitmem.store.burying import spade, without_logged
 from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.indexes import with_indexes
 from gitmem.store.live_plan import agent_files
 from gitmem.store.paging import archived, standing
+from gitmem.store.repository import Repository
 from gitmem.store.trees import Edits
 from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
 from gitmem.values import dataclass
@@ -146,7 +148,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
             memory = create(name, description, wanted.type, body, file)
         if len(memory.render()) > MEMORY_BYTES:
             raise UsageError(f"{name} would be larger than {MEMORY_BYTES:,} bytes", "Split it.")
-        edits = _with_index(agent, known, memory.path, memory)
+        edits = _with_index(scope.repo, tip, agent, memory.path, memory)
         if memory.path in paged and memory.path not in known:
             edits[f"{agent}/{archive_path(memory.path)}"] = None
         _lift(edits, agent, known, memory)
@@ -188,7 +190,7 @@ def forget(
         file, data = stands
         current = parse(file, data)
         known = agent_files(scope.repo, found.agent, tip)
-        edits = _with_index(found.agent, known, file, None)
+        edits = _with_index(scope.repo, tip, found.agent, file, None)
         buried = buried_keys(current)
         edits |= without_logged(scope.repo, tip.tree, found.agent, buried)
         stones = with_what.bury(known.get(tombstone.FILE), buried, "forgot")
@@ -230,7 +232,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
         stands = standing(target.repo, tip.tree, found.agent, file)
         if stands is not None and stands[1] != found.memory.render():
             raise UsageError(f"{to} holds another {file} already", "Rename one of them, or forget it.")
-        edits = _with_index(found.agent, known, file, found.memory)
+        edits = _with_index(target.repo, tip, found.agent, file, found.memory)
         if stands is not None and stands[0] != file:
             edits[f"{found.agent}/{stands[0]}"] = None
         hold = target.name == "project" and not allowed
@@ -245,8 +247,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
         stands = standing(source.repo, tip.tree, found.agent, found.file)
         if stands is None or stands[1] != found.memory.render():
             return None
-        known = agent_files(source.repo, found.agent, tip)
-        edits = _with_index(found.agent, known, stands[0], None)
+        edits = _with_index(source.repo, tip, found.agent, stands[0], None)
         provenance = replace(_human(workspace, "delete"), job=both)
         return Write(edits, f"Move {found.memory.name} to {to}", provenance)
 
@@ -311,16 +312,14 @@ def _free_file(known: dict[str, bytes], name: str, taken: Callable[[str], bool])
 
 
 def _with_index(
-    agent: str, known: dict[str, bytes], file: str, memory: Memory | None
+    repo: Repository, tip: Tip, agent: str, file: str, memory: Memory | None
 ) -> dict[str, bytes | None]:
-    """Edits that write (or delete) one memory together with its index line."""
-    listed = decode(known.get(index.INDEX, b""))
+    """Edits that write one memory, or take it away with what the index says of it alone."""
+    path = f"{agent}/{file}"
+    edits = {path: memory.render() if memory else None}
     # One that was paged out may still have its line.
-    text = index.without_entry(listed, PurePosixPath(file).name)
-    if memory is not None:
-        text = index.with_entry(listed, file, index.entry(memory.name, file, memory.description))
-    edits = {f"{agent}/{file}": memory.render() if memory else None}
-    return edits | ({f"{agent}/{index.INDEX}": encode(text)} if text != listed else {})
+    home = f"{agent}/{PurePosixPath(file).name}"
+    return with_indexes(repo, tip.tree, edits, () if memory else {home})
 
 
 def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], memory: Memory) -> None:

@@ -21,7 +21,7 @@ from gitmem.integrations.editing import BURIED_WORDS
 from gitmem.integrations.saving import code_head, sync_live
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
-from gitmem.store.live_plan import agent_files
+from gitmem.store.indexes import with_indexes
 from gitmem.store.lookup import Ambiguous, Found, chosen_agent, chosen_scopes, find, headers
 from gitmem.store.paging import standing
 from gitmem.store.trees import list_files, read_paths
@@ -148,20 +148,16 @@ def forget_claim(
         if all(claim.key != key for claim in memory.claims):
             return None
         left = without_claim(memory, key)
-        known = agent_files(scope.repo, holding.agent, tip)
-        listed = decode(known.get(index.INDEX, b""))
-        edits: dict[str, bytes | None] = {f"{holding.agent}/{file}": left.render() if left else None}
-        shown = index.without_entry(listed, file)
-        if left is not None and file in index.targets(listed):
-            shown = listed
-            if left.description != memory.description:
-                shown = index.with_entry(listed, file, index.entry(left.name, file, left.description))
-        if shown != listed:
-            edits[f"{holding.agent}/{index.INDEX}"] = encode(shown)
+        path, listing = f"{holding.agent}/{file}", f"{holding.agent}/{index.INDEX}"
+        known = read_paths(scope.repo, tip.tree, {listing, f"{holding.agent}/{tombstone.FILE}"})
+        edits: dict[str, bytes | None] = {path: left.render() if left else None}
+        if listing in known:
+            edits[listing] = encode(index.without_claim(decode(known[listing]), key))
+        edits = with_indexes(scope.repo, tip.tree, edits, () if left else {path})
         stays = {claim.key for claim in left.claims} if left else set()
         twins = (claim.key for claim in memory.claims if _repeats(claim.key, key))
         gone = dict.fromkeys([key, *(twin for twin in twins if twin not in stays)])
-        stones = with_what.bury(known.get(tombstone.FILE), gone, "forgot")
+        stones = with_what.bury(known.get(f"{holding.agent}/{tombstone.FILE}"), gone, "forgot")
         edits[f"{holding.agent}/{tombstone.FILE}"] = stones
         op = replace(told, op="update" if left else "delete")
         return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)

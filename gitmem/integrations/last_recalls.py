@@ -20,9 +20,9 @@ from gitmem.integrations.place import read_regular, replace_file
 from gitmem.store.catalog.words import words
 
 if TYPE_CHECKING:
-    from gitmem.dream.proof.findable_asked import Recalled
     from gitmem.integrations.edges import Edges
     from gitmem.recall.recall import Recall, RecallItem
+    from gitmem.rules.findable import Recalled
     from gitmem.store.workspace import Scope, Workspace
 
 NAME = "recalls-"
@@ -85,7 +85,7 @@ def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Rec
         allow: fingerprints of secrets that the person accepted.
     """
     from gitmem.core.errors import RepositoryError
-    from gitmem.dream.proof.findable_asked import Recalled
+    from gitmem.rules.findable import Recalled
     from gitmem.rules.secrets import scan
 
     rows = list(_rows(record_of(scope)))

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from gitmem.core.errors import UsageError
+from gitmem.core.names import homes
 from gitmem.integrations.words import iso, sound
 from gitmem.store.commits import memory_commit
 from gitmem.store.gone import places
-from gitmem.store.log import LogEntry, entries, entries_of, fates, homes
+from gitmem.store.log import LogEntry, entries, entries_of, fates
 from gitmem.store.lookup import Ambiguous, chosen_agent, chosen_scopes, find
 from gitmem.store.workspace import Scope, Workspace
 

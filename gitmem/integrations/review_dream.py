@@ -8,13 +8,14 @@ from typing import Any
 from gitmem.core.errors import UsageError
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.kept_aside import Rejected, rejected_dreams
-from gitmem.dream.proving import failures_of
+from gitmem.dream.proving import by_hand, failures_of
 from gitmem.dream.telling import Origins, claim_origins, show, untold
 from gitmem.integrations.blaming import line_value
 from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.words import iso, sound
+from gitmem.rules.account import errors
 from gitmem.rules.rule import Finding
 from gitmem.store.blame import Origin
 from gitmem.store.workspace import Workspace
@@ -44,6 +45,7 @@ def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = Fals
     allow = allowed_fingerprints(workspace)
     asked = asked_before(dream.scope, allow)
     failures = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges))
+    failures += by_hand(dream)
     lines = tuple(show(dream, origins, failures, whole=whole))
     return Told(lines, _value(dream, origins) | {"proof": proof_value(failures), "rejected": None})
 
@@ -76,13 +78,17 @@ def tell_rejected(one: Rejected, *, whole: bool = False) -> Told:
 
 def proof_value(failures: tuple[Finding, ...]) -> dict[str, Any]:
     """What came of a proof, for a program."""
+    wrong = errors(failures)
     return {
-        "proved": not failures,
-        "failures": [
-            {"path": sound(one.path), "rule": one.rule, "message": sound(one.message), "claim": one.claim}
-            for one in failures
-        ],
+        "proved": not wrong,
+        "failures": [_finding_value(one) for one in wrong],
+        "unchecked": [_finding_value(one) for one in failures if one not in wrong],
     }
+
+
+def _finding_value(one: Finding) -> dict[str, Any]:
+    said = {"path": one.path, "rule": one.rule, "message": one.message, "claim": one.claim}
+    return {key: sound(text) for key, text in said.items()}
 
 
 def _value(dream: Dream, origins: Origins) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all
+from gitmem.rules.rule import Finding
 from gitmem.share.leaving import Leaving
 from gitmem.share.settling import stands_in_private
 from gitmem.share.sync import sync, take_fetched
@@ -46,14 +47,15 @@ def synchronise(
     push: bool = True,
     dry_run: bool = False,
     tell: Callable[[str], None] = lambda _: None,
+    warn: Callable[[tuple[Finding, ...]], None] = lambda _: None,
 ) -> Synced:
     """Saves live directories, syncs, and lays out what came.
 
     Args:
-        ask, remote, pull, push, dry_run, tell: as in `Options`.
+        ask, remote, pull, push, dry_run, tell, warn: as in `Options`.
     """
     allow = allowed_fingerprints(workspace)
-    options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell)
+    options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell, warn)
     if dry_run or workspace.sharing == "off":
         return sync(workspace, options)
     from gitmem.integrations.purging import after_carrying  # heavy: where a sync runs alone

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from gitmem.core import index
 from gitmem.core.account import reference
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import archived_path, hot_path, is_agent_folder
 from gitmem.core.pointer import pointers, rule_file, with_pointer, without_pointer
-from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.store.commits import Tip, Write, memory_commit
+from gitmem.store.indexes import with_indexes
 from gitmem.store.paging import standing
 from gitmem.store.repository import Repository
-from gitmem.store.trees import read_file
 from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.values import dataclass
 
@@ -89,10 +87,7 @@ def to_rule(repo: Repository, tip: Tip, at: Place, rules_in: str, code_commit: s
     edits: dict[str, bytes | None] = {f"{now.agent}/{now.file}": data}
     if now.is_hot and now.scope != EVERYWHERE:
         edits = {hot: None, archived_path(hot) or hot: data}
-        listed = f"{now.agent}/{index.INDEX}"
-        text = decode(read_file(repo, tip.tree, listed) or b"")
-        if (shown := index.without_entry(text, now.home)) != text:
-            edits[listed] = encode(shown)
+        edits = with_indexes(repo, tip.tree, edits)
     # Not a person's words but where they stand now: the memory is as old as it was.
     told = Provenance("update", "sync", code_commit=code_commit)
     return Write(edits, f"Point {now.memory.name} to its rule in {rules_in}", told)
@@ -115,11 +110,7 @@ def to_memory(repo: Repository, tip: Tip, at: Place, code_commit: str, why: str)
     edits: dict[str, bytes | None] = {hot: memory.render()}
     if path != hot:
         edits[path] = None
-    listed = f"{now.agent}/{index.INDEX}"
-    text = decode(read_file(repo, tip.tree, listed) or b"")
-    line = index.entry(memory.name, now.home, memory.description)
-    if (shown := index.reconcile(text, {now.home: line}, ())) != text:
-        edits[listed] = encode(shown)
     fates = tuple(Fate("dropped", reference(path, claim), reason=why) for claim in pointers(now.memory))
     told = Provenance("update", "sync", code_commit=code_commit, claims=fates)
+    edits = with_indexes(repo, tip.tree, edits)
     return Write(edits, f"Take {memory.name} back from the rules of {rule_file(now.memory)}", told)

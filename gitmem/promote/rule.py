@@ -46,7 +46,7 @@ def rule_text(memory: Memory) -> str:
     else:
         lines = [f"- {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])]
         lines += [f"  {note}" for note in notes]
-    return _harmless("\n".join(shown(line, no_scan) for line in lines))
+    return _harmless(shown("\n".join(lines), no_scan))
 
 
 def with_more(rule: str, more: Collection[Claim]) -> str:

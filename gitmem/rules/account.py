@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 
-from gitmem.core.account import account, is_memory, line_fates, lines_at, path_of, references
+from gitmem.core import index
+from gitmem.core.account import (
+    account,
+    claims_at,
+    is_memory,
+    line_fates,
+    lines_at,
+    path_of,
+    reference,
+    references,
+)
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, is_log, statements
 from gitmem.core.facts import about, added, akin, lacking, misplaced, undated
-from gitmem.core.merge import Files
+from gitmem.core.merge import Files, agent_folder
+from gitmem.core.names import homes
 from gitmem.core.text import decode, one_line
 from gitmem.core.trailers import Fate
 from gitmem.rules.rule import Finding
@@ -337,3 +348,45 @@ def _at(step: Step, rule: str, what: str, target: str, there: Mapping[str, Claim
 def errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Those that stop a change."""
     return tuple(one for one in findings if one.level == "error")
+
+
+def listed(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> dict[str, str]:
+    """The lines of indexes that fates name as where a claim comes from.
+
+    Args:
+        read: gives the content of a path of the tree; None where there is no such file.
+
+    Returns:
+        Path of a memory to its line.
+    """
+    found: dict[str, str] = {}
+    for path in sorted({path_of(fate.source) for fate in fates}):
+        if path.count("/") != 1 or not path.endswith(f"/{index.INDEX}"):
+            continue
+        for unit in index.parse(decode(read(path) or b"")):
+            if unit.target:
+                found[f"{agent_folder(path)}/{unit.target}"] = unit.text
+    return found
+
+
+def where_they_stand(fates: Iterable[Fate], before: Files, after: Files) -> tuple[Fate, ...]:
+    """Fates that name claims where they are; what stands in neither of a memory's places stays as it is.
+
+    Args:
+        before, after: the trees from which and to which they tell.
+    """
+    return tuple(
+        replace(fate, source=_there(fate.source, before), target=_there(fate.target, after))
+        for fate in fates
+    )
+
+
+def _there(ref: str, files: Files) -> str:
+    path, mark = path_of(ref), ref.rpartition("#")[2]
+    if not ref or path in files:
+        return ref
+    for home in homes(path):
+        for claim in claims_at(home, files[home]) if home in files else ():
+            if claim.short == mark:
+                return reference(home, claim)
+    return ref

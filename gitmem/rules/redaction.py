@@ -81,6 +81,7 @@ _LOGIN = r"://[^\s/@:]*:(?P<value>[^\s/@]+)@"
 _KEY = r"(?P<value>-----BEGIN\b[^\n]{0,40}PRIVATE\b(?s:.*?)(?:-----END\b[^-\n]{0,60}-----|\Z))"
 _KEY_LINE = r"[^A-Za-z0-9]*(?:[A-Za-z0-9+/=]{1,100}|[A-Za-z-]{4,20}:\s.{0,80})?\W{0,3}"
 _WRITTEN = r"(?-i:\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4}))"
+_SEQUENCE = r"\x1b\[[0-9;?]{0,20}[A-Za-z]"
 _PLACEHOLDER = r"\[[a-z0-9][a-z0-9-]{2,60}\]"
 
 
@@ -94,7 +95,10 @@ def shown(text: str, scan: Scan) -> str:
         # Also one whose end is cut off, which no detector knows for a key.
         text = cut(text, [(*found.span("value"), KEY) for found in _pattern(_KEY).finditer(text)])
     for _ in range(_AGAIN):
-        holes = scan(text)
+        holes = list(scan(text))
+        if "\x1b[" in text:
+            # The last letter of a sequence would stand before a credential like one of its own.
+            holes += scan(_pattern(_SEQUENCE).sub(lambda code: " " * len(code[0]), text))
         if not holes or not (holes := _outside_placeholders(text, holes)):
             break
         text = cut(text, holes)
@@ -140,9 +144,18 @@ def value(given: Any, scan: Scan) -> Any:
     if isinstance(given, Mapping):
         return {value(key, scan): value(item, scan) for key, item in given.items()}
     if isinstance(given, tuple):
-        return tuple(value(item, scan) for item in given)
+        return tuple(value(list(given), scan))
     if isinstance(given, list):
-        return [value(item, scan) for item in given]
+        made: list[Any] = []
+        in_key = False
+        for item in given:
+            # Lines of one text may be items of a list.
+            if isinstance(item, str):
+                safe, in_key = row(item.encode("utf-8", "replace").decode(), scan, in_key=in_key)
+                made.append(safe)
+            else:
+                made.append(value(item, scan))
+        return made
     if is_dataclass(given) and not isinstance(given, type):
         return replace(given, **{one.name: value(getattr(given, one.name), scan) for one in fields(given)})
     return given
@@ -205,9 +218,9 @@ def cut(text: str, holes: Sequence[Hole]) -> str:
 
 
 def _printable(text: str) -> str:
-    if "\r\n" not in text:
+    if "\r" not in text or "\n" not in text:
         return printable(text)
-    # The last line may end where it was cut off.
+    # The last of several lines may be without its line feed.
     body, last = (text[:-1], "\r") if text.endswith("\r") else (text, "")
     return "\r\n".join(printable(part) for part in body.split("\r\n")) + last
 

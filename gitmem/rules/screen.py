@@ -177,17 +177,20 @@ def _caution(path: str, secret: Secret) -> Finding:
     )
 
 
-def warned(files: Mapping[str, bytes], allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
-    """What in these files may be a secret and is stored all the same: to be told again where they leave.
+def warned(
+    base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozenset[str]
+) -> tuple[Finding, ...]:
+    """What is new in these files, may be a secret and is stored all the same: told again where they leave.
 
     Args:
-        files: path in the memory tree to content, whole or what is new of it.
+        base: what is there already.
+        files: path in the memory tree to content.
         allow: fingerprints of secrets that a person accepted.
 
     Raises:
         DetectorUnavailable: nothing can be said about any claim.
     """
-    return screen({}, files, allow).warnings
+    return screen(base, files, allow).warnings
 
 
 def refuse_secrets(

@@ -23,9 +23,10 @@ from gitmem.core.trailers import Provenance
 from gitmem.rules.profiles import judge_files
 from gitmem.rules.secrets import find_secrets
 from gitmem.share.arrival import check_arrival, take_in
-from gitmem.share.inbox import ACCEPTED, AWAITED, Inbox, decided, index_edits, note_of
+from gitmem.share.inbox import ACCEPTED, AWAITED, Inbox, decided, note_of
 from gitmem.store.commits import Tip, Write, commit
 from gitmem.store.epochs import epoch_of, refuse_other
+from gitmem.store.indexes import with_indexes
 from gitmem.store.landing import merge_side
 from gitmem.store.locks import writer_lock
 from gitmem.store.merging import merge_commits
@@ -236,9 +237,9 @@ class _Plan:
 
     def _edits(self, tree: str) -> dict[str, bytes | None]:
         now = read_paths(self.repo, tree, self.paths)
-        edits = {path: self.after.get(path) for path in sorted(self.paths)}
-        edits = {path: data for path, data in edits.items() if now.get(path) != data}
-        edits |= index_edits(self.repo, tree, self.before, self.after)
+        wanted = {path: self.after.get(path) for path in sorted(self.paths)}
+        edits = with_indexes(self.repo, tree, wanted, known=self.before)
+        edits = {path: data for path, data in edits.items() if path not in wanted or now.get(path) != data}
         edits |= self._buried()
         if attributes.FILE not in self.repo.tree(tree):
             edits[attributes.FILE] = attributes.BRANCH_TEXT.encode()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from gitmem.core.account import is_memory, path_of
-from gitmem.core.names import TURNED_DOWN
+from gitmem.core.names import TURNED_DOWN, homes
 from gitmem.core.trailers import parse
 from gitmem.share.unpushed import Prepared
-from gitmem.store.log import homes
 from gitmem.store.merging import merge_of_trees
 from gitmem.store.repository import Commit, MissingObject, RefMoved, Repository
 from gitmem.store.trees import changed_files, read_file, write_tree

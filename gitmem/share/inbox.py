@@ -11,20 +11,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Literal
 
-from gitmem.core import index
 from gitmem.core.account import Proposal, speaks
 from gitmem.core.daily_log import is_log, line_keys
 from gitmem.core.errors import RepositoryError
-from gitmem.core.memory import parse
-from gitmem.core.merge import Files, agent_folder, kind, merge_trees
+from gitmem.core.merge import agent_folder, merge_trees
 from gitmem.core.names import TURNED_DOWN, inbox_id, is_agent_folder, slugify
-from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.share.landed import closed_at_host, left
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit, root_commit
 from gitmem.store.epochs import epoch_of
 from gitmem.store.git import identity
+from gitmem.store.indexes import with_indexes
 from gitmem.store.landing import Asked, asked_for, forget_asked, outstanding
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote, find_remote
@@ -178,7 +176,7 @@ def withdraw(workspace: Workspace, inbox: Inbox, author: Signature, why: str) ->
         then, ours, ground = (read_paths(repo, tree, paths) for tree in (after, tip.tree, before))
         merged = merge_trees(then, ours, ground).files
         edits = {path: merged.get(path) for path in {*ours, *merged} if ours.get(path) != merged.get(path)}
-        edits |= index_edits(repo, tip.tree, ours, merged)
+        edits = with_indexes(repo, tip.tree, edits)
         if not edits:
             return None
         subject = f"Withdraw what was asked for in {short_name(inbox.branch)}"
@@ -250,28 +248,3 @@ def _own(repo: Repository, remote: Remote, closed: Asked) -> Inbox:
     ground = left(repo, closed.base or published or closed.tip, closed.tip)
     wanted = asked_for(repo, ground, closed.tip)
     return Inbox(remote.name, closed.branch, closed.tip, ground, wanted, closed=True)
-
-
-def index_edits(repo: Repository, tree: str, before: Files, after: Files) -> dict[str, bytes]:
-    """Indexes of the agents concerned, with lines for new memories and without those of deleted ones."""
-    edits = {}
-    agents = {agent_folder(path) for path in {*before, *after}}
-    paths = {agent: f"{agent}/{index.INDEX}" for agent in agents if is_agent_folder(agent)}
-    texts = read_paths(repo, tree, set(paths.values()))
-    for agent, path in sorted(paths.items()):
-        text = decode(texts.get(path, b""))
-        listed = index.targets(text)
-        here, gone = _flat(after, agent), _flat(before, agent) - _flat(after, agent)
-        added = {}
-        for file in sorted(here - set(listed)):
-            memory = parse(file, after[f"{agent}/{file}"])
-            added[file] = index.entry(memory.name, file, memory.description)
-        removed = [file for file in listed if file in gone]
-        if added or removed:
-            edits[path] = encode(index.reconcile(text, added, removed))
-    return edits
-
-
-def _flat(files: Files, agent: str) -> set[str]:
-    names = (path.removeprefix(f"{agent}/") for path in files if path.startswith(f"{agent}/"))
-    return {name for name in names if "/" not in name and kind(name) == "memory"}

@@ -60,9 +60,11 @@ def _edits(repo: Repository, base: str | None, ours: str, now: str) -> dict[str,
             continue
         merged = index.merge(_text(repo, base, path), mine, theirs)
         dangling = {
-            file for file in index.targets(merged) if _is_dangling(agent, file, files) and file not in gone
+            file: _data(repo, ours, f"{agent}/{file}")
+            for file in index.targets(merged)
+            if _is_dangling(agent, file, files) and file not in gone
         }
-        merged = index.without_entries(merged, dangling)
+        merged = index.reconciled(merged, dangling, {})
         if merged != theirs:
             edits[path] = encode(merged)
     return edits
@@ -73,4 +75,8 @@ def _is_dangling(agent: str, file: str, files: Mapping[str, object]) -> bool:
 
 
 def _text(repo: Repository, tree: str | None, path: str) -> str:
-    return decode(read_paths(repo, tree, {path}).get(path, b"")) if tree else ""
+    return decode(_data(repo, tree, path)) if tree else ""
+
+
+def _data(repo: Repository, tree: str, path: str) -> bytes:
+    return read_paths(repo, tree, {path}).get(path, b"")

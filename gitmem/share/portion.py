@@ -86,7 +86,7 @@ def _memory(path: str, given: Given, known: list[bytes], then: Mapping[str, byte
         memory = parse(other, data)
         allowed = {key for place, key in given.became if place == other} | (own if other == path else set())
         key = _key(memory.description)
-        description = description or (described.get(key, "") if key in allowed else "")
+        description = description or (described.get(key, memory.description) if key in allowed else "")
         follows = False
         for claim in memory.parsed.claims:
             if claim.key in allowed:

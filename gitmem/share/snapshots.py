@@ -8,7 +8,6 @@ from typing import Literal
 
 from gitmem.core import index
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.memory import parse
 from gitmem.core.merge import kind, merge_trees
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, archived_path, is_memory_file
 from gitmem.core.text import decode, encode
@@ -321,17 +320,14 @@ def _merged(
     # A snapshot holds no tombstones: those of the memory take what was forgotten out of it.
     sides = [_rooted(agent, side) for side in (base, ours, theirs)]
     merged = {p.removeprefix(f"{agent}/"): data for p, data in merge_trees(*sides).files.items()}
-    fresh = [name for name in merged if name not in ours and kind(f"{agent}/{name}") == "memory"]
-    gone = [name for name in ours if name not in merged and kind(f"{agent}/{name}") == "memory"]
-    if fresh or gone:
-        lines = {name: _entry(name, merged[name]) for name in fresh}
-        merged[INDEX] = encode(index.reconcile(decode(merged.get(INDEX, b"")), lines, gone))
+    memories = [
+        {name: data for name, data in side.items() if kind(f"{agent}/{name}") == "memory"}
+        for side in (ours, merged)
+    ]
+    if memories[0].keys() != memories[1].keys():
+        text = decode(merged.get(INDEX, b""))
+        merged[INDEX] = encode(index.reconciled(text, *memories))
     return merged
-
-
-def _entry(name: str, data: bytes) -> str:
-    memory = parse(name, data)
-    return index.entry(memory.name, name, memory.description)
 
 
 def _rooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:

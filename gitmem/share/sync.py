@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import kind
+from gitmem.rules.screen import warned
 from gitmem.share.acceptance import publish
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.carrying import carry_over
@@ -30,7 +31,7 @@ from gitmem.store.remote import IN_THE_WAY, MEMORY_BRANCH, Pushed, Remote, find_
 from gitmem.store.repository import RefMoved, Repository, short_name
 from gitmem.store.side_branches import adds_nothing, with_base
 from gitmem.store.tidying import tidy_ref
-from gitmem.store.trees import changed_files
+from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import SHARED_REF, Workspace
 
 TRIES = 8
@@ -253,11 +254,17 @@ class _Sync:
             )
         there = repo.commit(theirs).tree if theirs else None
         tree = repo.commit(ours).tree
-        self.done = replace(self.done, pushed=_count(changed_files(repo, there, tree)))
+        changed = changed_files(repo, there, tree)
+        self.done = replace(self.done, pushed=_count(changed))
         there_already = [tip for tip in (theirs, self._theirs(writer_branch(self.workspace))) if tip]
         consented = agreed(self.workspace)
         fresh = leaving(repo, ours, [*there_already, *([consented] if consented else [])])
         refuse_secrets(secrets_to_leave(repo, self.remote, [ours], self.options.allow))
+        before = read_paths(repo, there, changed) if there else {}
+        doubts = warned(before, read_paths(repo, tree, changed), self.options.allow)
+        if doubts:
+            self.done = replace(self.done, doubts=doubts)
+            self.options.warn(doubts)
         if fresh:
             self.done = replace(self.done, leaves=fresh)
         if fresh and not self.options.dry_run:

@@ -24,6 +24,7 @@ class Options:
         dry_run: fetch only, and tell what would be done.
         allow: fingerprints of accepted secrets.
         ask: whether these memories, which leave for the first time, may.
+        warn: is told what may be a secret in what is about to be sent.
         pause: waits after a lost race; called with the number of races lost so far, from 1.
         tell: is told what is being done, for who watches.
     """
@@ -36,6 +37,7 @@ class Options:
     dry_run: bool = False
     allow: frozenset[str] = frozenset()
     tell: Callable[[str], None] = lambda _: None
+    warn: Callable[[tuple[Finding, ...]], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Synced:
         lost: races lost on the way.
         leaves: memories that leave for the first time.
         held: those of them that were not sent because nobody agreed.
+        doubts: what may be a secret in what is sent, and is stored all the same.
         personal: memories about a person, which are held back while all else leaves.
         arrived: secrets that came from the remote: rotate them.
         buried: (path, text) of claims that a tombstone took.
@@ -72,6 +75,7 @@ class Synced:
     lost: int = 0
     leaves: tuple[Leaving, ...] = ()
     held: tuple[Leaving, ...] = ()
+    doubts: tuple[Finding, ...] = ()
     personal: tuple[Leaving, ...] = ()
     arrived: tuple[Finding, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()

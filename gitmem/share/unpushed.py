@@ -19,6 +19,7 @@ from gitmem.core import index
 from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import HASH_LENGTH, Claim
 from gitmem.core.daily_log import is_log, without_lines
+from gitmem.core.errors import RepositoryError
 from gitmem.core.memory import parse as read_memory
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import INDEX, archived_path, hot_path
@@ -30,8 +31,8 @@ from gitmem.share.leaving_lines import personal_lines
 from gitmem.share.portion import Given, Said, portion, said
 from gitmem.store.commits import root_name
 from gitmem.store.merging import SUBJECT as MERGED
-from gitmem.store.remote import Remote
-from gitmem.store.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository
+from gitmem.store.remote import INBOX, MEMORY_BRANCH, Remote
+from gitmem.store.repository import BLOB, EXECUTABLE, Commit, Repository
 from gitmem.store.trees import changed_files, list_files, read_file, read_paths, write_tree
 from gitmem.values import dataclass
 
@@ -75,7 +76,7 @@ def prepare(repo: Repository, remote: Remote, tip: str) -> Prepared:
     order = remote.new_commits(tip)
     if not order:
         return Prepared(tip, tip)
-    there = [oid for oid in remote.fetched(repo).values() if _tree(repo, oid)]
+    there = _there(repo, remote)
     held = tuple(one for one in leaving(repo, tip, there) if one.type == "user")
     tree = _without(repo, repo.commit(tip).tree, held, there)
     history = _History(repo, remote, tip, tree, order, there)
@@ -87,10 +88,15 @@ def prepare(repo: Repository, remote: Remote, tip: str) -> Prepared:
     return Prepared(made, local, held, history.differ, now, bool(history.cut - brought.keys()))
 
 
-def _tree(repo: Repository, oid: str) -> str | None:
-    with suppress(MissingObject):
-        return repo.commit(oid).tree
-    return None
+def _there(repo: Repository, remote: Remote) -> list[str]:
+    """What the remote has of memory, and of what waits to become it, as far as it can be read."""
+    found = []
+    for branch, oid in remote.fetched(repo).items():
+        if branch == MEMORY_BRANCH or branch.startswith(INBOX):
+            with suppress(RepositoryError):
+                list_files(repo, repo.commit(oid).tree)
+                found.append(oid)
+    return found
 
 
 def _without(repo: Repository, tree: str, held: Sequence[Leaving], there: Iterable[str]) -> str:
@@ -98,7 +104,7 @@ def _without(repo: Repository, tree: str, held: Sequence[Leaving], there: Iterab
     if not held:
         return tree
     edits: dict[str, bytes | None] = {one.path: None for one in held if not is_log(one.path)}
-    known = [found for oid in there if (found := _tree(repo, oid))]
+    known = [repo.commit(oid).tree for oid in there]
     for path, lines in personal_lines(repo, tree, known).items():
         text = without_lines(decode(read_file(repo, tree, path) or b""), lines)
         edits[path] = encode(text) or None
@@ -109,7 +115,7 @@ def _without(repo: Repository, tree: str, held: Sequence[Leaving], there: Iterab
     for agent, files in gone.items():
         path = f"{agent}/{INDEX}"
         text = decode(read_file(repo, tree, path) or b"")
-        left = index.without_entries(text, files)
+        left = index.without_files(text, files)
         if left != text:
             edits[path] = encode(left) or None
     with repo.together():
@@ -214,7 +220,8 @@ class _History:
 
     def _note(self, path: str, key: str, target: str) -> None:
         if self._target(path, key) is None:
-            stays = any(self._stands(place) is not None for place in _places(path))
+            trees = (self.tree, *self._there)
+            stays = any(self.repo.entry(tree, place) for place in _places(path) for tree in trees)
             self._went[path, key] = path if stays else target
 
     def _target(self, path: str, key: str) -> str | None:
@@ -248,7 +255,8 @@ class _History:
         words = commit.message
         if not whole or self._tells(words):
             words = self._neutral(commit, first, base, tree)
-        if not whole or words != commit.message:
+        cut = (not whole or words != commit.message) and not _is_merge(commit)
+        if cut:
             self.cut.add(commit.oid)
         elif tree == commit.tree and parents == commit.parents:
             return commit.oid
@@ -260,7 +268,7 @@ class _History:
             return root_name(self.repo)
         message = self._with_names(words)
         made = self.repo.add_commit(tree, parents, commit.author, commit.committer, message)
-        if not whole:
+        if cut:
             self.differ[made] = commit.oid
         return made
 

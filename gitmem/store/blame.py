@@ -20,11 +20,11 @@ from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, day_of, is_log, log_claims, read_line
 from gitmem.core.facts import undated
 from gitmem.core.memory import Memory, description_claim, parse
+from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, FateKind, Provenance, Telling, fitting, tellings
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.rules.source import says_again
 from gitmem.store.damaged import lineage
-from gitmem.store.log import homes
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.straight import introductions
 from gitmem.store.trees import changed_files

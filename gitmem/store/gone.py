@@ -8,10 +8,10 @@ from datetime import date
 
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import parse
-from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_path, kind, log_path
+from gitmem.core.names import ARCHIVE, archive_path, file_name, homes, hot_path, kind, log_path
 from gitmem.store.commits import memory_commit
 from gitmem.store.days import asked_day
-from gitmem.store.log import entries, homes
+from gitmem.store.log import entries
 from gitmem.store.lookup import Ambiguous, Found, Spot, chosen_agent, chosen_scopes, find
 from gitmem.store.repository import Commit, Repository
 from gitmem.store.unshared import kept

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitmem.core.account import Proposal, claims_at, missing, proposals, speaks
+from gitmem.core.names import homes
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.store.commits import ROOT_SIGNATURE
 from gitmem.store.epochs import epoch_of
-from gitmem.store.log import homes
 from gitmem.store.merging import MergedCommit, merge_commits
 from gitmem.store.repository import MissingObject, RefMoved, Repository, short_name
 from gitmem.store.trees import changed_files, read_paths

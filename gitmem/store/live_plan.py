@@ -336,16 +336,17 @@ def _stones_then(repo: Repository, agent: str, base: str) -> dict[str, bytes]:
 
 
 def _reconcile_index(files: dict[str, bytes], theirs: Mapping[str, bytes]) -> None:
-    """Gives new memories an index line and takes the lines of deleted ones out."""
-    memories = [{n for n in side if kind(n) == "memory" and is_laid_out(n)} for side in (files, theirs)]
-    added = {}
-    for name in memories[0] - memories[1]:
-        memory = parse(name, files[name])
-        added[name] = index.entry(memory.name, name, memory.description)
-    removed = memories[1] - memories[0]
-    if added or removed:
-        text = index.reconcile(decode(files.get(index.INDEX, b"")), added, removed)
-        files[index.INDEX] = encode(text)
+    """Brings the index in line with the memories; where there is none it gets the new ones alone."""
+    before, after = (
+        {n: data for n, data in side.items() if kind(n) == "memory" and is_laid_out(n)}
+        for side in (theirs, files)
+    )
+    if index.INDEX not in files:
+        after = {name: data for name, data in after.items() if before.get(name) != data}
+    text = decode(files.get(index.INDEX, b""))
+    shown = index.reconciled(text, before, after)
+    if shown != text:
+        files[index.INDEX] = encode(shown)
 
 
 def _edits(agent: str, theirs: Mapping[str, bytes], files: Mapping[str, bytes]) -> dict[str, bytes | None]:

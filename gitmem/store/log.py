@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitmem.core.names import archived_path, hot_path
+from gitmem.core.names import homes
 from gitmem.core.trailers import Provenance, parse
 from gitmem.store.damaged import touching
 from gitmem.store.history import is_root
@@ -76,12 +76,6 @@ def entries_of(repo: Repository, tip: str, paths: Sequence[str]) -> Iterator[Log
                 if places not in asked:
                     asked.append(places)
                     todo.append((parent, tuple(sorted(places))))
-
-
-def homes(path: str) -> tuple[str, ...]:
-    """Where a memory stands while it is hot, and while it is archived."""
-    hot = hot_path(path) or path
-    return (hot, *([archived] if (archived := archived_path(hot)) else []))
 
 
 def fates(provenance: Provenance) -> dict[str, int]:

@@ -10,14 +10,13 @@ from contextlib import closing
 from dataclasses import field, replace
 from pathlib import PurePosixPath
 
-from gitmem.core import index
 from gitmem.core.limits import HOT_MEMORIES
-from gitmem.core.memory import parse
-from gitmem.core.merge import kind, merge_trees
-from gitmem.core.names import INDEX, archive_path, archived_path, hot_path, is_memory_file
-from gitmem.core.text import counted, decode, encode
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import archive_path, archived_path, hot_path, is_memory_file
+from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
+from gitmem.store.indexes import with_indexes
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository
 from gitmem.store.trees import changed_files, read_file, read_paths, subtree
 from gitmem.store.workspace import Scope
@@ -69,8 +68,7 @@ def plan_paging(repo: Repository, tip: Tip, agent: str, ages: Ages, limit: int =
             asked |= set(moves)
     if not moves and not twice:
         return Paging()
-    at = f"{agent}/{INDEX}"
-    given = read_paths(repo, tip.tree, {at, *twice})
+    given = read_paths(repo, tip.tree, set(twice))
     edits: dict[str, bytes | None] = {}
     for path, data in sorted(twice.items()):
         united = merge_trees({}, {path: given[path]}, {path: data})
@@ -78,10 +76,9 @@ def plan_paging(repo: Repository, tip: Tip, agent: str, ages: Ages, limit: int =
             united = merge_trees(beside, beside | {path: given[path]}, beside | {path: data})
         edits |= united.files
         edits[archived_path(path) or path] = None
-    listed = decode(given.get(at, b""))
-    shown = index.reconcile(listed, _lines(edits), [path.partition("/")[2] for path in moves])
-    if shown != listed:
-        edits[at] = encode(shown)
+    moved: dict[str, bytes | None] = dict.fromkeys(moves)
+    indexed = with_indexes(repo, tip.tree, edits | moved)
+    edits = {path: data for path, data in indexed.items() if path not in moved}
     places = {path: place for path in moves if (place := archived_path(path))}
     return Paging(places, edits, tuple(sorted(twice)))
 
@@ -167,9 +164,7 @@ def bring_back(repo: Repository, tree: str, path: str, data: bytes) -> dict[str,
     hot = hot_path(path)
     if hot is None:
         return {path: data}
-    at = f"{hot.partition('/')[0]}/{INDEX}"
-    listed = decode(read_file(repo, tree, at) or b"")
-    return {path: None, hot: data, at: encode(index.reconcile(listed, _lines({hot: data}), ()))}
+    return with_indexes(repo, tree, {path: None, hot: data})
 
 
 def _changed(repo: Repository, tip: Tip, agent: str) -> set[str]:
@@ -181,15 +176,6 @@ def _changed(repo: Repository, tip: Tip, agent: str) -> set[str]:
         return set()
     old, new = (subtree(repo, tree, agent) if tree else None for tree in (before, tip.tree))
     return changed_files(repo, old, new, f"{agent}/")
-
-
-def _lines(edits: Mapping[str, bytes | None]) -> dict[str, str]:
-    lines = {}
-    for path, data in edits.items():
-        if data is not None and kind(path) == "memory":
-            memory, file = parse(path, data), path.partition("/")[2]
-            lines[file] = index.entry(memory.name, file, memory.description)
-    return lines
 
 
 def _subject(agent: str, plan: Paging) -> str:

@@ -99,8 +99,10 @@ def _of_commit(
         if fate.kind == "kept":
             continue
         claim = claims.named(before, fate.source)
+        # What a commit says of a claim that it left where it was is not so.
+        gone = claim is not None and claims.named(commit.oid, fate.source) is None
         rank = rank_of(words_of(claim.key), sought) if claim is not None else 3
-        if claim is None or rank == 3:
+        if claim is None or not gone or rank == 3:
             continue
         into = claims.named(commit.oid, fate.target) if fate.target else None
         who = commit.author

@@ -14,6 +14,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.rules.paths import check_path
 from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.indexes import with_indexes
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.trees import changed_files, read_file, read_paths
 from gitmem.store.workspace import Scope
@@ -55,19 +56,13 @@ def plan_restore(
             if "/" in path and agent in ("", path.partition("/")[0]) and check_path(path) is None
         }
         return _restore_all(repo, tip, old, changed)
-    edits, now = _restored(repo, tip, old, {path for path in wanted if check_path(path) is None})
+    edits = _restored(repo, tip, old, {path for path in wanted if check_path(path) is None})
     for folder in {path.partition("/")[0] for path in edits}:
         mine = {path: data for path, data in edits.items() if path.startswith(f"{folder}/")}
-        side = [f"{folder}/{index.INDEX}", f"{folder}/{tombstone.FILE}"]
-        kept = read_paths(repo, tip.tree, set(side))
-        text = decode(kept.get(side[0], b""))
-        lines = _index_lines(folder, mine)
-        gone = [path.partition("/")[2] for path, data in mine.items() if data is None and path in now]
-        _put(
-            edits, side[0], text, index.reconcile(text, lines, [file for file in gone if file not in lines])
-        )
-        stones = decode(kept.get(side[1], b""))
-        _put(edits, side[1], stones, tombstone.without_keys(stones, _keys(mine)))
+        at = f"{folder}/{tombstone.FILE}"
+        stones = decode(read_file(repo, tip.tree, at) or b"")
+        _put(edits, at, stones, tombstone.without_keys(stones, _keys(mine)))
+    edits = with_indexes(repo, tip.tree, edits)
     return Restored(edits)
 
 
@@ -127,27 +122,15 @@ def _restore_all(repo: Repository, tip: Tip, old: str, changed: set[str]) -> Res
     return Restored(edits, tuple(forgotten))
 
 
-def _restored(
-    repo: Repository, tip: Tip, old: str, wanted: set[str]
-) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
-    """Edits that put memories as they were where the agent sees them; and what stands there now."""
+def _restored(repo: Repository, tip: Tip, old: str, wanted: set[str]) -> dict[str, bytes | None]:
+    """Edits that put memories as they were where the agent sees them."""
     homes = {hot_path(path) or path for path in wanted}
     places = {home: place for home in homes if (place := archived_path(home))}
     paths = homes | set(places.values())
     before, now = read_paths(repo, old, paths), read_paths(repo, tip.tree, paths)
     edits = {home: before.get(home, before.get(places.get(home, ""))) for home in homes}
     edits |= dict.fromkeys(places.values())
-    return {path: data for path, data in edits.items() if now.get(path) != data}, now
-
-
-def _index_lines(agent: str, edits: dict[str, bytes | None]) -> dict[str, str]:
-    lines = {}
-    for path, data in edits.items():
-        file = path.removeprefix(f"{agent}/")
-        if data is not None and "/" not in file:
-            memory = parse(file, data)
-            lines[file] = index.entry(memory.name, file, memory.description)
-    return lines
+    return {path: data for path, data in edits.items() if now.get(path) != data}
 
 
 def _keys(edits: dict[str, bytes | None]) -> list[str]:

@@ -158,7 +158,7 @@ def publishable(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], tuple[str
     personal = {n: m for n, data in files.items() if n != INDEX and (m := parse(n, data)).type == "user"}
     kept = {name: data for name, data in files.items() if name not in personal}
     if personal and INDEX in kept:
-        kept[INDEX] = encode(index.reconcile(decode(kept[INDEX]), {}, personal))
+        kept[INDEX] = encode(index.without_files(decode(kept[INDEX]), personal))
     return kept, tuple(sorted(memory.name for memory in personal.values()))
 
 

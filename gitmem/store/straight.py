@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from gitmem.core.account import claims_at
-from gitmem.store.log import homes
+from gitmem.core.names import homes
 from gitmem.store.repository import MissingObject, Repository, Step
 from gitmem.values import dataclass
 

@@ -25,6 +25,7 @@ from gitmem.core.names import INDEX, TOMBSTONES, is_memory_file, kind
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
+from gitmem.store.indexes import Hot
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.trees import changed_files, read_file, read_paths, subtree, tree_or_none
@@ -322,15 +323,15 @@ class _Work:
         data = self._read(at)
         if data is None:
             return
-        listed = tidy.collapsed(decode(data), [decode(side) for side in self.sides.get(at, [])])
+        sides = [decode(side) for side in self.sides.get(at, [])]
         flat = {p.partition("/")[2] for p in self.paths if p.startswith(f"{agent}/")}
-        files = {file for file in flat if is_memory_file(file)}
-        standing = self._names(agent)
-        added = {}
-        for file in files & standing:
-            memory = parse(file, self._read(f"{agent}/{file}") or b"")
-            added[file] = index.entry(memory.name, file, memory.description)
-        self._put(at, encode(index.reconcile(listed, added, files - standing)))
+        now = Hot(self._names(agent), lambda file: self._read(f"{agent}/{file}"))
+        was = {
+            file: [*self.sides.get(f"{agent}/{file}", []), *([now[file]] if file in now else [])]
+            for file in filter(is_memory_file, flat)
+        }
+        text = index.without_twins(decode(data), sides, was)
+        self._put(at, encode(index.aligned(text, was, now)))
 
     def _names(self, agent: str) -> set[str]:
         """Hot memories of an agent as the plan leaves them."""

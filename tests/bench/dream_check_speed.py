@@ -27,9 +27,9 @@ from recall_speed import NOW, Prose
 
 from gitmem.core.account import claims_at
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.findable import _lost, lost_to_search
-from gitmem.dream.proof.findable_search import _indexed
+from gitmem.dream.search import Search, _indexed
+from gitmem.dream.steps import prove_branch
+from gitmem.rules.findable import _lost, lost_to_search
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Repository, Signature
@@ -86,7 +86,7 @@ def measure(repo: Repository, base: str, tip: str, rounds: int) -> dict[str, flo
         sys.exit(f"the dream is not sound: {failures[0]}")
     works: dict[str, Callable[[], object]] = {
         "read": lambda: read_files(repo, trees[0]),
-        "found": lambda: lost_to_search(before, after),
+        "found": lambda: lost_to_search(before, after, search=Search),
         "check": lambda: prove_branch(repo, base, tip, now=NOW),
     }
     best = dict.fromkeys(works, float("inf"))

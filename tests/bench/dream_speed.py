@@ -25,7 +25,7 @@ from dream_score import score
 
 from gitmem.core import account, claim, facts
 from gitmem.core.memory import parse
-from gitmem.dream.proof.plan import prove_plan
+from gitmem.dream.plan import prove_plan
 from gitmem.engines.offline.consolidating import same, words
 from gitmem.engines.offline.consolidating.consolidate import consolidate
 

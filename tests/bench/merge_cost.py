@@ -116,17 +116,17 @@ def changes(files: Mapping[str, bytes], count: int) -> tuple[Files, Files]:
         folders = [path.partition("/")[0] for path in mine[: added + deleted]]
         gone = mine[:deleted]
         edits |= dict.fromkeys(gone)
-        fresh: dict[str, str] = {}
+        fresh: dict[str, bytes] = {}
         for position, folder in enumerate(folders[deleted:]):
             name = f"fresh-{side}-{position}"
             made = create(name, "is new", "project", _body(rng, 10_000_000 + position), f"{name}.md")
             edits[f"{folder}/{name}.md"] = made.render()
-            fresh[f"{folder}/{name}.md"] = index.entry(name, f"{name}.md", "is new")
+            fresh[f"{folder}/{name}.md"] = made.render()
         for folder in sorted(set(folders)):
             lines = {p.partition("/")[2]: line for p, line in fresh.items() if p.startswith(f"{folder}/")}
-            out = [p.partition("/")[2] for p in gone if p.startswith(f"{folder}/")]
+            out = {p.partition("/")[2]: files[p] for p in gone if p.startswith(f"{folder}/")}
             listed = files[f"{folder}/{index.INDEX}"].decode()
-            edits[f"{folder}/{index.INDEX}"] = index.reconcile(listed, lines, out).encode()
+            edits[f"{folder}/{index.INDEX}"] = index.reconciled(listed, out, lines).encode()
         sides.append(edits)
     return sides[0], sides[1]
 

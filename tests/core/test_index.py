@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given
+from collections import Counter
+
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gitmem.core import index
+from gitmem.core.claim import with_dispute
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES
+from gitmem.core.memory import create
 from gitmem.core.names import is_memory_file
 
 LINES = st.sampled_from(
@@ -40,6 +44,10 @@ FILES = (
 )
 
 
+def memory_of(name: str, description: str) -> bytes:
+    return create(name, description, "project", "Body.", "x.md").render()
+
+
 @given(TEXTS)
 def test_an_index_is_cut_without_losing_a_byte(text: str) -> None:
     assert "".join(unit.text + unit.gap for unit in index.parse(text)) == text
@@ -49,15 +57,20 @@ def test_an_index_is_cut_without_losing_a_byte(text: str) -> None:
 @example("", "a (b).md", "n", "")
 @example("", "a#b.md", "n", "")
 @example("", "a%20b.md", "n", "")
+@example("   ", "0.md", "0", "\x1b")
 def test_an_entry_is_found_again_whatever_the_file_is_called(
     text: str, file: str, name: str, description: str
 ) -> None:
     line = index.entry(name, file, description)
     assert line.count("\n") == 1 and line.endswith("\n")
-    changed = index.with_entry(text, file, line)
-    assert file in index.targets(changed)
-    assert index.with_entry(changed, file, line) == changed
-    assert file not in index.targets(index.without_entry(changed, file))
+    memory = {file: memory_of(name, description)}
+    assume(index.entry_of(file, memory[file]) == line)
+    changed = index.reconciled(text, {}, memory)
+    assert file in index.named(changed)
+    assert index.reconciled(changed, {}, memory) == changed == index.reconciled(changed, memory, memory)
+    gone = index.reconciled(changed, memory, {})
+    if file not in index.named(text):
+        assert file not in index.named(gone)
 
 
 @given(st.text(max_size=300), st.text(max_size=600))
@@ -67,10 +80,9 @@ def test_an_entry_is_about_as_long_as_clients_ask(name: str, description: str) -
 
 @given(TEXTS, FILES)
 def test_other_lines_stay_as_they_are(text: str, file: str) -> None:
-    changed = index.with_entry(
-        text, file, f"- [x](<{file}>)\n" if " " in file else index.entry("x", file, "")
-    )
-    if file in index.targets(text):
+    changed = index.reconciled(text, {}, {file: memory_of("x", "")})
+    if file in index.named(text):
+        assert changed == text
         return
     kept = [unit.text.strip() for unit in index.parse(changed) if unit.target != file]
     assert [line for line in kept if line] == [
@@ -78,25 +90,28 @@ def test_other_lines_stay_as_they_are(text: str, file: str) -> None:
     ]
 
 
+def bare_lines(text: str) -> Counter[str]:
+    """What stands in an index, line by line, without spacing and dispute marks."""
+    return Counter(
+        " ".join(line.split())
+        for unit in index.parse(text)
+        for line in with_dispute(unit.text.rstrip(), "").splitlines()
+        if line.strip()
+    )
+
+
 @given(TEXTS, TEXTS, TEXTS)
-def test_merge_is_symmetric_and_keeps_every_target_and_line(base: str, ours: str, theirs: str) -> None:
+@example("0", "- [A](a.md) — one", "0\n  - child of what is above")
+@example("0\n", "0\n0\n", "")
+def test_merge_is_symmetric_and_keeps_every_line(base: str, ours: str, theirs: str) -> None:
     merged = index.merge(base, ours, theirs)
     assert merged == index.merge(base, theirs, ours)
-    added = (set(index.targets(ours)) | set(index.targets(theirs))) - set(index.targets(base))
-    assert added <= set(index.targets(merged))
-    prose = [
-        {unit.key for unit in index.parse(text) if not unit.target} for text in (base, ours, theirs, merged)
-    ]
-    assert (prose[1] | prose[2]) - prose[0] <= prose[3] | {""}
+    before, one, other, there = map(bare_lines, (base, ours, theirs, merged))
+    assert not (one | other) - before - there
+    assert set(there) <= set(before) | set(one) | set(other)
     assert index.merge(base, ours, base) == ours
-
-
-def test_reconcile_adds_what_is_new_and_takes_out_what_is_gone() -> None:
-    text = "# Mine\n\n- [A](a.md) — my own words\n- [B](b.md)\n\nMore.\n"
-    lines = {"a.md": "- [A](a.md) — new\n", "c.md": "- [C](c.md)\n"}
-    assert index.reconcile(text, lines, ["b.md"]) == (
-        "# Mine\n\n- [A](a.md) — my own words\n- [C](c.md)\n\nMore.\n"
-    )
+    for side in (ours, theirs):
+        assert bare_lines(index.merge(base, merged, side)) == there
 
 
 def test_what_fits_is_loaded_unchanged() -> None:

@@ -17,8 +17,10 @@ def memory(name: str, *claims: str) -> bytes:
     return f"---\nname: {name}\ndescription: About {name}\ntype: project\n---\n\n{body}\n".encode()
 
 
-def listed(*names: str) -> bytes:
-    return "".join(f"- [{name}]({name}.md) — About {name}\n" for name in names).encode()
+def listed(*names: str, **files: str) -> bytes:
+    """Gitmem's own lines for memories in files of their names, or in others."""
+    places = {name: name for name in names} | files
+    return "".join(f"- [{name}]({places[name]}.md) — About {name}\n" for name in sorted(places)).encode()
 
 
 BASE: Files = {"main/MEMORY.md": listed("a", "b"), "main/a.md": memory("a", "One.", "Two.", "Three.")}
@@ -26,7 +28,7 @@ GONE: Files = {"main/MEMORY.md": listed("b")}
 
 
 def renamed(to: str) -> Files:
-    return {"main/MEMORY.md": listed(to, "b"), f"main/{to}.md": BASE["main/a.md"]}
+    return {"main/MEMORY.md": listed("b", a=to), f"main/{to}.md": BASE["main/a.md"]}
 
 
 @pytest.mark.parametrize("swapped", [False, True])

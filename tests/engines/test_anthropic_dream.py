@@ -15,7 +15,7 @@ from talk import KEY, Counting, engine
 
 from gitmem.core.account import references
 from gitmem.core.errors import EngineError
-from gitmem.dream.proof.plan import prove_plan
+from gitmem.dream.plan import prove_plan
 from gitmem.engines.anthropic_api import ApiSettings
 from gitmem.engines.anthropic_api import consolidate as dreaming
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation

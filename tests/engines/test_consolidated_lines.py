@@ -14,7 +14,7 @@ from talk import Counting, engine
 
 from gitmem.core.account import lines_at, path_of
 from gitmem.core.daily_log import LogLine
-from gitmem.dream.proof.plan import prove_plan
+from gitmem.dream.plan import prove_plan
 from gitmem.engines.claude_code.dream import _may
 from gitmem.engines.claude_code.shown import shown
 from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated

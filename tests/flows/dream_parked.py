@@ -20,12 +20,13 @@ DREAM_ID = "d-0123ab"
 
 @dataclass(frozen=True)
 class Made:
-    """One change of a dream: edits, what it says of claims, subject and reason."""
+    """One change of a dream: edits, what it says of claims, subject and reason, and whom it listened to."""
 
     edits: Mapping[str, str | None]
     fates: Sequence[Fate] = ()
     subject: str = "Change it"
     reason: str = "It reads better."
+    session: str = ""
 
 
 def ref_of(path: str, text: str, claim: str) -> str:
@@ -44,7 +45,9 @@ def park(ground: Ground, changes: Sequence[Made], scope: str = "project", id: st
     for change in changes:
         edits = {path: None if text is None else text.encode() for path, text in change.edits.items()}
         tree = write_tree(repo, tree, edits)
-        told = Provenance(op="dream", writer="dream", engine="offline", claims=tuple(change.fates))
+        told = Provenance(
+            op="dream", writer="dream", engine="offline", session=change.session, claims=tuple(change.fates)
+        )
         at = repo.add_commit(tree, (at,), NIGHT, NIGHT, format_message(change.subject, told, change.reason))
     told = Provenance(op="dream", writer="dream", engine="offline")
     at = repo.add_commit(tree, (at,), NIGHT, NIGHT, format_message("Sum up a dream", told, "1 x merge"))

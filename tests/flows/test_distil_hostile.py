@@ -20,11 +20,11 @@ from gitmem.core.daily_log import LogLine
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, FateKind, Provenance, format_message
 from gitmem.dream.gathering.lines import MOST_LINES
-from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.plan import prove_plan
+from gitmem.dream.plan import prove_plan
 from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.dream.settled import unsettled
 from gitmem.dream.sources import Sources
+from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.store.trees import write_tree

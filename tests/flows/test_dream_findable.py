@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,17 @@ from dream_ground import ANN, NOW, Ground, make_ground, memory
 
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance, format_message
-from gitmem.dream.proof.branch import prove_branch
-from gitmem.dream.proof.findable import lost_to_search
-from gitmem.dream.proof.findable_asked import Recalled
-from gitmem.dream.proof.findable_search import Search
+from gitmem.dream.search import Search
+from gitmem.dream.steps import prove_branch
+from gitmem.rules import findable
+from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
 from gitmem.store.candidates import search
 from gitmem.store.catalog.loose import LooseCatalog
 from gitmem.store.repository import Repository
 from gitmem.store.trees import write_tree
+
+lost_to_search = partial(findable.lost_to_search, search=Search)
 
 THINGS = [
     "invoice",

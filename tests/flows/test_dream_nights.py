@@ -28,8 +28,8 @@ from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.store.blame import blame_memory
-from gitmem.store.repository import Signature
+from gitmem.store.blame import Blamed, blame_memory
+from gitmem.store.repository import Repository, Signature
 
 Tree = Mapping[str, bytes]
 
@@ -246,7 +246,7 @@ def judged(nights: Nights) -> Iterator[str]:
     for path in sorted((touched & {ref.partition("#")[0] for ref in parts}) | set(rest[::4])):
         for line in blame_memory(place.repo, tip, path):
             said = parts.get(f"{path}#{line.claim.short}", [])
-            taught = {origin.commit for origin in line.origins}
+            taught = behind(place.repo, line)
             if said and not taught:
                 yield f"blamed on nobody: {path}: {line.claim.text}"
             for one in said:
@@ -254,6 +254,21 @@ def judged(nights: Nights) -> Iterator[str]:
                     yield f"blamed on {taught}, taught by {one.commit}: {path}: {line.claim.text}"
             if taught - nights.taught.keys():
                 yield f"blamed on a dream: {path}: {line.claim.text}"
+
+
+def behind(repo: Repository, line: Blamed) -> set[str]:
+    """The commits that taught a claim, through those that a dream put it in the place of.
+
+    A dream that leads a link elsewhere answers for the words itself, and names whom it superseded.
+    """
+    found: set[str] = set()
+    for origin in line.origins:
+        if not origin.replaced:
+            found.add(origin.commit)
+        for former in origin.replaced:
+            (before,) = blame_memory(repo, former.commit, former.path, {former.id})
+            found |= behind(repo, before)
+    return found
 
 
 def engines() -> list[Engine]:

@@ -12,10 +12,10 @@ from gitmem.core.account import claims_at, reference
 from gitmem.core.errors import CheckFailed
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, FateKind
-from gitmem.dream.proof.plan import prove_plan, refuse
-from gitmem.dream.proof.prove import prove
+from gitmem.dream.plan import prove_plan, refuse
 from gitmem.engines.engine import DreamChange
 from gitmem.rules.account import Ground, Step
+from gitmem.rules.proof import prove
 
 MOCKS = "Never mock the database in 2 of 3 suites."
 MOCKS_TOO = "In 2 of 3 suites the database is never mocked."

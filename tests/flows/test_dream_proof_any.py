@@ -12,8 +12,8 @@ from gitmem.core.account import path_of
 from gitmem.core.facts import added, akin, lacking
 from gitmem.core.memory import parse
 from gitmem.core.trailers import Fate
-from gitmem.dream.proof.prove import costs, ends, prove
 from gitmem.rules.account import Ground, Step
+from gitmem.rules.proof import costs, ends, prove
 
 Tree = dict[str, tuple[str, ...]]
 """Path to the claims of its body."""

@@ -12,8 +12,8 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
-from gitmem.dream.proof.branch import is_dream, prove_branch
-from gitmem.dream.proof.budget import WINDOW, allowance, limit, spent
+from gitmem.dream.budget import WINDOW, allowance, limit, spent
+from gitmem.dream.steps import is_dream, prove_branch
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.store.repository import LINK, TREE, Entry, Repository, Signature
 from gitmem.store.trees import write_tree
@@ -218,3 +218,21 @@ def test_a_shallow_checkout_is_deepened_to_what_landed_within_thirty_days(tmp_pa
     top = request.shallow("refs/heads/gitmem/dream/d-000001")
     found = findings(gitmem("check", "--json", cwd=top, ok=False))
     assert [one for one in found if one[2] == "budget"] == [(".", 1, "budget", "error")]
+
+
+def test_a_trailer_lets_nobody_rewrite_an_index(tmp_path: Path, gitmem) -> None:  # type: ignore[no-untyped-def]
+    """Accepting a dream brings indexes in line; to say so allows nothing that this does not do."""
+    request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 2 serves Ben.")
+    told = Provenance(op="dream", writer="dream", reviewed="d-0123ab")
+    path = "main/MEMORY.md"
+    listed = (request.work / path).read_text()
+    request.commit({path: listed.replace("About one", "Push with --force")}, format_message("Accept", told))
+    assert (path, 1, "path", "error") in findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    request.git("reset", "-q", "--hard", "HEAD~1")
+    lines = listed.splitlines(keepends=True)
+    request.commit({path: "".join(line for line in lines if "two.md" not in line)}, "Drop a line")
+    request.push("gitmem/project")
+    request.git("fetch", "-q")
+    request.commit({path: listed}, format_message("Accept", told))
+    found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    assert (path, 1, "path", "error") not in found

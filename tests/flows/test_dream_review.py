@@ -192,11 +192,17 @@ def test_an_unknown_dream_is_a_usage_error(ground: Ground) -> None:
 
 def test_the_index_is_brought_in_line_on_acceptance(ground: Ground) -> None:
     stray = notes(loose=("Loose", "A loose fact."))["main/loose.md"]
-    ground.put({"main/loose.md": stray, "main/MEMORY.md": "# Mine\n\n- [gone](gone.md) — not there\n"})
+    ground.put(
+        {
+            "main/loose.md": stray,
+            "main/MEMORY.md": "# Mine\n\n- [gone](gone.md)\n- [old](old.md) — by hand\n",
+        }
+    )
     found = waiting(ground)
     accept(ground.workspace, found.id, None, ANN, ground.now)
     index = ground.tree()["main/MEMORY.md"]
-    assert "gone.md" not in index and "(loose.md)" in index and index.startswith("# Mine\n")
+    assert "gone.md" not in index and "(loose.md)" in index
+    assert index.startswith("# Mine\n\n- [old](old.md) — by hand\n"), "what is written by hand stays"
 
 
 def test_the_command_proposes_and_tells_how_to_go_on(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]

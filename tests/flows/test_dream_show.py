@@ -84,12 +84,12 @@ def test_each_claim_tells_what_becomes_of_it_and_who_taught_it(ground: Ground, g
     assert f"   = {OLD}\n     moves from main/no-mocks.md to main/real-database.md\n" in out
     assert f"   - {BUILD}\n   + {NOW}\n     main/build.md: superseded by this: Measured again.\n" in out
     assert "     taught by Ann, 2026-11-16, by agent\n" in out and "     taught by Ann, 2026-11-16\n" in out
-    assert out.rstrip().splitlines()[-1].startswith("proved")
+    assert out.rstrip().splitlines()[-2].startswith("proved: no claim is lost but ")
     value = gitmem("review", "show", DREAM_ID, "--json").json
     (claim,) = value["changes"][1]["claims"]
     assert (claim["fate"], claim["before"], claim["after"]) == ("superseded", BUILD, NOW)
     assert [one["writer"] for one in claim["origins"]] == ["agent"]
-    assert value["proof"] == {"proved": True, "failures": []} and value["rejected"] is None
+    assert value["proof"] == {"proved": True, "failures": [], "unchecked": []} and value["rejected"] is None
 
 
 def test_what_the_proof_fails_on_is_named_and_cannot_be_accepted(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]

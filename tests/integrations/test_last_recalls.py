@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.dream.proof.findable_asked import Recalled
 from gitmem.integrations import last_recalls
 from gitmem.integrations.context import user_prompt
 from gitmem.integrations.last_recalls import asked_before, record_of
 from gitmem.integrations.pausing import pause, unpause
 from gitmem.rules import secrets
+from gitmem.rules.findable import Recalled
 from gitmem.store import scrubbing
 from gitmem.store.workspace import Scope
 

@@ -38,7 +38,7 @@ def test_plain_text_stays_as_it_is(text: str) -> None:
     assert value({text: [text, 1, None, (text,)]}, credentials) == {text: [text, 1, None, (text,)]}
 
 
-@given(st.lists(PARTS, max_size=8).map("".join))
+@given(st.lists(PARTS, max_size=8).map(" ".join))
 def test_a_second_time_changes_nothing_and_nothing_gets_out(text: str) -> None:
     once = shown(text, credentials)
     assert shown(once, credentials) == once

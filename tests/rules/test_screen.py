@@ -114,10 +114,11 @@ def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
 
 def test_what_leaves_is_told_again() -> None:
     files = {"main/a.md": memory("a", "How staging is reached", STATED), "main/b.md": b"Plain.\n"}
-    (finding,) = warned(files)
+    (finding,) = warned({}, files, frozenset())
     assert (finding.path, finding.level) == ("main/a.md", "notice")
     assert PASSWORD not in repr(finding)
-    assert warned(files, frozenset(finding.fingerprints)) == ()
+    assert warned({}, files, frozenset(finding.fingerprints)) == ()
+    assert warned(files, files, frozenset()) == ()
 
 
 def test_a_value_that_blocks_is_found_beside_a_token_of_its_own() -> None:

@@ -218,3 +218,21 @@ def test_an_allowed_fingerprint_is_no_doubt(inited: Path) -> None:
         remember(workspace, edges, Wanted(STATED, type="project", scope="project"))
     print_ = caught.value.hint.split()[-1]
     assert nameless(_change(STATED), [], frozenset({print_})).description == STATED
+
+
+def test_the_warning_is_repeated_where_it_leaves(
+    gitmem: Gitmem, git: Git, inited: Path, tmp_path: Path
+) -> None:
+    """It left with `sync -y`, and nothing was said."""
+    remote = tmp_path / "remote.git"
+    git("init", "-q", "--bare", remote)
+    git("-C", inited, "remote", "add", "origin", remote)
+    git("-C", inited, "push", "-q", "origin", "HEAD:refs/heads/main")
+    gitmem("remember", STATED, "--scope", "project", "--type", "project", "--allow")
+    gitmem("share", "--mode", "direct", "-y")
+    looked = gitmem("sync", "-n")
+    assert "leaves, but look" in looked.err
+    sent = gitmem("sync", "-y")
+    assert "leaves, but look" in sent.err and "password-in-prose" in sent.err
+    assert PASSWORD not in looked.out + looked.err + sent.out + sent.err
+    assert "leaves, but look" not in gitmem("sync", "-y").err

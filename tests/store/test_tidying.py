@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import examples
 
+from gitmem.core import index
 from gitmem.core.attributes import BRANCH_TEXT
-from gitmem.core.claim import normal_form
+from gitmem.core.claim import dispute_of, normal_form, with_dispute
 from gitmem.core.memory import parse
-from gitmem.core.tidy import collapsed, has_marks, without_marks, without_repeats
+from gitmem.core.tidy import has_marks, without_marks, without_repeats
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.core.trailers import parse as parse_trailers
@@ -126,7 +127,7 @@ def test_a_foreign_commit_below_gitmems_own_is_tidied_too(ground: Ground) -> Non
     later = START | {"main/b.md": memory("b", "Two."), "main/c.md": memory("c", "Three.")}
     assert ground.tidy(ground.add(later, (foreign,), OWN))
     assert entry("b") in ground.files["main/MEMORY.md"]
-    assert entry("c") not in ground.files["main/MEMORY.md"], "gitmem's own writes answer for themselves"
+    assert entry("c") in ground.files["main/MEMORY.md"], "a memory named nowhere gets its line back"
 
 
 def test_committed_conflict_marks_become_disputed_claims(ground: Ground) -> None:
@@ -182,12 +183,27 @@ def test_a_claim_that_a_merge_by_lines_doubled_stands_once(ground: Ground) -> No
     assert (fate.kind, fate.reason) == ("merged", "said twice by a text merge")
 
 
-def test_an_index_that_union_doubled_has_one_line_a_memory(ground: Ground) -> None:
+def test_lines_written_by_hand_that_union_doubled_are_disputed(ground: Ground) -> None:
     base = ground.add(START, message=OWN)
     lines = [f"- [a](a.md) — {text}\n" for text in ("First", "Second")]
     ours, theirs = (ground.add(START | {"main/MEMORY.md": line}, (base,), OWN) for line in lines)
     assert ground.tidy(ground.add(START | {"main/MEMORY.md": "".join(lines)}, (ours, theirs)))
-    assert ground.files["main/MEMORY.md"] == lines[0]
+    stands = ground.files["main/MEMORY.md"].splitlines()
+    assert len(stands) == 2 and len({dispute_of(line) for line in stands} - {""}) == 1
+    assert [with_dispute(line, "") for line in stands] == [line.rstrip() for line in lines]
+
+
+def test_an_index_that_union_doubled_has_one_of_gitmems_own_lines_a_memory(ground: Ground) -> None:
+    base = ground.add(START, message=OWN)
+    told = {f"{n}.": memory("a", "One.").replace("About a", f"About {n}") for n in "xy"}
+    sides = [
+        START | {"main/a.md": text, "main/MEMORY.md": f"- [a](a.md) — About {said}\n"}
+        for said, text in zip("xy", told.values(), strict=True)
+    ]
+    ours, theirs = (ground.add(side, (base,), OWN) for side in sides)
+    doubled = "".join(side["main/MEMORY.md"] for side in sides)
+    assert ground.tidy(ground.add(sides[0] | {"main/MEMORY.md": doubled}, (ours, theirs)))
+    assert ground.files["main/MEMORY.md"] == sides[0]["main/MEMORY.md"]
 
 
 def test_files_that_differ_in_case_only_are_kept_apart(ground: Ground) -> None:
@@ -308,7 +324,7 @@ def test_a_person_may_say_a_thing_twice() -> None:
     data = memory("a", "One.", "One.").encode()
     assert without_repeats("main/a.md", data, [data]) == (data, ())
     listed = entry("a") + "\n## Again\n\n" + entry("a")
-    assert collapsed(listed, [listed]) == listed
+    assert index.without_twins(listed, [listed], {"a.md": (data,)}) == listed
 
 
 PIECES = st.lists(

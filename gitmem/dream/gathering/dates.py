@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta, timezone
 from gitmem.core.account import claims_at, is_memory, lines_named, reference
 from gitmem.core.dates import relative_dates
 from gitmem.core.merge import agent_folder
+from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.gathering.history import Past, Spoken
-from gitmem.store.log import homes
 from gitmem.store.repository import Signature
 
 _TEACHERS = frozenset({"agent", "extract", "human"})

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from gitmem.core.pointer import is_promoted
 from gitmem.dream.branch import dreams_of
+from gitmem.dream.budget import allowance
 from gitmem.dream.gathering.ages import Taught
 from gitmem.dream.gathering.dates import said_when, spoken
 from gitmem.dream.gathering.history import look_back
 from gitmem.dream.gathering.lines import left_out, proposable, undecided
 from gitmem.dream.gathering.links import dangling, renamed
 from gitmem.dream.gathering.observed import against_code, disputed, disputes, logs, sides
-from gitmem.dream.proof.budget import allowance
 from gitmem.dream.settled import unsettled
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput

@@ -181,7 +181,7 @@ def plant_duplicates(stage: Stage) -> None:
         front = f"---\nname: {name}\ndescription: Keep pull requests small\ntype: feedback\n---\n"
         (folder / f"{name}.md").write_text(f"{front}\n{body}\n", encoding="utf-8")
         lines += f"- [{name}]({name}.md) — Keep pull requests small\n"
-    index.write_text(f"{lines}- [gone]({DANGLING}) — nobody knows\n", encoding="utf-8")
+    index.write_text(f"{lines}- [gone]({DANGLING})\n", encoding="utf-8")
 
 
 def saved(stage: Stage, text: str) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.commits import Write
+from gitmem.store.indexes import Hot
 
 TOOL = "memory_20250818"
 """The tool's type, which commits name."""
@@ -127,25 +128,18 @@ def _refuse_forgotten(folder: Folder, changed: Changed, written: Mapping[str, by
 
 
 def _index_edit(folder: Folder, changed: Changed) -> dict[str, bytes | None]:
-    """The index with a line for each new memory, and without those of memories that are gone."""
-    listed = decode(folder.read(index.INDEX) or b"")
+    """The index in line with the memories that a command wrote, moved or deleted.
+
+    What was moved or deleted by its name goes from the index with what is said there of it alone.
+    """
+    text = decode(folder.read(index.INDEX) or b"")
     gone = {at.rpartition("/")[2] for at, data in changed.files.items() if data is None and _in_index(at)}
-    added = {}
-    for at, data in changed.files.items():
-        if data is None or not is_memory_file(at):
-            continue
-        memory, old = parse(at, data), _old(changed, at)
-        gone.discard(at)
-        before = parse(at, old) if old is not None and at in changed.before else None
-        if before is None:
-            added[at] = index.entry(memory.name, at, memory.description)
-        elif (before.name, before.description) != (memory.name, memory.description):
-            # Its line says what it was about before.
-            listed_now = at in index.targets(listed)
-            line = index.entry(memory.name, at, memory.description)
-            listed = index.with_entry(listed, at, line) if listed_now else listed
-    shown = encode(index.reconcile(listed, added, gone))
-    return {} if shown == (folder.read(index.INDEX) or b"") else {index.INDEX: shown}
+    written = {at: data for at, data in changed.files.items() if data is not None and is_memory_file(at)}
+    before = {at: data for at in {*gone, *written} if (data := changed.before.get(at)) is not None}
+    names = ({*folder.names("")} if text else set()) - gone | written.keys()
+    after = Hot(names, lambda at: written[at] if at in written else folder.read(at))
+    shown = index.reconciled(text, before, after, gone - written.keys())
+    return {} if shown == text else {index.INDEX: encode(shown)}
 
 
 def _in_index(at: str) -> bool:

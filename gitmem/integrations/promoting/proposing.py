@@ -31,7 +31,7 @@ from gitmem.store.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.dream.proof.findable_asked import Recalled
+    from gitmem.rules.findable import Recalled
 
 _DISPUTED = "*(disputed "
 

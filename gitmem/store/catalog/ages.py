@@ -223,7 +223,7 @@ class _Walk:
         Args:
             files: path to blob at the tip.
         """
-        from gitmem.store.log import homes  # a look at what is recorded needs none of it
+        from gitmem.core.names import homes  # a look at what is recorded needs none of it
 
         trees = Trees(repo)
         paths = {home for path in files for home in homes(path)}

@@ -10,21 +10,21 @@ from gitmem.core.account import is_memory, line_mark, lines_at, lines_named, pat
 from gitmem.core.daily_log import is_log
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files
-from gitmem.core.names import INDEX
-from gitmem.core.trailers import Provenance, parse, tellings
-from gitmem.dream.proof.budget import dreamt, limit, named, spent
-from gitmem.dream.proof.listed import listed
-from gitmem.dream.proof.prove import costs, ends, prove
-from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, sources_of
+from gitmem.core.names import INDEX, homes, is_agent_folder
+from gitmem.core.text import decode
+from gitmem.core.trailers import parse, tellings
+from gitmem.dream.budget import dreamt, limit, named, spent
+from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, listed, sources_of
+from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
 from gitmem.store import repository
-from gitmem.store.log import homes
+from gitmem.store.indexes import hot_memories, in_line
 from gitmem.store.repository import BLOB, TREE, Difference, Repository
 from gitmem.store.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
 
 if TYPE_CHECKING:
-    from gitmem.dream.proof.findable import Recalled
+    from gitmem.rules.findable import Recalled
 
 
 def is_dream(repo: Repository, base: str, tip: str) -> bool:
@@ -114,13 +114,14 @@ def _unfound(
     touched = {path for step in steps if not step.person for path in _differing(step.before, step.after)}
     if not touched:
         return ()
-    from gitmem.dream.proof.findable import lost_to_search
+    from gitmem.dream.search import Search
+    from gitmem.rules.findable import lost_to_search
 
     old = read_files(repo, trees[0])
     new = {path: data for path, data in old.items() if path in after or path not in before}
     fates = [fate for step in steps for fate in step.fates]
     hand = _differing(before, after) - touched
-    found = lost_to_search(old, {**new, **after}, fates, asked)
+    found = lost_to_search(old, {**new, **after}, fates, asked, search=Search)
     return [failure for failure in found if failure.path not in hand]
 
 
@@ -154,7 +155,9 @@ def _step(reader: _Reader, step: repository.Step) -> Step:
     differences = step.before[0]
     old, new = reader.both(differences)
     more = named(reader.repo, commit.tree, old, new, said.claims)
-    foreign = sorted(path for path, _, _ in differences if not is_memory(path) and not _tidied(path, said))
+    foreign = sorted(path for path, _, _ in differences if not is_memory(path))
+    if any(path.rpartition("/")[2] == INDEX for path in foreign):
+        foreign = [path for path in foreign if path not in _tidied(reader.repo, step)]
     lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
     heard = lines_named(said.claims, lambda path: read_log(reader.repo, commit.tree, path))
     old, new = {**old, **more}, {**new, **more}
@@ -216,9 +219,33 @@ def _with_told(
         yield replace(step, lines={ref: one for ref, one in step.lines.items() if line_mark(ref) in told})
 
 
-def _tidied(path: str, said: Provenance) -> bool:
-    """Whether a commit may change an index: where a person accepted a dream, it is brought in line."""
-    return bool(said.reviewed) and path.rpartition("/")[2] == INDEX
+def _tidied(repo: Repository, step: repository.Step) -> set[str]:
+    """Indexes that a commit brought in line with its memories, as accepting a dream does."""
+    found = set()
+    for path, gone, come in step.before[0]:
+        agent, _, name = path.rpartition("/")
+        if name != INDEX or not is_agent_folder(agent):
+            continue
+        text, shown = (decode(repo.blob(oid)) if oid else "" for oid in (gone, come))
+        parent = repo.commit(step.commit.parents[0]).tree
+        before, after = (
+            hot_memories(dict(_hot(repo, tree, agent)), agent) for tree in (parent, step.commit.tree)
+        )
+        if in_line(text, before, after) == shown:
+            found.add(path)
+    return found
+
+
+def _hot(repo: Repository, tree: str, agent: str) -> Iterator[tuple[str, bytes]]:
+    """What lies in an agent's folder itself, as far as it may be a memory or an index."""
+    folder = repo.entry(tree, agent)
+    if folder is None or folder.mode != TREE:
+        return
+    names = {name: entry.oid for name, entry in repo.tree(folder.oid).items() if entry.mode == BLOB}
+    sizes = repo.sizes(tuple(names.values()))
+    for name, oid in names.items():
+        if sizes.get(oid, 0) <= OTHER_BYTES:
+            yield f"{agent}/{name}", repo.blob(oid)
 
 
 def _first(steps: Sequence[Step]) -> dict[str, bytes]:

@@ -10,8 +10,18 @@ from gitmem.core.claim import Claim
 from gitmem.core.merge import Files
 from gitmem.core.text import counted
 from gitmem.core.trailers import Fate
-from gitmem.dream.paged import where_they_stand
-from gitmem.rules.account import Ground, Mark, Step, agent_of, crowd, fewer, given_up, losses, misheard
+from gitmem.rules.account import (
+    Ground,
+    Mark,
+    Step,
+    agent_of,
+    crowd,
+    fewer,
+    given_up,
+    losses,
+    misheard,
+    where_they_stand,
+)
 from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
 from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding

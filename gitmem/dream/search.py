@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from threading import get_ident
-from typing import NamedTuple
 
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
 from gitmem.core.names import slugify
+from gitmem.rules.findable import NEIGHBOURS, Row
 from gitmem.store.candidates import search
 from gitmem.store.candidates.question import ask
 from gitmem.store.candidates.scoring import rarity, scores
@@ -32,29 +32,9 @@ NEAR = 0.8
 LOOKED = 16
 """Places that a look over both trees goes down to at first."""
 
-NEIGHBOURS = 5
-"""Memories next to a touched one that are looked after, of those that are not touched themselves."""
-
 _BOTH, _BEFORE, _AFTER = "both", "before", "after"
 _NEW = "//new.md"
 """Put behind the paths of what is new in the ref that holds both; no path ends so."""
-
-
-class Row(NamedTuple):
-    """One version of a memory that a search over both trees found.
-
-    Attributes:
-        path: in its tree.
-        before, after: the trees that hold this version.
-        score: the higher the better.
-        bare: the same without what others give that link to it.
-    """
-
-    path: str
-    before: bool
-    after: bool
-    score: float
-    bare: float
 
 
 class Search:
@@ -181,20 +161,6 @@ class Search:
             path = self._paths.get(path, path)
             after = new or path not in self._gone
             yield Row(path, not new, after, one.score, one.score - one.why.get("links", 0.0))
-
-
-def surely_among(rows: Sequence[Row], paths: Collection[str], most: int, *, after: bool) -> bool:
-    """Whether one of these is among the first so many of a tree, whatever links give to whom."""
-    mine = [row for row in rows if (row.after if after else row.before)]
-    worth = max((row.bare for row in mine if row.path in paths), default=-math.inf)
-    return worth > 0 and sum(row.score >= worth for row in mine if row.path not in paths) < most
-
-
-def surely_not_among(rows: Sequence[Row], path: str, most: int) -> bool:
-    """Whether a memory is not among the first so many of the tree before, whatever links give to whom."""
-    mine = [row for row in rows if row.before]
-    worth = max((row.score for row in mine if row.path == path), default=rows[-1].score if rows else 0.0)
-    return sum(row.bare > worth for row in mine if row.path != path) >= most
 
 
 @lru_cache(maxsize=1)

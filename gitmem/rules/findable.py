@@ -6,9 +6,11 @@ first five, it must find afterwards: the memory, or the one that took its claims
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple, Protocol
 
 from gitmem.core.account import claims_at, is_memory, path_of
 from gitmem.core.limits import CANDIDATES, RECALLED
@@ -16,18 +18,79 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate
-from gitmem.dream.proof.findable_asked import Recalled
-from gitmem.dream.proof.findable_search import NEIGHBOURS, Search, surely_among, surely_not_among
 from gitmem.rules.rule import Finding
+from gitmem.values import dataclass
 
-__all__ = ["Recalled", "lost_to_search"]
+NEIGHBOURS = 5
+"""Memories next to a touched one that are looked after, of those that are not touched themselves."""
+
+
+@dataclass(frozen=True, order=True)
+class Recalled:
+    """A recall that showed a memory.
+
+    Attributes:
+        query: what was asked, or the words of it that count.
+        path: of the memory, from the root of its scope's tree.
+    """
+
+    query: str
+    path: str
+
+
+class Row(NamedTuple):
+    """One version of a memory that a search over both trees found.
+
+    Attributes:
+        path: in its tree.
+        before, after: the trees that hold this version.
+        score: the higher the better.
+        bare: the same without what others give that link to it.
+    """
+
+    path: str
+    before: bool
+    after: bool
+    score: float
+    bare: float
+
+
+class Search(Protocol):
+    """A search over what memory was before a change, and what it is after it."""
+
+    @property
+    def before(self) -> Files:
+        """The memories before."""
+
+    @property
+    def after(self) -> Files:
+        """The memories after."""
+
+    @property
+    def changed(self) -> Sequence[str]:
+        """Paths at which they differ, sorted."""
+
+    def look(self, query: str) -> Sequence[Row]:
+        """The best of both trees, best first; with `NEIGHBOURS` that both have, where there are so many."""
+
+    def first(self, query: str, *, after: bool, most: int) -> Sequence[str]:
+        """Paths of what one tree answers, best first, exactly as recall searches it."""
+
+    def may_lose(self, memory: Memory) -> bool:
+        """Whether its own description may find something new before a memory that did not change."""
+
 
 QUERY_CHARS = 160
 PATH_CHARS = 120
 
 
 def lost_to_search(
-    before: Files, after: Files, fates: Iterable[Fate] = (), asked: Sequence[Recalled] = ()
+    before: Files,
+    after: Files,
+    fates: Iterable[Fate] = (),
+    asked: Sequence[Recalled] = (),
+    *,
+    search: Callable[[Files, Files], Search],
 ) -> tuple[Finding, ...]:
     """Finds what a dream made unfindable, with the search that answers recalls.
 
@@ -40,13 +103,14 @@ def lost_to_search(
         before, after: whole trees of a scope, path from the root to content.
         fates: what the dream says of claims: where those of a memory went that is gone.
         asked: the last recalls; those of memories that did not change count for nothing.
+        search: searches both trees.
 
     Returns:
         Failures of the rule `found`, in order, each once; the same for the same trees.
     """
     # An engine has its work judged before it is judged again: equal trees are not searched twice.
     trees = frozenset(before.items()), frozenset(after.items())
-    return _lost(*trees, tuple(fates), tuple(asked))
+    return _lost(*trees, tuple(fates), tuple(asked), search)
 
 
 @lru_cache(maxsize=1)
@@ -55,8 +119,9 @@ def _lost(
     after: frozenset[tuple[str, bytes]],
     fates: tuple[Fate, ...],
     asked: tuple[Recalled, ...],
+    searching: Callable[[Files, Files], Search],
 ) -> tuple[Finding, ...]:
-    search = Search(dict(before), dict(after))
+    search = searching(dict(before), dict(after))
     touched = [path for path in search.changed if is_memory(path)]
     if not touched:
         return ()
@@ -173,3 +238,17 @@ def _named(path: str) -> str:
 
 def _parsed(tree: Files, path: str) -> Memory | None:
     return parse(path, tree[path]) if path in tree else None
+
+
+def surely_among(rows: Sequence[Row], paths: Collection[str], most: int, *, after: bool) -> bool:
+    """Whether one of these is among the first so many of a tree, whatever links give to whom."""
+    mine = [row for row in rows if (row.after if after else row.before)]
+    worth = max((row.bare for row in mine if row.path in paths), default=-math.inf)
+    return worth > 0 and sum(row.score >= worth for row in mine if row.path not in paths) < most
+
+
+def surely_not_among(rows: Sequence[Row], path: str, most: int) -> bool:
+    """Whether a memory is not among the first so many of the tree before, whatever links give to whom."""
+    mine = [row for row in rows if row.before]
+    worth = max((row.score for row in mine if row.path == path), default=rows[-1].score if rows else 0.0)
+    return sum(row.bare > worth for row in mine if row.path != path) >= most

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from gitmem.core.account import is_memory, lines_named, paths_named
 from gitmem.core.errors import CheckFailed
 from gitmem.core.merge import Files, only
-from gitmem.dream.proof.listed import listed
-from gitmem.dream.proof.prove import prove
 from gitmem.engines.engine import DreamChange
-from gitmem.rules.account import Ground, Lookup, Step, crowd, errors, sources_of, unknown
+from gitmem.rules.account import Ground, Lookup, Step, crowd, errors, listed, sources_of, unknown
 from gitmem.rules.invention import inventions
+from gitmem.rules.proof import prove
 from gitmem.rules.rule import Finding
 
 if TYPE_CHECKING:
-    from gitmem.dream.proof.findable import Recalled
+    from gitmem.rules.findable import Recalled
 
 _HINT = "No branch was made and memory is as it was."
 
@@ -53,9 +52,11 @@ def prove_plan(
     failures = prove(first, steps, ground)
     if failures or not changes:
         return failures
-    from gitmem.dream.proof.findable import lost_to_search
+    from gitmem.dream.search import Search
+    from gitmem.rules.findable import lost_to_search
 
-    return lost_to_search(files, state, [fate for change in changes for fate in change.fates], asked)
+    fates = [fate for change in changes for fate in change.fates]
+    return lost_to_search(files, state, fates, asked, search=Search)
 
 
 def sessions_behind(

@@ -1,0 +1,208 @@
+"""What an index says by hand is memory: merged, never cut, moved or taken out by gitmem."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from gitmem.core import index
+from gitmem.core.claim import dispute_of, with_dispute
+from gitmem.core.limits import INDEX_BYTES
+from gitmem.core.memory import create
+from gitmem.core.merge import merge_trees
+
+REAL = Path(os.environ.get("GITMEM_TEST_DATA", "/work/shared/data")) / "memory"
+GENERATED = 200
+
+Files = dict[str, bytes]
+
+
+def memory(name: str, about: str = "", body: str = "Body.") -> bytes:
+    return create(name, about or f"About {name}", "project", body, f"{name}.md").render()
+
+
+def own(name: str) -> str:
+    return f"- [{name}]({name}.md) — About {name}\n"
+
+
+def by_hand(rng: Random, names: list[str], mark: str) -> str:
+    """A line as people and agents write them."""
+    one, two = rng.sample(names, 2)
+    return rng.choice(
+        [
+            f"# Heading {mark}\n",
+            f"> **Warning**: never touch {mark} on a Friday.\n",
+            f"Prose on {mark} with [a link]({one}.md) in it, long enough to be cut {'x' * 160}.\n",
+            f"- [{one}]({one}.md) and [{two}]({two}.md): both about {mark}\n",
+            f"- **{mark}**: {one}.md, {two}.md — grouped\n",
+            f"- [{one}]({one}.md) — {mark}, more than it describes {'y' * 150} [[{two}]]\n",
+            f"- [{one}]({one}.md) — {mark}\n  - ⚠ child of {mark}\n",
+            f"| {mark} | [{one}]({one}.md) |\n",
+        ]
+    )
+
+
+def world(seed: int) -> tuple[Files, list[str]]:
+    rng = Random(seed)
+    names = [f"m{n}" for n in range(rng.randint(3, 9))]
+    lines = [own(name) for name in names if rng.random() < 0.7]
+    lines += [by_hand(rng, names, f"h{n}") for n in range(rng.randint(1, 8))]
+    rng.shuffle(lines)
+    text = "".join(line + ("\n" if rng.random() < 0.2 else "") for line in lines)
+    return {"main/MEMORY.md": text.encode()} | {f"main/{n}.md": memory(n) for n in names}, names
+
+
+def edited(seed: int, base: Files, names: list[str], who: str) -> Files:
+    """What one writer makes of a tree: of the index by hand, and of the memories."""
+    rng = Random(f"{seed} {who}")
+    units = list(index.parse(base["main/MEMORY.md"].decode()))
+    lines = [unit.text + unit.gap for unit in units]
+    for n in range(rng.randint(0, 2)):
+        lines.insert(rng.randint(0, len(lines)), by_hand(rng, names, f"{who}{n}"))
+    for n in range(rng.randint(0, 2)):
+        at = rng.randrange(len(lines))
+        lines[at] = lines[at].rstrip("\n") + f" as {who} knows {n}\n"
+    files = base | {"main/MEMORY.md": "".join(lines).encode()}
+    for name in rng.sample(names, 2):
+        files[f"main/{name}.md"] = memory(name, f"{who} on {name}")
+    return files
+
+
+def handwritten(files: Files, *others: Files) -> Counter[str]:
+    """The lines that gitmem would not write for any version of a memory, without marks and spacing."""
+    made = {
+        line.strip()
+        for side in (files, *others)
+        for path, data in side.items()
+        if not path.endswith("MEMORY.md")
+        for line in (index.entry_of(path.partition("/")[2], data),)
+    }
+    text = files["main/MEMORY.md"].decode()
+    units = [with_dispute(unit.text.rstrip(), "") for unit in index.parse(text)]
+    return Counter(unit for unit in units if unit and unit not in made)
+
+
+@pytest.mark.parametrize("first", range(0, GENERATED, 20))
+def test_a_merge_keeps_what_both_sides_wrote_by_hand(first: int) -> None:
+    for seed in range(first, first + 20):
+        check_merge(seed)
+
+
+def check_merge(seed: int) -> None:
+    base, names = world(seed)
+    ours, theirs = (edited(seed, base, names, who) for who in ("ann", "ben"))
+    merged = merge_trees(base, ours, theirs).files
+    assert merged == merge_trees(base, theirs, ours).files
+    old, one, other, there = (
+        handwritten(f, base, ours, theirs, merged) for f in (base, ours, theirs, merged)
+    )
+    assert not ((one - old) | (other - old)) - there, "an edit of either side is lost"
+    assert not (one & other) - there, "what both have is lost"
+    assert set(there) <= {*one, *other}, "a line is cut, or made up"
+    for side in (ours, theirs):
+        assert merge_trees(side, merged, side).files == merged
+        again = merge_trees(base, merged, side).files
+        assert handwritten(again, base, ours, theirs, merged) == there
+
+
+@pytest.mark.parametrize("first", range(0, GENERATED, 20))
+def test_a_write_keeps_what_is_written_by_hand_where_it_stands(first: int) -> None:
+    for seed in range(first, first + 20):
+        check_write(seed)
+
+
+def check_write(seed: int) -> None:
+    rng = Random(seed)
+    base, names = world(seed)
+    before = {p.partition("/")[2]: data for p, data in base.items() if not p.endswith("MEMORY.md")}
+    after = dict(before)
+    for name in rng.sample(names, 2):
+        after.pop(f"{name}.md") if rng.random() < 0.5 else after.update(
+            {f"{name}.md": memory(name, "Other")}
+        )
+    after["new.md"] = memory("new")
+    text = base["main/MEMORY.md"].decode()
+    shown = index.reconciled(text, before, after)
+    made = {own(name) for name in (*names, "new")} | {f"- [{name}]({name}.md) — Other\n" for name in names}
+    kept = [unit.text for unit in index.parse(text) if unit.text and unit.text not in made]
+    assert [unit.text for unit in index.parse(shown) if unit.text and unit.text not in made] == kept
+    assert after.keys() <= index.named(shown), "a memory named nowhere got no line"
+    assert index.reconciled(shown, after, after) == shown
+    assert all(own(n) not in shown for n in names if after.get(f"{n}.md") != before[f"{n}.md"])
+
+
+def test_a_memory_that_is_named_anywhere_gets_no_line_of_its_own() -> None:
+    text = "# Mine\n\n- [a](a.md), [b](b.md): both\n- See c.md and [[d]].\n"
+    memories = {f"{name}.md": memory(name) for name in "abcd"}
+    assert index.reconciled(text, {}, memories) == text
+
+
+def test_a_line_that_was_dropped_by_accident_comes_back() -> None:
+    memories = {f"{name}.md": memory(name) for name in "ab"}
+    assert index.reconciled(own("a"), memories, memories) == own("a") + own("b")
+
+
+def test_what_both_sides_changed_differently_is_disputed_until_one_is_taken_out() -> None:
+    base, ours, theirs = (f"- [a](a.md) — {text}\n" for text in ("by hand", "one", "other"))
+    merged = index.merge(base, ours, theirs)
+    marks = {dispute_of(line) for line in merged.splitlines()}
+    assert len(merged.splitlines()) == 2 and len(marks) == 1 and "" not in marks
+    assert index.merge(merged, ours, merged) == ours, "a person settled it"
+    assert index.merge(base, base, ours) == ours and index.merge(base, "", base) == ""
+    assert index.merge(base, "", ours) == ours, "a deletion loses to an edit"
+
+
+def test_own_lines_of_both_sides_become_the_line_of_the_merged_memory() -> None:
+    base = {"main/MEMORY.md": own("a").encode(), "main/a.md": memory("a")}
+    sides = [
+        {"main/MEMORY.md": f"- [a](a.md) — {about}\n".encode(), "main/a.md": memory("a", about)}
+        for about in ("First", "Second")
+    ]
+    merged = merge_trees(base, *sides).files
+    assert merged["main/MEMORY.md"] == b"- [a](a.md) \xe2\x80\x94 First\n"
+    hand = {"main/MEMORY.md": b"- [a](a.md) - by hand\n", "main/a.md": base["main/a.md"]}
+    assert merge_trees(base, hand, sides[0]).files["main/MEMORY.md"] == hand["main/MEMORY.md"]
+
+
+def test_over_its_limit_an_index_loses_hooks_of_gitmems_own_and_nothing_else() -> None:
+    names = [f"m{n:03}" for n in range(190)]
+    memories = {f"{n}.md": memory(n, f"{n} {'words ' * 20}") for n in names}
+    hand = [f"- [{n}]({n}.md) — ⚠ {'by hand ' * 15}\n" for n in names[:5]]
+    text = "".join([*hand, *(index.entry_of(f"{n}.md", memories[f"{n}.md"]) for n in names[5:])])
+    shown = index.reconciled(text, {}, memories)
+    assert len(text.encode()) > INDEX_BYTES >= len(shown.encode())
+    assert shown.startswith("".join(hand)) and index.targets(shown) == index.targets(text)
+    assert "- [m005](m005.md)\n" in shown and shown.splitlines()[-1] == text.splitlines()[-1]
+    assert index.reconciled("".join(hand), {}, {}) == "".join(hand)
+
+
+def test_ten_thousand_entries_are_reconciled_and_merged() -> None:
+    memories = {f"m{n}.md": memory(f"m{n}") for n in range(10_000)}
+    text = index.reconciled("", {}, memories)
+    assert len(index.targets(text)) == 10_000
+    merged = index.merge(text, text + "One.\n", "Two.\n" + text)
+    assert merged == "Two.\n" + text + "One.\n"
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real memories are not here")
+def test_real_indexes_keep_every_byte_through_merge_and_write() -> None:
+    found = sorted(REAL.rglob("MEMORY.md"))
+    for place in found:
+        files = {one.name: one.read_bytes() for one in place.parent.glob("*.md") if one != place}
+        text = place.read_text(encoding="utf-8")
+        shown = index.reconciled(text, files, files)
+        lines = [unit.text for unit in index.parse(shown) if unit.text]
+        stood = [unit.text for unit in index.parse(text) if unit.text]
+        assert [line for line in lines if line in set(stood)] == stood
+        assert files.keys() <= index.named(shown)
+        base = {f"main/{name}": data for name, data in files.items()} | {"main/MEMORY.md": shown.encode()}
+        ours = base | {"main/MEMORY.md": ("A word first.\n\n" + shown).encode()}
+        theirs = base | {"main/MEMORY.md": (shown + "\nA word last.\n").encode()}
+        merged = merge_trees(base, ours, theirs).files
+        assert merged["main/MEMORY.md"].decode() == "A word first.\n\n" + shown + "\nA word last.\n"
+        assert merged == merge_trees(base, theirs, ours).files
+    assert found
