@@ -101,6 +101,16 @@ def test_of_two_types_the_more_private_stays_whichever_side_has_it(private: str,
             assert merge_trees(start, *sides).files == one
 
 
+def test_a_value_that_both_added_differently_stays_once_and_the_other_as_a_claim() -> None:
+    bare = HEAD.replace("description: Which database\n", "")
+    one, other = (bare.replace("type:", f"note: {note}\ntype:") for note in ("a", "b"))
+    for sides in ((one, other), (other, one)):
+        merged = merge_trees(tree("A.\n", bare), *(tree("A.\n", head) for head in sides)).files[
+            "main/db.md"
+        ]
+        assert merged.decode().startswith(one + "A.\n\nnote: b *(disputed ")
+
+
 def test_a_type_that_no_client_knows_gives_way_to_one_that_they_do() -> None:
     base, known, unknown = (
         tree("A fact.\n", HEAD.replace("project", type)) for type in ("x", "Reference", "a")
