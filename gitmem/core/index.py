@@ -497,6 +497,10 @@ def without_twins(text: str, sides: Iterable[str], versions: Versions) -> str:
     subject = {key: found.unit.target if key in own else found.unit.subject for key, found in units.items()}
     known = [_keyed(parse(side)) for side in sides]
     gone = _twins(units, subject, own, known)
+    # What one side moved stands in both places: no unit stands more often than on some side.
+    gone |= {
+        key for key, found in units.items() if found.ordinal and not any(key in side for side in known)
+    }
     against: dict[str, list[str]] = {}
     for key, found in units.items():
         if subject[key] and key not in own and not found.ordinal:

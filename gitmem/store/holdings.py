@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from gitmem.core import index
 from gitmem.core.names import ARCHIVE, kind
 from gitmem.store.catalog import Catalog, Head, Kept
 from gitmem.store.catalog.folders import by_folder
@@ -136,6 +135,8 @@ def index_as_loaded(scope: Scope, commit: str, agent: str, text: str) -> str:
     Args:
         text: the complete index of the agent, as of the commit.
     """
+    from gitmem.core import index
+
     if index.as_loaded(text) == text:
         return text
     return index.as_loaded(text, taught(scope, commit, agent))

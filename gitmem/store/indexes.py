@@ -64,14 +64,14 @@ def with_indexes(
         names, read = _standing(repo, tree, agent)
         listed = mine[INDEX] if INDEX in mine else read(INDEX)
         then |= {file: read(file) or b"" for file in changed.keys() & names}
-        # Where there is no index nobody has dropped a line of it.
-        there = {*(names if listed is not None else ()), *changed}
+        # Where there is no index nobody has dropped a line of it: it begins with what is new.
+        there = {*names, *changed} if listed is not None else changed.keys() - names
         hot = there - {file for file, data in changed.items() if data is None}
         after = Hot(hot, _over(changed, read))
         text = decode(listed or b"")
         shown = reconciled(text, then, after, gone)
         if shown != text:
-            files[f"{agent}/{INDEX}"] = encode(shown) if shown else None
+            files[f"{agent}/{INDEX}"] = encode(shown)
     return files
 
 

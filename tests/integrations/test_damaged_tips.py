@@ -23,7 +23,8 @@ def known(ground: Ground, home: Path) -> Ground:
     (home / ".claude").mkdir()
     ground.folder("local")
     ground.run("init", "-y")
-    ground.learn({"reviewer/ports.md": memory("ports")}, "local")
+    listed = {"reviewer/MEMORY.md": "- [ports](ports.md)\n"}
+    ground.learn({"reviewer/ports.md": memory("ports"), **listed}, "local")
     ground.run("save")
     return ground
 

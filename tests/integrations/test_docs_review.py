@@ -156,8 +156,9 @@ def test_hostile_documents_are_shown_harmless_and_lead_nowhere(here, gitmem, tmp
     here.move("src/reading.py", "src/words.py")
     here.work()
     found = {item["path"]: item["id"] for item in gitmem("review", "--json").json}
-    assert set(found) == {LAYERS, name}
-    said = gitmem("review").out + gitmem("review", "show", found[name]).out
+    shown = name.replace("\x1b", "\\x1b")
+    assert set(found) == {LAYERS, shown}
+    said = gitmem("review").out + gitmem("review", "show", found[shown]).out
     assert "\x1b" not in said and "\x07" not in said
     assert "\\x1b[31m" in said
     for message in here.git("log", "--format=%B%x00", f"HEAD..{DOCS_REF}").split("\0"):

@@ -107,7 +107,8 @@ def test_nothing_is_written_through_a_symlink(
 ) -> None:
     (live.path / "a.md").write_text(MEMORY.format("a"))
     run()
-    push(live, {"logs/2026/11/2026-11-20.md": b"10:00 a\n", "b.md": MEMORY.format("b").encode()})
+    listed = {"MEMORY.md": b"- [a](a.md)\n- [b](b.md)\n"}
+    push(live, {"logs/2026/11/2026-11-20.md": b"10:00 a\n", "b.md": MEMORY.format("b").encode(), **listed})
     outside = tmp_path / "outside"
     outside.mkdir()
     if where == "logs":
