@@ -486,6 +486,50 @@ def _marked(unit: Unit, mark: str) -> Unit:
     return replace(unit, text=_with_end_of(unit.text, text))
 
 
+def disputed(text: str, now: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
+    """The lines written by hand that are in dispute: mark to their versions, in order, without the mark.
+
+    Args:
+        now: the agent's hot memories; a description that ends like a mark makes no dispute.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for unit in parse(text):
+        mark = _dispute(unit, now)
+        if mark:
+            found[mark] = (*found.get(mark, ()), _bare(unit))
+    return found
+
+
+def settled(text: str, mark: str, keep: Collection[int], now: Mapping[str, bytes]) -> str:
+    """The index with some lines of a dispute, unmarked, and without its others.
+
+    Args:
+        keep: which of them stay, counted from 1.
+        now: as for `disputed`; what only a line named that goes gets one of gitmem's own.
+    """
+    kept: list[Unit] = []
+    number = 0
+    for unit in parse(text):
+        if _dispute(unit, now) == mark:
+            number += 1
+            if number not in keep:
+                _drop(kept, unit)
+                continue
+            unit = _marked(unit, "")
+        kept.append(unit)
+    shown = _render(kept)
+    unnamed = named(text) - named(shown)
+    return aligned(shown, {}, {file: now[file] for file in sorted(unnamed) if file in now})
+
+
+def _dispute(unit: Unit, now: Mapping[str, bytes]) -> str:
+    """The mark of a line that is written by hand; none of one that is nothing but a mark."""
+    mark = _mark_of(unit)
+    if not mark or dispute_of(_bare(unit)):
+        return ""
+    return "" if unit.target in now and _is_own(unit, (now[unit.target],)) else mark
+
+
 def without_twins(text: str, sides: Iterable[str], versions: Versions) -> str:
     """The index as a merge of gitmem's would have it where a merge by lines gave a memory two lines.
 
