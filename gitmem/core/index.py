@@ -27,7 +27,15 @@ from dataclasses import replace
 from itertools import groupby
 from urllib.parse import quote, unquote
 
-from gitmem.core.claim import DISPUTE_LENGTH, claim_id, dispute_of, normal_form, repeated, with_dispute
+from gitmem.core.claim import (
+    DISPUTE_LENGTH,
+    Claim,
+    claim_id,
+    dispute_of,
+    normal_form,
+    repeated,
+    with_dispute,
+)
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, NAME_CHARS
 from gitmem.core.memory import parse as parse_memory
 from gitmem.core.names import slugify
@@ -484,6 +492,76 @@ def _marked(unit: Unit, mark: str) -> Unit:
     if mark and text.count("\n") > unit.text.rstrip("\r\n").count("\n"):
         return unit
     return replace(unit, text=_with_end_of(unit.text, text))
+
+
+def spoken(text: str, *sides: Mapping[str, bytes]) -> dict[str, tuple[Claim, str]]:
+    """What the index says beyond links, names and descriptions: normal form to the claim and its target.
+
+    Where a link leads is no part of what a line says: a memory that moves takes its lines along.
+
+    Args:
+        sides: an agent's hot memories as the line may have been written from them.
+    """
+    found: dict[str, tuple[Claim, str]] = {}
+    for unit in parse(text):
+        versions = [side[unit.target] for side in sides if unit.target in side] or [b""]
+        bare = _LINK.sub(lambda link: link[0][: link[0].index("](") + 1], _bare(unit))
+        key = normal_form(bare, item=_BULLET.match(bare) is not None)
+        if any(map(str.isalnum, key)) and not (
+            unit.target and (_is_own(unit, versions) or any(_says_no_more(unit, data) for data in versions))
+        ):
+            found.setdefault(key, (Claim(_bare(unit), "", key), unit.target))
+    return found
+
+
+def hook(line: str) -> str:
+    """Normal form of what an entry says after its link; empty for anything else."""
+    found = _HOOK.fullmatch(line.replace("\r\n", "\n"))
+    return normal_form(found["hook"], item=False) if found else ""
+
+
+def disputed(text: str, now: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
+    """The lines written by hand that are in dispute: mark to their versions, in order, without the mark.
+
+    Args:
+        now: the agent's hot memories; a description that ends like a mark makes no dispute.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for unit in parse(text):
+        mark = _dispute(unit, now)
+        if mark:
+            found[mark] = (*found.get(mark, ()), _bare(unit))
+    return found
+
+
+def settled(text: str, mark: str, keep: Collection[int], now: Mapping[str, bytes]) -> str:
+    """The index with some lines of a dispute, unmarked, and without its others.
+
+    Args:
+        keep: which of them stay, counted from 1.
+        now: as for `disputed`; what only a line named that goes gets one of gitmem's own.
+    """
+    kept: list[Unit] = []
+    number = 0
+    for unit in parse(text):
+        if _dispute(unit, now) == mark:
+            number += 1
+            if number not in keep:
+                _drop(kept, unit)
+                continue
+            unit = _marked(unit, "")
+        kept.append(unit)
+    shown = _render(kept)
+    unnamed = named(text) - named(shown)
+    return aligned(shown, {}, {file: now[file] for file in sorted(unnamed) if file in now})
+
+
+def _dispute(unit: Unit, now: Mapping[str, bytes]) -> str:
+    """The mark of a line that is written by hand; none of one that is nothing but a mark."""
+    mark = _mark_of(unit)
+    if not mark or dispute_of(_bare(unit)):
+        return ""
+    return "" if unit.target in now and _is_own(unit, (now[unit.target],)) else mark
 
 
 def without_twins(text: str, sides: Iterable[str], versions: Versions) -> str:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from gitmem.core import index
 from gitmem.core.claim import Claim, with_dispute
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.memory import Memory, parse
+from gitmem.core.names import kind
+from gitmem.core.text import decode, encode
 from gitmem.integrations.edges import Edges, author
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.holdings import heads
+from gitmem.store.indexes import disputed_indexes, hot
+from gitmem.store.repository import Repository
+from gitmem.store.trees import read_file
 from gitmem.store.workspace import Scope, ScopeName, Workspace
 from gitmem.values import dataclass
 
@@ -22,8 +28,8 @@ class Dispute:
 
     Attributes:
         id: `x-` and six digits of the base claim; unique within a scope's file.
-        path: path of the memory in its scope's tree.
-        mark: the eight digits that the claims carry.
+        path: path of the memory or index in its scope's tree.
+        mark: the eight digits that the claims carry, or the lines of the index.
         claims: the claims as they stand, in order, without their marks; where a key of the frontmatter
             is disputed, the value that stands there comes first.
         key: that key; empty where a claim of the body is disputed.
@@ -43,28 +49,40 @@ def disputes(
     """All disputed claims of all scopes, in a fixed order.
 
     Args:
-        places: scope to (path to blob) of memories that may hold one, where somebody has looked already.
+        places: scope to (path to blob) of files that may hold one, where somebody has looked already.
     """
     found: list[Dispute] = []
     seen: set[str] = set()
     for scope in workspace.scopes:
         for path, oid in sorted((_places(scope) if places is None else places[scope.name]).items()):
-            memory = parse(path, scope.repo.blob(oid))
-            marked: dict[str, list[str]] = {}
-            for claim in memory.parsed.claims:
-                if claim.dispute:
-                    marked.setdefault(claim.dispute, []).append(with_dispute(claim.text, ""))
-            for mark, texts in marked.items():
+            for mark, key, texts in _in_file(scope, path, scope.repo.blob(oid)):
                 id = f"x-{mark[:6]}"
                 number = 2
                 while id in seen:
                     id = f"x-{mark[:6]}-{number}"
                     number += 1
                 seen.add(id)
-                key = _disputed_key(memory, texts)
-                standing = [f"{key}: {memory.front.text(key)}"] if key and memory.front else []
-                found.append(Dispute(id, scope.name, path, mark, (*standing, *texts), key))
+                found.append(Dispute(id, scope.name, path, mark, texts, key))
     return tuple(found)
+
+
+def _in_file(scope: Scope, path: str, data: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The disputes that stand in one file: mark, disputed key, and the claims."""
+    if kind(path) == "index":
+        tip = memory_commit(scope.repo, scope.ref)
+        now = hot(scope.repo, scope.repo.commit(tip).tree, path.split("/", 1)[0]) if tip else {}
+        for mark, lines in index.disputed(decode(data), now).items():
+            yield mark, "", lines
+        return
+    memory = parse(path, data)
+    marked: dict[str, list[str]] = {}
+    for claim in memory.parsed.claims:
+        if claim.dispute:
+            marked.setdefault(claim.dispute, []).append(with_dispute(claim.text, ""))
+    for mark, texts in marked.items():
+        key = _disputed_key(memory, texts)
+        standing = [f"{key}: {memory.front.text(key)}"] if key and memory.front else []
+        yield mark, key, (*standing, *texts)
 
 
 def _places(scope: Scope) -> dict[str, str]:
@@ -72,7 +90,8 @@ def _places(scope: Scope) -> dict[str, str]:
     with suppress(RepositoryError):
         tip = memory_commit(scope.repo, scope.ref)
         known = heads(scope, tip, missed={}) if tip else {}
-        return {path: oid for path, (oid, head) in known.items() if head and head.disputed}
+        found = {path: oid for path, (oid, head) in known.items() if head and head.disputed}
+        return found | disputed_indexes(scope.repo, scope.repo.commit(tip).tree) if tip else {}
     return {}
 
 
@@ -84,7 +103,6 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
     """
     from gitmem.core.trailers import Provenance
     from gitmem.integrations.saving import sync_live  # a look settles nothing
-    from gitmem.store.paging import bring_back, standing
 
     wrong = [number for number in keep if not 1 <= number <= len(dispute.claims)]
     if wrong:
@@ -94,17 +112,36 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
     sync_live(workspace, edges, scope.name, agent)
 
     def plan(tip: Tip) -> Write | None:
-        stands = standing(scope.repo, tip.tree, agent, dispute.path.partition("/")[2])
-        if stands is None:
+        settled = _settle_in(scope.repo, tip.tree, dispute, keep)
+        if settled is None:
             return None
-        settled = _settled(parse(*stands), dispute, keep)
+        edits, where = settled
         provenance = Provenance(op="update", writer="human", reviewed=dispute.id)
-        edits = bring_back(scope.repo, tip.tree, f"{agent}/{stands[0]}", settled.render())
-        return Write(edits, f"Settle a dispute in {settled.name}", provenance)
+        return Write(edits, f"Settle a dispute in {where}", provenance)
 
     written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
     sync_live(workspace, edges, scope.name, agent, lay_out=True)
     return written
+
+
+def _settle_in(
+    repo: Repository, tree: str, dispute: Dispute, keep: tuple[int, ...]
+) -> tuple[dict[str, bytes | None], str] | None:
+    """The edits that settle a dispute where it stands now, and what to call that; None where it is gone."""
+    from gitmem.store.paging import bring_back, standing
+
+    agent, _, file = dispute.path.partition("/")
+    if kind(dispute.path) == "index":
+        data = read_file(repo, tree, dispute.path)
+        if data is None:
+            return None
+        text = index.settled(decode(data), dispute.mark, keep, hot(repo, tree, agent))
+        return {dispute.path: encode(text)}, f"the index of {agent}"
+    stands = standing(repo, tree, agent, file)
+    if stands is None:
+        return None
+    memory = _settled(parse(*stands), dispute, keep)
+    return bring_back(repo, tree, f"{agent}/{stands[0]}", memory.render()), memory.name
 
 
 def _disputed_key(memory: Memory, texts: list[str]) -> str:

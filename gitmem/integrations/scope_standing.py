@@ -12,6 +12,7 @@ from gitmem.core.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BY
 from gitmem.core.names import is_archived
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import keeps_logs, memories
+from gitmem.store.indexes import disputed_indexes
 from gitmem.store.remote import MEMORY_BRANCH, find_remote
 from gitmem.store.trees import changed_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
@@ -64,7 +65,7 @@ class ScopeStanding:
         archived: agent to number of memories that are.
         unreadable: path to what a reader would stumble over.
         over: limits that are exceeded.
-        disputed: path to blob of memories that may hold a disputed claim.
+        disputed: path to blob of memories and indexes that may hold a disputed claim.
         upstream: None where there is none, or nothing of it was ever seen.
         logs: number of daily logs that are not archived.
     """
@@ -134,6 +135,7 @@ def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
     over += [Over(a, "hot memories", a, n, HOT_MEMORIES) for a, n in hot.items() if n > HOT_MEMORIES]
     if head:
         over += _large_indexes(scope, head, hot)
+        disputed |= disputed_indexes(scope.repo, scope.repo.commit(head).tree)
     upstream = _upstream(workspace, scope, head)
     logs = _logs(workspace, scope, head) if head else 0
     return ScopeStanding(

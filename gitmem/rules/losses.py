@@ -10,11 +10,14 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
-from gitmem.core.account import account, claims_at, is_memory, path_of, proposals, references
-from gitmem.core.facts import about
+from gitmem.core import index
+from gitmem.core.account import account, claims_at, is_memory, path_of, proposals, reference, references
+from gitmem.core.claim import Claim, repeated
+from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.merge import Files
-from gitmem.core.text import counted
+from gitmem.core.names import INDEX
+from gitmem.core.text import counted, decode
 from gitmem.core.trailers import Fate, parse
 from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, by_agent, given_up, line_of
 from gitmem.rules.rule import Context, File, Finding, Revision, Side, quoted
@@ -33,6 +36,7 @@ def judge_losses(before: Side | None, after: Side, context: Context) -> Iterator
     touched = changed | {path_of(fate.target) for fate in declared if fate.target}
     was, now = ({path: data for path, data in side.items() if path in touched} for side in (old, new))
     gone: dict[Mark, str] = {}
+    lines = [*_lines(before, after)]
     listed: list[tuple[Mark, Finding, str, Fate | None, str]] = []
     for mine, left in by_agent(was, now):
         fates = [*declared, *_paired(mine, left, {fate.source for fate in declared})]
@@ -50,7 +54,7 @@ def judge_losses(before: Side | None, after: Side, context: Context) -> Iterator
                 into = target.text if target else ""
                 listed.append(((agent_of(path), claim.key), at, claim.text, fate, into))
         gone |= given
-    by = _takers(context.revisions, {mark for mark, *_ in listed})
+    by = _takers(context.revisions, {one[0] for one in listed} | {one[0] for one in lines})
     for mark, at, text, fate, into in listed:
         one = by.get(mark)
         if one is None and context.revisions:
@@ -58,8 +62,57 @@ def judge_losses(before: Side | None, after: Side, context: Context) -> Iterator
             yield replace(at, rule="account", level="error", message=what)
         else:
             yield _told(at, text, fate, into, one)
+    for mark, at, text, into in lines:
+        gone[mark] = at.claim
+        yield _told(at, text, None, into, by.get(mark))
     if gone:
-        yield _counted(gone, old, context.allow)
+        total = sum(len(claims_at(path, data)) for path, data in old.items())
+        total += sum(len(_spoken(before, folder, before, after)) for folder in before.folders)
+        yield _counted(gone, total, context.allow)
+
+
+def _lines(before: Side, after: Side) -> Iterator[tuple[Mark, Finding, str, str]]:
+    """What indexes no longer say that somebody wrote there: the line, and what stands in its place.
+
+    It is not lost where a memory says it, or another line for the same memory holds all of its facts.
+    """
+    for folder in sorted(before.folders):
+        path = f"{folder}/{INDEX}"
+        if before.files.get(path) == after.files.get(path):
+            continue
+        if path in after.files and _index(after.files[path]) is None:
+            continue  # It is too large to be judged, which is found already.
+        was, now = (_spoken(side, folder, before, after) for side in (before, after))
+        claims = (claim for one in after.memories(folder) for claim in claims_at(one.path, one.data))
+        # What is nothing but points says nothing: no line without a hook stands in it.
+        kept = {repeated(claim.key) for claim in claims} - {""}
+        fresh: dict[str, list[str]] = {}
+        for key, (_, target) in now.items():
+            if key not in was and target:
+                fresh.setdefault(target, []).append(key)
+        for key, (claim, target) in was.items():
+            if key in now or kept & {repeated(key), repeated(index.hook(claim.text))}:
+                continue
+            new = fresh[target].pop(0) if fresh.get(target) else ""
+            if new and not lacking(key, new) and not about(key) - about(new):
+                continue
+            at = Finding(path, 1, "dropped", "", "notice", claim=reference(path, claim))
+            at = replace(at, line=line_of(before.contents, path, claim))
+            yield (folder, f"{INDEX} {key}"), at, claim.text, now[new][0].text if new else ""
+
+
+def _spoken(side: Side, folder: str, *sides: Side) -> dict[str, tuple[Claim, str]]:
+    """What the index of an agent says by itself, on a side; nothing where there is none."""
+    file = side.files.get(f"{folder}/{INDEX}")
+    data = _index(file) if file else None
+    if not data:
+        return {}
+    hot = [{text.name: text.data for text in one.memories(folder)} for one in sides]
+    return index.spoken(decode(data), *hot)
+
+
+def _index(file: File) -> bytes | None:
+    return file.data if file.size <= MEMORY_BYTES else None
 
 
 def _told(at: Finding, text: str, fate: Fate | None, now: str, by: Revision | None) -> Finding:
@@ -74,9 +127,8 @@ def _told(at: Finding, text: str, fate: Fate | None, now: str, by: Revision | No
     return replace(at, rule=how, message=what, commit=by.oid)
 
 
-def _counted(gone: Mapping[Mark, str], old: Files, allow: frozenset[str]) -> Finding:
+def _counted(gone: Mapping[Mark, str], total: int, allow: frozenset[str]) -> Finding:
     """How many claims go, of how many; an error where these are more than go unasked."""
-    total = sum(len(claims_at(path, data)) for path, data in old.items())
     most = max(FLOOR, total // SHARE)
     marks = "\n".join(sorted(f"{agent} {key}" for agent, key in gone))
     word = f"loss-{len(gone)}-{hashlib.sha256(marks.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
@@ -102,20 +154,22 @@ def _takers(revisions: Iterable[Revision], wanted: Set[Mark]) -> dict[Mark, Revi
     found: dict[Mark, Revision] = {}
     for one in revisions:
         if len(one.parents) == 1:
-            has, had = _marks(one.files), _marks(one.parents[0])
+            has, had = {*_marks(one.files)}, {*_marks(one.parents[0])}
             for mark in has - had:
                 found.pop(mark, None)
             found |= dict.fromkeys(wanted & (had - has), one)
     return found
 
 
-def _marks(files: Mapping[str, File]) -> set[Mark]:
-    return {
-        (agent_of(path), claim.key)
-        for path, file in files.items()
-        if is_memory(path) and file.data is not None and file.size <= MEMORY_BYTES
-        for claim in claims_at(path, file.data)
-    }
+def _marks(files: Mapping[str, File]) -> Iterator[Mark]:
+    for path, file in files.items():
+        if file.data is None or file.size > MEMORY_BYTES:
+            continue
+        if is_memory(path):
+            yield from ((agent_of(path), claim.key) for claim in claims_at(path, file.data))
+        elif path == f"{agent_of(path)}/{INDEX}":
+            # Which of its lines are gitmem's own does not matter to who took one out.
+            yield from ((agent_of(path), f"{INDEX} {key}") for key in index.spoken(decode(file.data)))
 
 
 def _memories(side: Side) -> dict[str, bytes]:

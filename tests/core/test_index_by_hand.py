@@ -206,3 +206,21 @@ def test_real_indexes_keep_every_byte_through_merge_and_write() -> None:
         assert merged["main/MEMORY.md"].decode() == "A word first.\n\n" + shown + "\nA word last.\n"
         assert merged == merge_trees(base, theirs, ours).files
     assert found
+
+
+def test_of_a_dispute_stays_what_is_kept_and_nothing_else_changes() -> None:
+    mark = " *(disputed 01234567)*"
+    rest = "- other *(disputed 89abcdef)*\n*(disputed 01234567)*\nProse.\n"
+    text = f"# Rules\n\n- one{mark}\n- two{mark}\n\n{rest}"
+    assert index.disputed(text, {}) == {"01234567": ("- one", "- two"), "89abcdef": ("- other",)}
+    assert index.settled(text, "01234567", (2,), {}) == f"# Rules\n\n- two\n\n{rest}"
+    assert index.settled(text, "01234567", (1, 2), {}) == f"# Rules\n\n- one\n- two\n\n{rest}"
+    assert index.settled(text, "01234567", (), {}) == f"# Rules\n\n{rest}"
+    assert index.settled(text, "fedcba98", (), {}) == text
+
+
+def test_a_memory_whose_lines_all_go_with_a_dispute_gets_its_own() -> None:
+    text = "# Rules\n\n- [a](a.md) — one *(disputed 01234567)*\n- [a](a.md) — two *(disputed 01234567)*\n"
+    now = {"a.md": memory("a"), "b.md": memory("b")}
+    assert index.settled(text, "01234567", (), now) == f"# Rules\n\n{own('a')}"
+    assert index.settled(text, "01234567", (1,), now) == "# Rules\n\n- [a](a.md) — one\n"

@@ -73,8 +73,22 @@ def told(name: str, body: str) -> str:
     return memory(body, name, about(name))
 
 
-def index(names: Sequence[str]) -> str:
-    return "".join(entry(name, f"{name}.md", about(name)) for name in names)
+BY_HAND = "".join(
+    f"- {name} answers for the {what}.\n"
+    for name, what in {
+        "Ann": "payments",
+        "Bob": "search",
+        "Carl": "uploads",
+        "Dora": "invoices",
+        "Eve": "mobile client",
+        "Finn": "warehouse",
+    }.items()
+)
+"""What people wrote in the index, beside gitmem's own lines."""
+
+
+def index(names: Sequence[str], by_hand: str = BY_HAND) -> str:
+    return "".join(entry(name, f"{name}.md", about(name)) for name in names) + by_hand
 
 
 BASE_FILES: dict[str, str | bytes] = {
@@ -250,6 +264,13 @@ def deletions() -> Iterator[Row]:
         "honest: two that say the same are merged",
         [Made({path("twice"): None}, said(*duplicate))],
     )
+    for op, writer in WRITERS:
+        emptied_index = Made({"main/MEMORY.md": index(list(FACTS), "")}, said(op=op, writer=writer))
+        yield Row("deletion", f"{writer} empties an index", [emptied_index], LOSSES)
+    ordered = Made({"main/MEMORY.md": index(sorted(FACTS))}, "Sort the index")
+    yield Row("deletion", "honest: an index is sorted", [ordered])
+    anew = Made({"main/MEMORY.md": BY_HAND}, "Shorten the index")
+    yield Row("deletion", "honest: gitmem's own lines go", [anew])
     moved = {path("docs"): None, "main/docs-first.md": BASE_FILES[path("docs")]}
     listed = index(list(FACTS)).replace("(docs.md)", "(docs-first.md)")
     renamed = Made({**moved, "main/MEMORY.md": listed}, "Rename a memory")

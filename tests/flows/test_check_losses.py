@@ -244,3 +244,105 @@ def test_facts_that_change_places_are_no_rewording(tmp_path: Path, gitmem) -> No
         found = findings(gitmem("check", "--json", cwd=ground.work, ok=False))
         assert ("main/hosts.md", 8, "invented", "error") in found
         ground.git("reset", "-q", "--hard", "HEAD~1")
+
+
+WRITTEN = (
+    "# Rules of the team\n",
+    "- [reset](reset.md) — asked twice: Ann decides, never Ben\n",
+    "- ports.md and freeze.md: read both before 9:00\n",
+    "Ask Carl before a release.\n",
+)
+
+SAME: dict[str, Callable[[str], str]] = {
+    "own lines go": lambda text: "".join(WRITTEN),
+    "own lines are sorted": lambda text: "".join(sorted(text.splitlines(keepends=True))),
+    "another order": lambda text: "".join(reversed(text.splitlines(keepends=True))),
+    "another marker": lambda text: text.replace("- ", "*   "),
+    "line ends": lambda text: text.replace("\n", "\r\n"),
+    "a word more": lambda text: text.replace("Ann decides", "Ann alone decides"),
+    "a dispute": lambda text: text.replace("release.\n", "release. *(disputed 01234567)*\n"),
+}
+
+
+class TestLinesOfAnIndex:
+    """What people and agents write in an index is memory; gitmem's own lines repeat what memories say."""
+
+    @pytest.fixture
+    def ground(self, tmp_path: Path) -> Ground:
+        ground = make_memory(tmp_path / "ground", **BODIES)
+        ground.commit({"main/MEMORY.md": self.listed(ground) + "".join(WRITTEN)}, "Write some lines")
+        ground.push("gitmem/project")
+        ground.git("fetch", "-q")
+        return ground
+
+    def listed(self, ground: Ground) -> str:
+        return (ground.work / "main/MEMORY.md").read_text()
+
+    def put(self, ground: Ground, text: str, message: str = "Tidy the index", **more: str | None) -> None:
+        ground.commit({"main/MEMORY.md": text} | {f"main/{k}.md": v for k, v in more.items()}, message)
+
+    @pytest.mark.parametrize("number", range(len(WRITTEN)))
+    @pytest.mark.parametrize("writer", ["human", "dream"])
+    def test_one_that_goes_is_listed_and_counted(
+        self, ground: Ground, judged: Judged, number: int, writer: Writer
+    ) -> None:
+        line = WRITTEN[number]
+        told = format_message("Tidy up", Provenance(op="update", writer=writer))
+        self.put(ground, self.listed(ground).replace(line, ""), told)
+        found = judged()
+        (said,) = found["dropped"]
+        assert line.strip()[:40] in said and "claim dropped by" in said
+        assert found["loss"] == ["this request takes out 1 of 14 claims"]
+
+    def test_one_that_says_something_else_now_is_told_with_both(
+        self, ground: Ground, judged: Judged, gitmem
+    ) -> None:  # type: ignore[no-untyped-def]
+        self.put(ground, self.listed(ground).replace("never Ben", "never Carl"))
+        (said,) = judged()["replaced"]
+        assert "never Ben" in said and "never Carl" in said
+        found = findings(gitmem("check", "--json", cwd=ground.work))
+        assert ("main/MEMORY.md", 7, "replaced", "notice") in found
+
+    def test_too_many_need_a_word(self, ground: Ground, judged: Judged) -> None:
+        self.put(ground, "")
+        found = judged()
+        (loss,) = found["LOSS"]
+        assert loss.startswith("this request takes out 4 of 14 claims, and 3 may go unasked")
+        assert "LOSS" not in judged("--allow", loss.rpartition(" ")[2])
+
+    def test_one_that_a_merge_leaves_out_is_listed(self, ground: Ground, judged: Judged) -> None:
+        kept = self.listed(ground)
+        self.put(ground, kept + "More.\n")
+        side = ground.git("rev-parse", "HEAD")
+        ground.git("checkout", "-q", "--detach", "origin/gitmem/project")
+        ground.commit({"main/other.md": memory("Other.", "other")})
+        ground.git("merge", "-q", "--no-commit", "--no-ff", side)
+        self.put(ground, kept.replace(WRITTEN[3], ""), "Merge memory")
+        (said,) = judged()["dropped"]
+        assert "Ask Carl" in said
+
+    @pytest.mark.parametrize("how", SAME)
+    def test_what_says_the_same_is_no_loss(self, ground: Ground, judged: Judged, how: str) -> None:
+        self.put(ground, SAME[how](self.listed(ground)))
+        assert not {"dropped", "replaced", "LOSS", "loss"} & judged().keys()
+
+    def test_own_lines_follow_their_memories(self, ground: Ground, judged: Judged) -> None:
+        text = self.listed(ground).replace("— About build", "— How long About build is")
+        self.put(ground, text, build=memory(BODIES["build"], "build", "How long About build is"))
+        assert not any("MEMORY" in one or "- [build]" in one for one in judged().get("replaced", ()))
+
+    def test_what_moves_into_a_memory_is_no_loss(self, ground: Ground, judged: Judged) -> None:
+        text = self.listed(ground).replace(WRITTEN[3], "")
+        self.put(ground, text, build=memory(f"{BODIES['build']}\n\n{WRITTEN[3]}", "build", "About build"))
+        assert "dropped" not in judged()
+
+    def test_a_claim_of_nothing_but_points_holds_no_line(self, ground: Ground, judged: Judged) -> None:
+        text = self.listed(ground).replace(WRITTEN[3], "")
+        self.put(ground, text, build=memory(f"{BODIES['build']}\n\n...", "build", "About build"))
+        assert len(judged()["dropped"]) == 1
+
+    def test_a_line_goes_along_with_a_memory_that_moves(self, ground: Ground, judged: Judged) -> None:
+        text = self.listed(ground).replace("(reset.md)", "(never-reset.md)")
+        body = (ground.work / "main/reset.md").read_text()
+        self.put(ground, text, **{"reset": None, "never-reset": body})
+        assert "dropped" not in judged() and "replaced" not in judged()

@@ -236,3 +236,22 @@ def test_a_trailer_lets_nobody_rewrite_an_index(tmp_path: Path, gitmem) -> None:
     request.commit({path: listed}, format_message("Accept", told))
     found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
     assert (path, 1, "path", "error") not in found
+
+
+def test_a_dream_takes_no_line_out_that_somebody_wrote(tmp_path: Path, gitmem) -> None:  # type: ignore[no-untyped-def]
+    """An index follows its memories, and what was written there by hand stays whatever goes."""
+    request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 1 serves Ann.")
+    path = "main/MEMORY.md"
+    own = (request.work / path).read_text()
+    by_hand = "- [two](two.md) — ask Carl before 9:00\n"
+    request.commit({path: own + by_hand}, "Write a line")
+    request.push("gitmem/project")
+    request.git("fetch", "-q")
+    told = Provenance(op="dream", writer="dream")
+    less = own.replace("- [two](two.md) — About two\n", "")
+    for text, wrong in ((less, True), (less + by_hand, False)):
+        request.commit({path: text, "main/two.md": None}, format_message("Merge", told))
+        found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+        assert ((path, 1, "path", "error") in found) is wrong
+        assert any(one[0] == path and one[2] == "dropped" for one in found) is wrong
+        request.git("reset", "-q", "--hard", "HEAD~1")
