@@ -160,8 +160,9 @@ def _stamp() -> str:
     from importlib.util import find_spec
 
     found = find_spec("betterleaks")
-    ours = Path(redaction.__file__).with_name("secrets.py")
-    files = [ours, *([Path(found.origin)] if found is not None and found.origin else [])]
+    here = Path(redaction.__file__)
+    files = [here.with_name("secrets.py"), here.with_name("secrets.toml")]
+    files += [Path(found.origin)] if found is not None and found.origin else []
     times = []
     for file in files:
         with suppress(OSError):
