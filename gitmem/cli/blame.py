@@ -37,7 +37,7 @@ def blame(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="A memory or a daily log, as in git mem show.",
+            help="A memory or a daily log, as in git mem show, or an agent's MEMORY.md.",
             autocompletion=names,
             show_default=False,
         ),

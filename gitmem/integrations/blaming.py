@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from gitmem.core.daily_log import LogLine
 from gitmem.core.errors import UsageError
+from gitmem.core.names import kind
 from gitmem.core.trailers import Telling
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import iso, sound
 from gitmem.store.blame import Blamed, Former, blame_memory
 from gitmem.store.code_time import Became, became
-from gitmem.store.lookup import find
+from gitmem.store.lookup import Found, Spot, find, find_index
 from gitmem.store.replaced import Replaced, replaced
 from gitmem.store.repository import MissingObject
 from gitmem.store.sayings import sayings
@@ -48,7 +49,7 @@ def blame(
     """Blames the claims of one memory, or those of all memories that say something, or said it once.
 
     Args:
-        name: a memory or a daily log, as for `lookup.find`; None where a text is given.
+        name: a memory or daily log, as for `lookup.find`, or an agent's MEMORY.md; None where a text is given.
         text: what claims say; None where a name is given.
 
     Raises:
@@ -59,7 +60,10 @@ def blame(
     if text is not None:
         lines = list(_saying(workspace, edges, text, at, scope, agent))
         return lines + list(_said_once(workspace, edges, text, at, scope, agent, lines))
-    found = find(workspace, name or "", scope, agent, at, edges.now, logs=True)
+    if kind(name or "") == "index":
+        found: Found | Spot = find_index(workspace, name or "", scope, agent, at, edges.now)
+    else:
+        found = find(workspace, name or "", scope, agent, at, edges.now, logs=True)
     where = workspace.scope(found.scope)
     blamed = blame_memory(where.repo, found.commit, found.path)
     return [_line(where, found.agent, found.file, one) for one in blamed]

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.names import agent_name, is_archived, kind
+from gitmem.core.names import INDEX, agent_name, is_archived, kind
 from gitmem.store.catalog import Catalog, Kept
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import memories
@@ -212,6 +212,38 @@ def find(
         raise UsageError(f"There is no daily log of {day.day}{where}", "See the logs: git mem list --logs")
     hint = LOG_HINT if _day(name) is not None else _close(known, bare, at)
     raise UsageError(f"There is no memory named {name!r}{_where(scope, agent, at)}", hint)
+
+
+def find_index(
+    workspace: Workspace,
+    name: str,
+    scope: str | None = None,
+    agent: str | None = None,
+    at: str | None = None,
+    now: float | None = None,
+) -> Spot:
+    """Finds the index of one agent; arguments as for `find`.
+
+    Raises:
+        UsageError: an unknown scope, `at` means nothing, or no such agent has an index.
+        Ambiguous: several have one; they are listed.
+    """
+    named_scope, named_agent, _ = _parts(name)
+    spots = []
+    for one in _held(workspace, scope or named_scope, agent or named_agent, at, now, archived=False):
+        repo = one.scope.repo
+        entry = repo.entry(repo.commit(one.commit).tree, f"{one.agent}/{INDEX}")
+        if entry is not None:
+            spots.append(Spot(one.scope.name, one.agent, INDEX, entry.oid, one.commit))
+    if len(spots) > 1:
+        listed = ", ".join(f"{spot.scope}/{spot.path}" for spot in spots[:MOST_LISTED])
+        raise Ambiguous(
+            f"{len(spots)} agents have an index: {listed}",
+            "Say which: give it as scope/agent/MEMORY.md, or narrow with --scope and --agent.",
+        )
+    if not spots:
+        raise UsageError(f"There is no index{_where(scope, agent, at)}", "See the memories: git mem list")
+    return spots[0]
 
 
 def headers(

@@ -197,3 +197,22 @@ def test_log_of_an_agent_shows_its_folder_alone(filled: Ground) -> None:
     log = filled.run("log", "--agent", "reviewer", "--json").json
     assert [entry["subject"] for entry in log] == ["Learn of 9090", "Add ports"]
     assert all(path.startswith("reviewer/") for entry in log for path in entry["paths"])
+
+
+def test_blame_names_who_wrote_each_line_of_an_index(filled: Ground) -> None:
+    """What people write into an index is memory, too; a line before it takes nothing away."""
+    own, warning = "- [ports](ports.md) — About ports\n", "- Never open 22, see [ports](ports.md) first.\n"
+    filled.learn({"reviewer/MEMORY.md": own + warning}, subject="Warn of 22", who="Cas")
+    filled.learn({"reviewer/MEMORY.md": f"# Ports\n\n{own}{warning}"}, subject="Head it", who="Ben")
+    lines = filled.run("blame", "MEMORY.md").out.splitlines()
+    assert [(line.split()[3], line.rpartition("  ")[2]) for line in lines] == [
+        ("Ben,", "# Ports"),
+        ("Cas,", own.strip()),
+        ("Cas,", warning.strip()),
+    ]
+    (said,) = {line["file"] for line in filled.run("blame", "reviewer/MEMORY.md", "--json").json}
+    assert said == "MEMORY.md"
+    filled.learn({"main/MEMORY.md": "- [tone](tone.md)\n"}, "local", "List tone")
+    told = filled.run("blame", "MEMORY.md", code=2).err
+    assert "project/reviewer/MEMORY.md" in told and "local/main/MEMORY.md" in told
+    assert "There is no index" in filled.run("blame", "MEMORY.md", "--scope", "user", code=2).err
