@@ -49,7 +49,8 @@ def blame(
     """Blames the claims of one memory, or those of all memories that say something, or said it once.
 
     Args:
-        name: a memory or daily log, as for `lookup.find`, or an agent's MEMORY.md; None where a text is given.
+        name: a memory or daily log, as for `lookup.find`, or an agent's MEMORY.md; None where a text is
+            given.
         text: what claims say; None where a name is given.
 
     Raises:
