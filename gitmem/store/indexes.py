@@ -77,6 +77,23 @@ def with_indexes(
     return files
 
 
+def remade(repo: Repository, tree: str, edits: Mapping[str, bytes | None]) -> frozenset[str]:
+    """Those indexes among some edits that the next write would make again what they are now.
+
+    Args:
+        tree: where memory stands; the edits change no memory of it.
+    """
+    found = set()
+    for path, data in edits.items():
+        agent, _, name = path.rpartition("/")
+        if name == INDEX and is_agent_folder(agent):
+            names, read = _standing(repo, tree, agent)
+            text = reconciled(decode(data or b""), {}, Hot(names, read))
+            if text == decode(read(INDEX) or b""):
+                found.add(path)
+    return frozenset(found)
+
+
 def hot_memories(files: Files, agent: str) -> dict[str, bytes]:
     """The hot memories of one agent among files of a tree: file to content."""
     return {file: data for path, data in files.items() if is_memory_file(file := _file(path, agent))}

@@ -23,6 +23,7 @@ from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
 from gitmem.store.history import is_root
 from gitmem.store.holdings import taught
+from gitmem.store.indexes import remade
 from gitmem.store.live_plan import describe
 from gitmem.store.locks import writer_lock
 from gitmem.store.merging import landing
@@ -80,7 +81,9 @@ def newest_undoable(scope: Scope, mine: Callable[[Signature], bool] | None = Non
         if foreign or provenance.op in KEPT_OPS or _is_sync(candidate) or not candidate.parents:
             continue
         planned = plan_undo(scope, tip, candidate)
-        if planned.edits.keys() - {attributes.FILE}:  # that file is gitmem's own: it would be back at once
+        # What gitmem tells git, and its own lines of an index, would be back at once.
+        left = planned.edits.keys() - {attributes.FILE}
+        if any(kind(path) != "index" for path in left) or left - remade(repo, tip.tree, planned.edits):
             return planned
     return None
 

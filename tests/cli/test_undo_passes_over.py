@@ -37,3 +37,21 @@ def test_undo_passes_over_what_gitmem_tells_git(gitmem: Gitmem, repo: Path, git,
     gitmem("share", "-y")
     assert "Tell git how to merge" in gitmem("log").out
     assert "Remember ports" in gitmem("undo").out
+
+
+def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo: Path, git) -> None:
+    """A memory that no line of the index names gets one with the next write: taken back, it would again."""
+    gitmem("init", "-y")
+    for name in ("ports", "lint"):
+        gitmem(
+            "remember", f"A word on {name}.", "--name", name, "--scope", "project", "--agent", "reviewer"
+        )
+    folder = repo / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True, exist_ok=True)
+    gitmem("save")
+    listed = folder / "MEMORY.md"
+    listed.write_text("".join(line for line in listed.read_text().splitlines(True) if "lint" not in line))
+    gitmem("save")
+    gitmem("save")
+    assert "lint" in listed.read_text()
+    assert "Remember lint" in gitmem("undo").out
