@@ -77,7 +77,9 @@ def test_setting_a_key_changes_that_key_alone(text: str, key: str, value: str) -
     changed = front.with_value(key, value)
     again, body = split(changed.render() + "Body.\n")
     assert again is not None and body == "Body.\n"
-    assert again.text(key) == " ".join(value.split()) or changed == front
+    # No YAML has a key twice: there the other one may be read.
+    twins = [field for field in front.fields if field.key == key and field is not old]
+    assert again.text(key) == " ".join(value.split()) or changed == front or any(t.value for t in twins)
     others = [field.raw for field in front.fields if field is not old]
     assert [field.raw for field in changed.fields if field.raw in others or field.key != key] == others
 

@@ -167,8 +167,8 @@ def test_what_is_given_up_is_what_no_claim_says_any_more(
         ends[source] = (mine, *followed(source, mine, words[0]))
     expected = set()
     for source, (mine, worst, target, _) in ends.items():
-        free = worst in ("", "kept", "merged") or (worst == "dropped" and old[source] in mine.values())
-        if worst == "superseded":
+        free = worst in ("", "kept", "merged") or old[source] in mine.values()
+        if worst == "superseded" and not free:
             around = [text for name, text in old.items() if path_of(name) == path_of(target)]
             into = [old[other] for other, end in ends.items() if end[2] == target]
             said = mine[target]
