@@ -66,8 +66,8 @@ def with_indexes(
         names, read = _standing(repo, tree, agent)
         listed = mine[INDEX] if INDEX in mine else read(INDEX)
         then |= {file: read(file) or b"" for file in changed.keys() & names}
-        # Where there is no index nobody has dropped a line of it: it begins with what is new.
-        there = {*names, *changed} if listed is not None else changed.keys() - names
+        # Where there is no index, one is made for a new memory; it names all, as the next write would.
+        there = {*names, *changed} if listed is not None or changed.keys() - names else set[str]()
         hot = there - {file for file, data in changed.items() if data is None}
         after = Hot(hot, _over(changed, read))
         text = decode(listed or b"")

@@ -336,13 +336,13 @@ def _stones_then(repo: Repository, agent: str, base: str) -> dict[str, bytes]:
 
 
 def _reconcile_index(files: dict[str, bytes], theirs: Mapping[str, bytes]) -> None:
-    """Brings the index in line with the memories; where there is none it gets the new ones alone."""
+    """Brings the index in line with the memories; where there is none, one is made for a new memory."""
     before, after = (
         {n: data for n, data in side.items() if kind(n) == "memory" and is_laid_out(n)}
         for side in (theirs, files)
     )
-    if index.INDEX not in files:
-        after = {name: data for name, data in after.items() if before.get(name) != data}
+    if index.INDEX not in files and after.keys() <= before.keys():
+        return
     text = decode(files.get(index.INDEX, b""))
     shown = index.reconciled(text, before, after)
     if shown != text:
