@@ -373,7 +373,8 @@ def merge(base: str, ours: str, theirs: str, versions: Versions | None = None) -
     )
     twins = _twins(order.keys, subject, own, sides[1:])
     kept = [key for key in order.keys if key not in twins]
-    marks = {new: every[old].mark for new, old in contested(order, kept).items()}
+    # Prose that names no memory stands as both wrote it: nobody has to settle which of two remarks is right.
+    marks = {new: every[old].mark for new, old in contested(order, kept).items() if every[new].unit.names}
     merged = [
         _merged_unit([side[key].unit if key in side else None for side in sides], marks.get(key, ""))
         for key in _sorted_additions(kept, frozenset(sides[0]), subject, own)
