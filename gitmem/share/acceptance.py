@@ -7,21 +7,20 @@ waits for the next sync.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from gitmem.core import attributes, tombstone
 from gitmem.core.account import Proposal, claims_at, is_memory, proposals, speaks
-from gitmem.core.daily_log import SOME_DAY, is_log, line_keys, read_line, split, stones_of, with_every_line
+from gitmem.core.daily_log import is_log, line_keys, split, stones_of, with_every_line
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder, merge_trees
 from gitmem.core.names import is_agent_folder
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.rules.profiles import judge_files
-from gitmem.rules.secrets import find_secrets
+from gitmem.rules.profiles import judge
+from gitmem.rules.rule import PLAIN, Context, File, Revision, side_of
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.inbox import ACCEPTED, AWAITED, Inbox, decided, note_of
 from gitmem.store.commits import Tip, Write, commit
@@ -41,6 +40,9 @@ TRIES = 16
 """Lost races after which what was accepted waits for the next sync."""
 
 MESSAGE = "gitmem review: accept"
+
+BARRED = ("secret", "path", "scope")
+"""Rules that no acceptance answers for; what else a request is told of, the person has read and decided."""
 
 
 @dataclass(frozen=True)
@@ -182,31 +184,32 @@ class _Plan:
         self.buried = tuple(one for one in merged.buried if one[0] in self.paths)
 
     def judge(self, allow: frozenset[str]) -> None:
-        """Raises where what would come may not be stored, or its history not be published."""
-        branch = short_name(self.inbox.branch)
-        hint = f"Turn it down (git mem review reject {self.inbox.id}), and tell who sent it."
-        for path, data in sorted(self.after.items()):
-            fresh = self.before.get(path) != data
-            told = (read_line(line, SOME_DAY) for line in split(decode(data)) if fresh and is_log(path))
-            personal = any(line is not None and line.type == "user" for line in told)
-            if personal or (fresh and not is_log(path) and parse(path, data).type == "user"):
-                raise CheckFailed(f"{path} of {branch} is about a person, so never shared", hint)
-        refused = judge_files("write", self.before, self.after, allow)
-        if refused:
-            raise CheckFailed(f"{refused[0].path} of {branch} {refused[0].message}", hint)
-        versions: dict[str, bytes] = {}
+        """Raises where a request would bring what nobody's acceptance lets in (see `BARRED`)."""
+        context = Context(allow, revisions=tuple(self._revisions()))
+        for found in judge("request", side_of(self.before), side_of(self.after), context):
+            # An index may be over its limit: it is mended here, not there.
+            large = found.rule == "limit" and is_memory(found.path)
+            if found.level == "error" and (large or found.rule in BARRED):
+                raise CheckFailed(
+                    f"{short_name(self.inbox.branch)} is refused ({found.rule}): {found}",
+                    f"Turn it down (git mem review reject {self.inbox.id}), and tell who sent it.",
+                )
+
+    def _revisions(self) -> Iterator[Revision]:
+        """The teammate's commits, as far as they are about what was chosen."""
         for step in self.repo.steps(self.inbox.tip, without=(self.onto,)):
-            said = f"{step.commit.message}\n{step.commit.author.name} {step.commit.author.email}"
-            if any(one.severity == "block" for one in find_secrets(said, allow)):
-                raise CheckFailed(f"The message of {step.commit.oid[:12]} in {branch} holds a secret", hint)
-            fresh_everywhere = set.intersection(*({(p, new) for p, _, new in one} for one in step.before))
-            for path, new in fresh_everywhere:
-                if new is not None and (self.whole or path in self.paths):
-                    versions[f"{new}/{path}"] = self.repo.blob(new)
-        refused = judge_files("write", {}, versions, allow)
-        if refused:
-            path = refused[0].path.partition("/")[2]
-            raise CheckFailed(f"An earlier version of {path} in {branch} {refused[0].message}", hint)
+            one, rows = step.commit, [{path: (old, new) for path, old, new in side} for side in step.before]
+            paths = set.intersection(*map(set, rows)) if rows else set[str]()
+            if not self.whole:
+                paths &= self.paths
+            said = [{path: row[path][0] for path in paths} for row in rows]
+            files, *parents = map(self._files, [{path: rows[0][path][1] for path in paths}, *said])
+            people = tuple(f"{who.name} <{who.email}>" for who in (one.author, one.committer))
+            yield Revision(one.oid, people, one.message, tuple(parents), files)
+
+    def _files(self, blobs: Mapping[str, str | None]) -> dict[str, File]:
+        read = {path: (oid, self.repo.blob(oid)) for path, oid in blobs.items() if oid is not None}
+        return {path: File(PLAIN, oid, len(data), data) for path, (oid, data) in read.items()}
 
     def commit(self, author: Signature) -> tuple[str, ...]:
         """Makes the commits and moves `ACCEPTED` to the last.

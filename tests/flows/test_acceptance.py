@@ -198,7 +198,10 @@ def test_a_memory_about_a_person_that_another_client_sent_is_left_where_it_is(te
     team.reviewer.edit(BEN, PATH.format("person"), lambda text: text.replace("type: project", "type: user"))
     ann.run("sync", "-y")
     (item,) = waiting(ann)
-    assert "is about a person, so never shared" in ann.run("review", "accept", item["id"], code=1).err
+    assert (
+        "is about a person (type user), which is never shared"
+        in ann.run("review", "accept", item["id"], code=1).err
+    )
     decide(ben, ann, PATH.format("ports"))
     ann.run("review", "reject", waiting(ann)[0]["id"], "-m", "not for the team")
     assert waiting(ann) == []

@@ -213,7 +213,9 @@ def test_an_earlier_version_with_a_secret_is_not_accepted(team: Team, ann) -> No
     planted(team, {"main/key.md": memory("key", "The token is in the vault.")})
     ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
     refused = ann.run("review", "accept", waiting(ann)["id"], code=1)
-    assert "An earlier version of main/key.md" in refused.err and SECRET not in refused.err
+    assert (
+        "main/key.md" in refused.err and "it stays in history" in refused.err and SECRET not in refused.err
+    )
     assert "main/key.md" not in team.reviewer.host_files()
 
 
