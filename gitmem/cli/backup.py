@@ -12,6 +12,7 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.backing_up import Backed, BackupPlan
+from gitmem.share.leaving import doubt_told
 from gitmem.store.address import without_credentials
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
@@ -86,6 +87,8 @@ def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
     for step in done.steps:
         if step.what == "leave apart":
             out.warn(f"{step.ref} is {WORDS[step.what]}")
+    for one in done.doubts:
+        out.warn(doubt_told(one))
     for ref, words in done.refused.items():
         out.warn(f"{ref} was deleted here, and stays in the backup: {words}")
     return done
@@ -135,6 +138,7 @@ def backed_value(done: Backed) -> dict[str, Any]:
         "refs": [{"ref": step.ref, "what": step.what, "memories": step.memories} for step in done.steps],
         "refused": [{"ref": ref, "reason": words} for ref, words in done.refused.items()],
         "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
+        "doubts": [{"path": one.path, "rule": one.rule} for one in done.doubts],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
     }

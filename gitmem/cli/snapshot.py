@@ -11,6 +11,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_folder_name
 from gitmem.core.text import counted
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
+from gitmem.share.leaving import doubt_told
 from gitmem.store.workspace import Workspace
 
 
@@ -50,6 +51,8 @@ def create(
     for made in done:
         for name in made.left_out:
             run.out.warn(f"left out of the snapshot of {made.agent}: {name}")
+        for one in made.doubts:
+            run.out.warn(doubt_told(one))
     if run.out.as_json:
         run.out.json(
             [
@@ -60,6 +63,7 @@ def create(
                     "changed": made.changed,
                     "written": made.written,
                     "left_out": list(made.left_out),
+                    "doubts": [{"path": one.path, "rule": one.rule} for one in made.doubts],
                 }
                 for made in done
             ]

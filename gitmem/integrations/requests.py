@@ -19,7 +19,15 @@ from gitmem.integrations.request_links import Host, find_host
 from gitmem.integrations.request_rows import dream_rows, inbox_rows
 from gitmem.share.inbox import Inbox, inboxes, remember, writer_branch
 from gitmem.share.landed import closed_at_host, left
-from gitmem.share.leaving import Leaving, leaving, refuse_personal, refuse_secrets, secrets_to_leave
+from gitmem.share.leaving import (
+    Leaving,
+    doubt_told,
+    doubts_to_leave,
+    leaving,
+    refuse_personal,
+    refuse_secrets,
+    secrets_to_leave,
+)
 from gitmem.share.synced import Synced
 from gitmem.share.turning import agree, agreed
 from gitmem.share.unpushed import prepare
@@ -96,7 +104,7 @@ def open_request(
     if found == INBOX:
         made = _of_inbox(workspace, remote, dry_run)
     else:
-        made = _of_dream(workspace, remote, found, ask, allowed_fingerprints(workspace), dry_run)
+        made = _of_dream(workspace, edges, remote, found, ask, dry_run)
     return made if dry_run else opened(workspace, edges, remote, made)
 
 
@@ -196,9 +204,9 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
 
 
 def _of_dream(
-    workspace: Workspace, remote: Remote, id: str, ask: Ask, allow: frozenset[str], dry_run: bool
+    workspace: Workspace, edges: Edges, remote: Remote, id: str, ask: Ask, dry_run: bool
 ) -> Request:
-    repo = workspace.code
+    repo, allow = workspace.code, allowed_fingerprints(workspace)
     dream = dreams.find_dream(workspace, id)
     published = repo.ref(remote.tracking(MEMORY_BRANCH))
     if published is None:
@@ -223,6 +231,8 @@ def _of_dream(
         consented = agreed(workspace)
         fresh = leaving(repo, tip, [published, *([consented] if consented else [])])
         refuse_secrets(secrets_to_leave(repo, remote, [tip], allow))
+        for one in doubts_to_leave(repo, repo.commit(published).tree, repo.commit(tip).tree, allow):
+            edges.say(doubt_told(one))
         if fresh and not ask(fresh):
             raise CheckFailed(
                 f"Held back: {', '.join(map(str, fresh))}",

@@ -11,7 +11,7 @@ from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all
 from gitmem.rules.rule import Finding
-from gitmem.share.leaving import Leaving
+from gitmem.share.leaving import Leaving, doubt_told
 from gitmem.share.settling import stands_in_private
 from gitmem.share.sync import sync, take_fetched
 from gitmem.share.synced import Options, Synced
@@ -47,15 +47,21 @@ def synchronise(
     push: bool = True,
     dry_run: bool = False,
     tell: Callable[[str], None] = lambda _: None,
-    warn: Callable[[tuple[Finding, ...]], None] = lambda _: None,
+    warn: Callable[[tuple[Finding, ...]], None] | None = None,
 ) -> Synced:
     """Saves live directories, syncs, and lays out what came.
 
     Args:
-        ask, remote, pull, push, dry_run, tell, warn: as in `Options`.
+        ask, remote, pull, push, dry_run, tell: as in `Options`.
+        warn: the same; where None, it is said as all else is.
     """
     allow = allowed_fingerprints(workspace)
-    options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell, warn)
+
+    def say(doubts: tuple[Finding, ...]) -> None:
+        for one in doubts:
+            edges.say(doubt_told(one))
+
+    options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell, warn or say)
     if dry_run or workspace.sharing == "off":
         return sync(workspace, options)
     from gitmem.integrations.purging import after_carrying  # heavy: where a sync runs alone

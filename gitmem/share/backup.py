@@ -25,7 +25,7 @@ from gitmem.share.backup_place import (
     refuse_code,
 )
 from gitmem.share.carrying import Carried
-from gitmem.share.leaving import refuse_secrets, secrets_to_leave
+from gitmem.share.leaving import doubts_to_leave, refuse_secrets, secrets_to_leave
 from gitmem.store.address import without_credentials
 from gitmem.store.commits import root_commit
 from gitmem.store.epochs import epoch_of
@@ -86,6 +86,7 @@ class Backed:
         buried: (path, text) of claims that a tombstone took.
         split: files that moved aside because two wanted one path.
         carried: what was brought over a purge.
+        doubts: what may be a secret in what was sent, and is stored all the same.
     """
 
     place: str
@@ -100,6 +101,7 @@ class Backed:
     buried: tuple[tuple[str, str], ...] = ()
     split: tuple[str, ...] = ()
     carried: tuple[Carried, ...] = ()
+    doubts: tuple[Finding, ...] = ()
 
 
 def plan_backup(workspace: Workspace, url: str) -> BackupPlan:
@@ -170,6 +172,7 @@ class _Backup:
         self.carried: list[Carried] = []
         self.before: dict[str, str] = {}
         self.refused: dict[str, str] = {}
+        self.doubts: dict[Finding, None] = {}
         self.sent = 0
 
     def run(self, pause: Callable[[int], None]) -> Backed:
@@ -195,6 +198,7 @@ class _Backup:
             buried=tuple(buried for one in self.arrivals for buried in one.buried),
             split=tuple(path for one in self.arrivals for path in one.split),
             carried=tuple(self.carried),
+            doubts=tuple(self.doubts),
         )
 
     def _round(self) -> bool:
@@ -276,7 +280,9 @@ class _Backup:
                 if move.oid is None:
                     self._did(move.branch, "delete there")
                     continue
-                self.sent += self._new_there(there.get(move.branch), move.oid)
+                before, now = self._trees(there.get(move.branch), move.oid)
+                self.sent += _count(changed_files(self.repo, before, now))
+                self.doubts |= dict.fromkeys(doubts_to_leave(self.repo, before, now, self.allow))
                 known = self.steps.get(move.branch)
                 self._did(move.branch, "join" if known and known.what == "join" else "send")
             elif pushed.outcome == "refused":
@@ -288,9 +294,8 @@ class _Backup:
             )
         return all(done[move.branch].outcome != "race" for move in moves)
 
-    def _new_there(self, theirs: str | None, ours: str) -> int:
-        there = self.repo.commit(theirs).tree if theirs else None
-        return _count(changed_files(self.repo, there, self.repo.commit(ours).tree))
+    def _trees(self, theirs: str | None, ours: str) -> tuple[str | None, str]:
+        return self.repo.commit(theirs).tree if theirs else None, self.repo.commit(ours).tree
 
     def _did(self, ref: str, what: What) -> None:
         self.steps[ref] = Step(ref, what, _memories(self.repo, self.repo.ref(ref)))

@@ -11,6 +11,7 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder, kind
 from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding
+from gitmem.rules.screen import warned
 from gitmem.share.leaving_lines import fresh_lines
 from gitmem.store.remote import Remote
 from gitmem.store.repository import MissingObject, Repository
@@ -133,6 +134,28 @@ def secrets_to_leave(
         files[f"{name}/{path}"] = data
     found = judge_files("write", {}, files, allow)
     return tuple(replace(refusal, path=refusal.path.partition("/")[2]) for refusal in found)
+
+
+def doubts_to_leave(
+    repo: Repository, there: str | None, tree: str, allow: frozenset[str]
+) -> tuple[Finding, ...]:
+    """What may be a credential in what a push brings, and is stored all the same.
+
+    Args:
+        there: tree that stands where it goes; None for none.
+        tree: tree that is to stand there.
+
+    Raises:
+        DetectorUnavailable: nothing can be said; push nothing.
+    """
+    changed = changed_files(repo, there, tree)
+    before = read_paths(repo, there, changed) if there else {}
+    return warned(before, read_paths(repo, tree, changed), allow)
+
+
+def doubt_told(one: Finding) -> str:
+    """One of them as a person is told of it."""
+    return f"leaves, but look: {one.path} may hold a credential ({one.rule}): {one.text}"
 
 
 def refuse_secrets(found: Iterable[Finding]) -> None:

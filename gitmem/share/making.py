@@ -11,6 +11,7 @@ from gitmem.core.merge import kind
 from gitmem.core.names import ARCHIVE, agent_folder_name, agent_name, is_agent_folder
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance
+from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.rules.snapshot import STATE_FILE
 from gitmem.share.leaving import memories
@@ -34,6 +35,7 @@ class Made:
         written: whether they were written.
         left_out: memories that stay here: about a person, or holding a secret.
         attributes: the attributes file, where it was written beside.
+        doubts: what may be a secret in it, and is stored all the same.
     """
 
     agent: str
@@ -43,6 +45,7 @@ class Made:
     written: bool
     left_out: tuple[str, ...]
     attributes: Path | None = None
+    doubts: tuple[Finding, ...] = ()
 
 
 def make(
@@ -92,7 +95,9 @@ def make(
         changed = write_snapshot(top, folder, kept, now, paged=paged, dry_run=dry_run)
         count = sum(kind(name) == "memory" for name in kept)
         name, left_out = agent_folder_name(agent), (*personal, *refused)
-        done.append(Made(name, folder, count, changed, changed and not dry_run, left_out))
+        written = changed and not dry_run
+        doubts = screened.warnings if changed else ()
+        done.append(Made(name, folder, count, changed, written, left_out, doubts=doubts))
     if done and not dry_run and write_attributes(top, parent):
         done = [replace(made, attributes=parent / attributes.FILE) for made in done]
     return tuple(done)

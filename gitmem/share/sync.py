@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import kind
-from gitmem.rules.screen import warned
 from gitmem.share.acceptance import publish
 from gitmem.share.arrival import check_arrival, take_in
 from gitmem.share.carrying import carry_over
@@ -16,7 +15,7 @@ from gitmem.share.departure import depart
 from gitmem.share.inbox import writer_branch
 from gitmem.share.index_kept import keep_index
 from gitmem.share.landed import close, closed_at_host, says_more, settle
-from gitmem.share.leaving import leaving, refuse_secrets, secrets_to_leave
+from gitmem.share.leaving import doubts_to_leave, leaving, refuse_secrets, secrets_to_leave
 from gitmem.share.synced import Options, Synced
 from gitmem.share.tending import plan_tending, tend
 from gitmem.share.turning import agree, agreed, change_mode, fold_private
@@ -31,7 +30,7 @@ from gitmem.store.remote import IN_THE_WAY, MEMORY_BRANCH, Pushed, Remote, find_
 from gitmem.store.repository import RefMoved, Repository, short_name
 from gitmem.store.side_branches import adds_nothing, with_base
 from gitmem.store.tidying import tidy_ref
-from gitmem.store.trees import changed_files, read_paths
+from gitmem.store.trees import changed_files
 from gitmem.store.workspace import SHARED_REF, Workspace
 
 TRIES = 8
@@ -260,8 +259,7 @@ class _Sync:
         consented = agreed(self.workspace)
         fresh = leaving(repo, ours, [*there_already, *([consented] if consented else [])])
         refuse_secrets(secrets_to_leave(repo, self.remote, [ours], self.options.allow))
-        before = read_paths(repo, there, changed) if there else {}
-        doubts = warned(before, read_paths(repo, tree, changed), self.options.allow)
+        doubts = doubts_to_leave(repo, there, tree, self.options.allow)
         if doubts:
             self.done = replace(self.done, doubts=doubts)
             self.options.warn(doubts)

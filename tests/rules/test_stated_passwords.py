@@ -236,3 +236,15 @@ def test_the_warning_is_repeated_where_it_leaves(
     assert "leaves, but look" in sent.err and "password-in-prose" in sent.err
     assert PASSWORD not in looked.out + looked.err + sent.out + sent.err
     assert "leaves, but look" not in gitmem("sync", "-y").err
+
+
+def test_a_backup_and_a_snapshot_say_it_again(gitmem: Gitmem, git: Git, inited: Path, tmp_path: Path) -> None:
+    gitmem("remember", STATED)
+    git("init", "-q", "--bare", tmp_path / "own.git")
+    sent = gitmem("backup", tmp_path / "own.git", "-y", "--json")
+    assert "leaves, but look" in sent.err and "password-in-prose" in json.loads(sent.out)["doubts"][0]["rule"]
+    assert "leaves, but look" not in gitmem("backup").err, "it is there by now"
+    gitmem("remember", STATED, "--scope", "project", "--type", "project", "--allow")
+    made = gitmem("snapshot", "create")
+    assert "leaves, but look" in made.err and PASSWORD not in made.out + made.err
+    assert "leaves, but look" not in gitmem("snapshot", "create").err
