@@ -124,15 +124,18 @@ class _Sync:
             ours, target = prepared.tip, self._target()
             if target != MEMORY_BRANCH:
                 self._refuse_to_ask(ours)
-            if self._is_there(ours, target) or not self._may_leave(ours):
+            is_there = self._is_there(ours, target)
+            if not is_there and not self._may_leave(ours):
                 return
             if options.dry_run:
-                self.done = replace(self.done, branch=target)
+                self.done = replace(self.done, branch="" if is_there else target)
                 return
             try:
                 depart(self.repo, SHARED_REF, here, prepared)
             except RefMoved:
                 continue
+            if is_there:
+                return
             options.tell(f"sending memory to {name}")
             if self._push(ours, target):
                 return

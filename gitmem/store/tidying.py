@@ -152,6 +152,8 @@ class _Work:
         self.now: dict[str, bytes | None] = {}
         self.paths: set[str] = set()
         self.sides: dict[str, list[bytes]] = {}
+        # For the index: a line is gitmem's own by whatever a memory held, on an untidy side, too.
+        self.held: dict[str, list[bytes]] = {}
         self.logs: dict[str, list[bytes]] = {}
         self.fates: list[Fate] = []
         self.told: list[str] = []
@@ -169,10 +171,10 @@ class _Work:
             # One parent's state and its own: a person may well say a thing twice.
             trees.append(made.tree)
         for tree in trees:
-            if tree in self.untidy:
-                continue
             for path, data in read_paths(self.repo, tree, changed).items():
-                self.sides.setdefault(path, []).append(data)
+                self.held.setdefault(path, []).append(data)
+                if tree not in self.untidy:
+                    self.sides.setdefault(path, []).append(data)
         if len(made.parents) > 1 and any(path.endswith(f"/{TOMBSTONES}") for path in changed):
             for one, other in combinations(made.parents, 2):
                 self._bury(one, other)
@@ -327,7 +329,7 @@ class _Work:
         flat = {p.partition("/")[2] for p in self.paths if p.startswith(f"{agent}/")}
         now = Hot(self._names(agent), lambda file: self._read(f"{agent}/{file}"))
         was = {
-            file: [*self.sides.get(f"{agent}/{file}", []), *([now[file]] if file in now else [])]
+            file: [*self.held.get(f"{agent}/{file}", []), *([now[file]] if file in now else [])]
             for file in filter(is_memory_file, flat)
         }
         text = index.without_twins(decode(data), sides, was)

@@ -445,6 +445,23 @@ def test_two_people_go_on_after_it(team: Team, ann: Machine) -> None:
     assert found(ben.code / ".git") == []
 
 
+def test_clones_that_had_one_history_before_anything_was_shared_end_at_one_commit(
+    team: Team, ann: Machine
+) -> None:
+    """What the second one rebuilds is there already: its branch, too, is set on that."""
+    ann.run("share", "--mode", "direct", "-y")
+    plant(ann)
+    ben = team.person("ben", mode="")
+    ben.git("fetch", "-q", ann.code, f"{PROJECT}:{PROJECT}")
+    ben.run("share", "--mode", "direct", "-y")
+    ben.now += 60
+    for one in (ann, ben):
+        put(one, "Drop it", {f"reviewer/{NAME}.md": None})
+    for one in (ann, ben):
+        one.run("sync", "-y")
+        assert one.git("rev-parse", PROJECT) == team.refs()[PROJECT]
+
+
 def test_a_dream_that_waits_stays_what_it_was(team: Team, ann: Machine) -> None:
     plant(ann)
     dreams = "refs/gitmem/dream/d-1234567890"

@@ -206,6 +206,28 @@ def test_an_index_that_union_doubled_has_one_of_gitmems_own_lines_a_memory(groun
     assert ground.files["main/MEMORY.md"] == sides[0]["main/MEMORY.md"]
 
 
+def test_a_line_that_union_brought_back_in_the_second_of_two_merges_goes_with_its_memory(
+    ground: Ground,
+) -> None:
+    """What the first merge held is a side of the second: the line is gitmem's own by that."""
+    start = START | {"main/b.md": memory("b", "Two."), "main/MEMORY.md": entry("a") + entry("b")}
+    base = ground.add(start, message=OWN)
+    added = [start | {f"main/{n}.md": memory(n, n), "main/MEMORY.md": entry(n)} for n in "cd"]
+    ours, theirs = (ground.add(side, (base,), OWN) for side in added)
+    whole = added[0] | added[1] | {"main/MEMORY.md": "".join(map(entry, "abcd"))}
+    first = ground.add(whole, (ours, theirs))
+    moved = start | {
+        "main/e.md": start["main/b.md"],
+        "main/MEMORY.md": entry("a") + "- [b](e.md) — About b\n",
+    }
+    del moved["main/b.md"]
+    third = ground.add(moved, (base,), OWN)
+    merged = whole | moved | {"main/MEMORY.md": "".join(map(entry, "abcd")) + "- [b](e.md) — About b\n"}
+    del merged["main/b.md"]
+    assert ground.tidy(ground.add(merged, (first, third)))
+    assert ground.files["main/MEMORY.md"] == "".join(map(entry, "acd")) + "- [b](e.md) — About b\n"
+
+
 def test_files_that_differ_in_case_only_are_kept_apart(ground: Ground) -> None:
     """A file system that ignores case would show one and lose the other."""
     first = ground.add(START, message=OWN)
