@@ -558,7 +558,7 @@ def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
     assert "undo: git mem share --off" in shared.stderr
     done = gitmem(path, "sync", "--json")
     value = json.loads(done.stdout)
-    empty = {"leaves", "held", "secrets", "buried", "split", "updated", "removed", "landed"}
+    empty = {"leaves", "held", "doubts", "secrets", "buried", "split", "updated", "removed", "landed"}
     empty |= {"carried", "purged_text_in_private"}
     assert {key: value[key] for key in value if key not in empty} == {
         "remote": "origin",
@@ -569,6 +569,7 @@ def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
         "branch": PROJECT,
         "lost_races": 0,
         "switched_to_review": None,
+        "left_to_host": None,
     }
     assert not any(value[key] for key in value if key in empty)
     assert gitmem(path, "sync").stdout == "origin: 0 fetched, 0 merged, 0 pushed\n"
