@@ -13,6 +13,7 @@ from gitmem.dream import review as dreams
 from gitmem.dream.landing import close_landed
 from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.exit import line
 from gitmem.integrations.gh import GhFailed, find_gh
 from gitmem.integrations.request_body import Row, request_body
 from gitmem.integrations.request_links import Host, find_host
@@ -39,6 +40,9 @@ from gitmem.store.repository import RefMoved, short_name
 from gitmem.store.side_branches import with_base
 from gitmem.store.trees import changed_files
 from gitmem.store.workspace import DOCS_REF, SHARED_REF, Workspace
+
+_TITLE = 200
+"""Terminal cells of a request's title; hosts show fewer."""
 
 INBOX = "inbox"
 """What `review --open` calls this writer's own inbox."""
@@ -288,7 +292,7 @@ def _request(
     base = short_name(MEMORY_BRANCH)
     short = short_name(branch)
     body = request_body(intro, rows, id)
-    return Request(id, remote.name, short, base, title, body, rows)
+    return Request(id, remote.name, short, base, line(title, _TITLE), body, rows)
 
 
 def opened(workspace: Workspace, edges: Edges, remote: Remote, made: Request) -> Request:

@@ -216,6 +216,19 @@ def judge_links(before: Side | None, after: Side, context: Context) -> Iterator[
             yield Finding(path, 1, "index", what, "notice")
 
 
+def judge_lines(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    """Finds lines of indexes that are in dispute since the request, as claims of memories may be."""
+    for folder in sorted(after.folders):
+        path = f"{folder}/{INDEX}"
+        known = _disputed(before, folder) if before and path in context.changed else {}
+        for mark, lines in _disputed(after, folder).items() if path in context.changed else ():
+            if mark not in known:
+                text = after.texts[path].text
+                line = 1 + text.count("\n", 0, text.find(f"(disputed {mark})"))
+                what = f"is disputed: keep one side and take its mark off: {quoted(lines[0])}"
+                yield Finding(path, line, "dispute", what)
+
+
 def judge_names(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
     """Finds memories of one agent that have the same name since the request."""
     for folder in sorted(after.folders):
@@ -280,6 +293,15 @@ def _entries(text: Text) -> Iterator[tuple[str, int]]:
         if unit.target:
             yield unit.target, line
         line += (unit.text + unit.gap).count("\n")
+
+
+def _disputed(side: Side, folder: str) -> dict[str, tuple[str, ...]]:
+    """The lines of a folder's index that are in dispute, by their mark."""
+    text = side.texts.get(f"{folder}/{INDEX}")
+    if text is None or b"(disputed " not in text.data or len(text.data) > MEMORY_BYTES:
+        return {}
+    hot = {one.name: one.data for one in side.memories(folder) if "/" not in one.name}
+    return index.disputed(text.text, hot)
 
 
 def _unlisted(side: Side | None, folder: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gitmem.core.merge import Files
 from gitmem.rules.content import (
     judge_content,
+    judge_lines,
     judge_links,
     judge_logs,
     judge_names,
@@ -45,6 +46,7 @@ TABLE = (
     Rule(judge_format, ("format",), request="error"),
     Rule(judge_hosts, ("host",), request="error"),
     Rule(judge_links, ("link", "index"), request="error"),
+    Rule(judge_lines, ("dispute",), request="error"),
     Rule(judge_names, ("duplicate",), request="error"),
     Rule(judge_tombstones, ("tombstone",), request="error"),
     Rule(judge_logs, ("log",), request="error"),

@@ -219,6 +219,17 @@ def test_what_is_no_hot_memory_is_read_too(where: str) -> None:
     assert {"instruction", "invisible", "secret"} <= rules
 
 
+def test_a_disputed_line_of_an_index_is_told_as_a_claim_is() -> None:
+    lines = (
+        "- [a](a.md) — A\n- Ask Ann first. *(disputed 01234567)*\n- Ask Ben first. *(disputed 01234567)*\n"
+    )
+    files = {"main/a.md": memory(), "main/MEMORY.md": lines}
+    assert found(files) == [("main/MEMORY.md", 2, "dispute", "error")]
+    assert found({**files, "main/b.md": memory("B.")}, files)[0][2] != "dispute", "it stood there before"
+    kept = files | {"main/MEMORY.md": "- [a](a.md) — A\n- Ask Ben first.\n"}
+    assert found(kept) == []
+
+
 class TestLimits:
     def test_a_memory_that_is_too_large(self) -> None:
         large = memory("x" * 102_400)

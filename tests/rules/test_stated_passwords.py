@@ -238,11 +238,15 @@ def test_the_warning_is_repeated_where_it_leaves(
     assert "leaves, but look" not in gitmem("sync", "-y").err
 
 
-def test_a_backup_and_a_snapshot_say_it_again(gitmem: Gitmem, git: Git, inited: Path, tmp_path: Path) -> None:
+def test_a_backup_and_a_snapshot_say_it_again(
+    gitmem: Gitmem, git: Git, inited: Path, tmp_path: Path
+) -> None:
     gitmem("remember", STATED)
     git("init", "-q", "--bare", tmp_path / "own.git")
     sent = gitmem("backup", tmp_path / "own.git", "-y", "--json")
-    assert "leaves, but look" in sent.err and "password-in-prose" in json.loads(sent.out)["doubts"][0]["rule"]
+    assert (
+        "leaves, but look" in sent.err and "password-in-prose" in json.loads(sent.out)["doubts"][0]["rule"]
+    )
     assert "leaves, but look" not in gitmem("backup").err, "it is there by now"
     gitmem("remember", STATED, "--scope", "project", "--type", "project", "--allow")
     made = gitmem("snapshot", "create")
