@@ -121,6 +121,7 @@ def test_a_part_is_its_author_s_and_the_rest_goes_on_waiting(team: Team, pair) -
         assert authors(one, "hosts") == {"Staging runs on two hosts.": "Ben"}
 
 
+@pytest.mark.long
 def test_a_part_that_was_changed_since_does_not_come_back_with_the_rest(team: Team, pair) -> None:
     ann, ben = pair
     teach(ben, "ports", "Ports start at 4000.")
@@ -156,6 +157,7 @@ def test_what_is_accepted_out_of_reach_is_sent_by_the_next_sync(team: Team, pair
     assert_settled(team, ann, ben)
 
 
+@pytest.mark.long
 def test_what_a_protected_branch_refuses_later_waits_for_the_host(team: Team, pair) -> None:
     ann, ben = pair
     teach(ben, "ports", "Ports start at 4000.")
@@ -172,6 +174,7 @@ def test_what_a_protected_branch_refuses_later_waits_for_the_host(team: Team, pa
     assert_settled(team, ann, ben)
 
 
+@pytest.mark.long
 def test_a_part_that_a_protected_branch_refuses_is_asked_for_by_who_chose_it(team: Team, pair) -> None:
     ann, ben = pair
     teach(ben, "ports", "Ports start at 4000.")
@@ -208,6 +211,7 @@ def test_a_memory_about_a_person_that_another_client_sent_is_left_where_it_is(te
     assert {name for name in team.reviewer.host_files() if "MEMORY" not in name} == {PATH.format("ports")}
 
 
+@pytest.mark.long
 def test_an_inbox_that_waits_over_a_purge_is_accepted_after_it(team: Team, pair) -> None:
     ann, ben = pair
     teach(ben, "ports", "Ports start at 4000.\n\nThe lock opens with 8812.")

@@ -239,6 +239,15 @@ WAYS: tuple[Callable[[Machine], None], ...] = (
 )
 
 ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+few = pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, marks=[] if way in (forgotten, moved, line_of_a_log) else pytest.mark.long)
+        for way in WAYS
+    ],
+    ids=lambda way: way.__name__,
+)
+"""The same ways, of which the default suite takes three."""
 
 
 @pytest.fixture
@@ -270,7 +279,7 @@ def test_before_anything_was_shared(team: Team, ann: Machine, way: Callable[[Mac
     assert {"reviewer/ports.md", "reviewer/hosts.md"} <= there(team)
 
 
-@ways
+@few
 def test_in_a_clone_that_shares_already(team: Team, ann: Machine, way: Callable[[Machine], None]) -> None:
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
@@ -292,7 +301,7 @@ def test_a_scan_finds_what_is_planted(team: Team, ann: Machine) -> None:
     assert found(team.bare) == list(MARKS)
 
 
-@ways
+@few
 def test_what_stands_is_blamed_as_before(team: Team, ann: Machine, way: Callable[[Machine], None]) -> None:
     put(ann, "Learn of racks", {"reviewer/racks.md": RACKS})
     way(ann)
@@ -305,7 +314,7 @@ def test_what_stands_is_blamed_as_before(team: Team, ann: Machine, way: Callable
     assert "s-1" in str(after["reviewer/racks.md"])
 
 
-@ways
+@few
 def test_what_was_gone_is_found_again_here(ann: Machine, way: Callable[[Machine], None]) -> None:
     before = {path for path in ann.memories("project") if NAME in path}
     way(ann)
@@ -363,7 +372,7 @@ def stood(one: Machine) -> set[str]:
     return {line for line in listed.splitlines() if line.startswith("reviewer/")}
 
 
-@ways
+@few
 def test_what_waits_for_review_holds_none_of_it(
     team: Team, ann: Machine, way: Callable[[Machine], None]
 ) -> None:
@@ -590,7 +599,7 @@ class Story:
         return words | {word for line in self.lines for word in re.findall(r"qx\d+z", line)}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))])
 def test_of_any_history_only_what_stands_leaves_and_is_blamed_as_before(
     team: Team, ann: Machine, seed: int
 ) -> None:
