@@ -373,7 +373,7 @@ def merge(base: str, ours: str, theirs: str, versions: Versions | None = None) -
     )
     twins = _twins(order.keys, subject, own, sides[1:])
     kept = [key for key in order.keys if key not in twins]
-    # Prose that names no memory stands as both wrote it: nobody has to settle which of two remarks is right.
+    # Prose that names no memory stands as both wrote it: nobody has to settle which remark is right.
     marks = {new: every[old].mark for new, old in contested(order, kept).items() if every[new].unit.names}
     merged = [
         _merged_unit([side[key].unit if key in side else None for side in sides], marks.get(key, ""))
