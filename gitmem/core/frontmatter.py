@@ -95,9 +95,10 @@ class Frontmatter:
         """Puts a field where its key stands, in that one's nesting, else at the end."""
         old = self.field(field.key)
         if old is not None:
-            field = _nest(field, old.nested)
+            # A key that stands less deep than those below it would take them for its value.
+            field = _nest(field, old.nested, old.raw[: _depth(old.raw)])
             return replace(self, fields=tuple(field if f is old else f for f in self.fields))
-        return replace(self, fields=(*self.fields, _nest(field, False)))
+        return replace(self, fields=(*self.fields, _nest(field, False, "")))
 
     def without(self, key: str) -> Frontmatter:
         """Takes a key out."""
@@ -318,10 +319,10 @@ def _escaped(code: int) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _nest(field: Field, nested: bool) -> Field:
-    if field.nested == nested:
-        return field
+def _nest(field: Field, nested: bool, indent: str) -> Field:
     depth = _depth(field.raw)
+    if field.nested == nested and field.raw[:depth] == indent:
+        return field
     lines = re.findall(r"[^\n]*\n|[^\n]+", field.raw)
-    shifted = ["  " + line if nested else line[min(depth, _depth(line)) :] for line in lines]
+    shifted = [indent + line[min(depth, _depth(line)) :] for line in lines]
     return Field(field.key, nested, "".join(shifted))

@@ -337,9 +337,13 @@ def _self_contained(text: str) -> str:
     if 0 < indent < 4:
         depths = ((line, len(line) - len(line.lstrip(" "))) for line in text.split("\n"))
         text = "\n".join(line[min(indent, depth) :] for line, depth in depths)
-    fence = re.match(r"(`{3,}|~{3,})", text)
-    if fence and not dispute_of(text) and text.rsplit("\n", 1)[-1].strip() != fence.group(1):
-        text += "\n" + fence.group(1)
+    fence = re.match(r"`{3,}|~{3,}", text)
+    if fence:
+        bare = with_dispute(text, "")
+        # The line that opens a fence does not close it, though it may look the same.
+        last = bare.partition("\n")[2].rsplit("\n", 1)[-1].strip()
+        if not (last.startswith(fence[0]) and not last.strip(fence[0][0])):
+            text = with_dispute(f"{bare}\n{fence[0]}", dispute_of(text))
     return text
 
 

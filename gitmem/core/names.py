@@ -77,6 +77,14 @@ def looks_like_another(segment: str) -> str | None:
         return "holds what looks like a path separator"
     if not seen.strip(". ") or seen[-1] in ". ":
         return "ends with what looks like a dot"
+    # Some file systems and readers leave marks out.
+    bare = "".join(
+        char
+        for char in unicodedata.normalize("NFD", seen)
+        if unicodedata.category(char) not in ("Mn", "Me", "Cf")
+    )
+    if not bare.strip(". ") or bare[-1] in ". ":
+        return "is nothing, or ends with a dot, where marks are left out"
     if ":" in seen:
         return "holds what looks like a colon"
     for word in _WORD.findall(segment):

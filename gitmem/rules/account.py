@@ -202,7 +202,7 @@ def fewer(before: Files, after: Files, fates: Iterable[Fate]) -> Iterator[Findin
 
 
 def given_up(before: Files, after: Files, fates: Sequence[Fate], *, lost: bool = False) -> dict[Mark, str]:
-    """The claims that were dropped, or superseded by what says something else.
+    """The claims that were dropped, or went into what says something else, whatever that is called.
 
     A claim is not given up whose words stand elsewhere, or in whose place stands one with all of its facts;
     where links lead is none of them.

@@ -91,6 +91,16 @@ def shown(text: str, scan: Scan) -> str:
     Args:
         scan: finds the credentials; `no_scan` where they are known to be out already.
     """
+    for _ in range(_AGAIN):
+        kept = _without_credentials(text, scan)
+        text = _written_out(kept)
+        # What is written out is longer than it was: behind a label it may pass for a password.
+        if text == kept:
+            break
+    return text
+
+
+def _without_credentials(text: str, scan: Scan) -> str:
     if "PRIVATE" in text:
         # Also one whose end is cut off, which no detector knows for a key.
         text = cut(text, [(*found.span("value"), KEY) for found in _pattern(_KEY).finditer(text)])
@@ -102,6 +112,10 @@ def shown(text: str, scan: Scan) -> str:
         if not holes or not (holes := _outside_placeholders(text, holes)):
             break
         text = cut(text, holes)
+    return text
+
+
+def _written_out(text: str) -> str:
     plain = text if text.isascii() and text.isprintable() else _printable(text)
     return _pattern(_TAG).sub(r"\\x3c", plain) if "<" in plain else plain
 

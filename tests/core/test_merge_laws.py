@@ -162,6 +162,15 @@ def test_merging_again_changes_nothing(history: tuple[dict[str, bytes], ...]) ->
 
 @given(histories(3))
 @settings(max_examples=examples(120))
+@example(
+    (
+        {"main/a.md": b"Gone.\n\nGoes.\n"},
+        {"main/a.md": b"Gone.\n"},
+        {"main/a.md": b"Goes.\n\n~~~\nopen"},
+        # A fence that is opened on the last line, and whose text is what a closing one looks like.
+        {"main/a.md": b"Gone.\n\n~~~"},
+    )
+)
 def test_any_order_of_merges_gives_the_same_claims(history: tuple[dict[str, bytes], ...]) -> None:
     base, one, other, third = history
     first = merge_trees(base, merge_trees(base, one, other).files, third).files

@@ -25,6 +25,7 @@ from scripted_api import Call, ScriptedApi, Step
 
 import gitmem
 from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.integrations.exit import shown
 from gitmem.store.git import GitCommand
 from gitmem.store.open import create_bare
 
@@ -212,7 +213,10 @@ COMMANDS = st.one_of(
 def test_any_commands_are_answered_as_the_sdks_own_backend_answers_them(
     script: list[dict[str, Any]],
 ) -> None:
-    """Word for word, but for what git cannot know: empty folders, and the size of a folder's list."""
+    """Word for word, but for what git cannot know: empty folders, and the size of a folder's list.
+
+    What the SDK's backend says is compared as it leaves gitmem: with control characters written out.
+    """
     from anthropic.tools import BetaLocalFilesystemMemoryTool
 
     with tempfile.TemporaryDirectory() as place:
@@ -232,7 +236,7 @@ def test_any_commands_are_answered_as_the_sdks_own_backend_answers_them(
                     if folder.is_dir() and not any(folder.iterdir()):
                         folder.rmdir()
                 if expected is not None:
-                    assert answer(ours, words) == expected, words
+                    assert answer(ours, words) == shown(expected), words
 
 
 def answer(memory: Any, words: dict[str, Any]) -> str | None:

@@ -48,6 +48,9 @@ from gitmem.store.symlinks import linked, no_symlink_on_the_way
         ("main/p\u0430ypal.md", "mixes"),
         ("main/\u03bc\u0430.md", "mixes"),
         ("main/\u043cemory.md", "looks like MEMORY.md"),
+        ("main/\u0301/a.md", "is nothing"),
+        ("main/.\u0301.\u0301/a.md", "is nothing"),
+        ("main/a.\u20dd/a.md", "ends with a dot"),
     ],
 )
 def test_look_alikes_are_refused_with_a_reason(path: str, reason: str) -> None:
@@ -66,7 +69,7 @@ def test_look_alikes_are_refused_with_a_reason(path: str, reason: str) -> None:
         "main/\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.md", "main/\u2764\ufe0f-notes.md",
         "main/\U0001f468\u200d\U0001f4bb.md", "main/wait\u2026-then.md", "main/\u0e44\u0e17\u0e22.md",
         "main/\u043f\u043b\u0430\u043d-Q3.md", "main/Gro\u00dfe Ma\u00dfe.md",
-        "main/\u0394t-limits.md", "main/timeouts-in-\u03bcs.md",
+        "main/\u0394t-limits.md", "main/timeouts-in-\u03bcs.md", "main/\u0e17\u0e35\u0e48/\u0928\u093f.md",
     ],
 )  # fmt: skip
 def test_names_of_people_who_write_otherwise_pass(path: str) -> None:

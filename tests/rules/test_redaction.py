@@ -7,7 +7,7 @@ import string
 
 import pytest
 from hostile_set import CONTROLS, HARMLESS, NASTY, PEM, SECRETS, TAGS, leaks
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from planted_secrets import planted
 
@@ -39,6 +39,7 @@ def test_plain_text_stays_as_it_is(text: str) -> None:
 
 
 @given(st.lists(PARTS, max_size=8).map(" ".join))
+@example("password =  \x1b]0;title\x07")
 def test_a_second_time_changes_nothing_and_nothing_gets_out(text: str) -> None:
     once = shown(text, credentials)
     assert shown(once, credentials) == once
