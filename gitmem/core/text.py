@@ -38,6 +38,14 @@ _JOINER = "\u200d"
 _NON_JOINER = "\u200c"
 _EMOJI_SELECTOR = "\ufe0f"
 
+# Cyrillic and Greek letters that most fonts draw like a Latin one, beside those that Unicode itself maps
+# (NFKC). A small part of Unicode's confusables (UTS 39), in lower and upper case.
+_CYRILLIC = "асԁеһіјӏорԛѕԝхуўАВСЕНІЈКМОРЅТХУ"
+_AS_LATIN = "acdehijlopqswxyyABCEHIJKMOPSTXY"
+_GREEK = "αειοκνρτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
+_GREEK_AS_LATIN = "aeioknptuxyABEZHIKMNOPTYX"
+_LATIN = str.maketrans(_CYRILLIC + _GREEK + "ı", _AS_LATIN + _GREEK_AS_LATIN + "i")
+
 
 @dataclass(frozen=True)
 class Invisible:
@@ -197,6 +205,18 @@ def counted(number: int, noun: str, plural: str = "") -> str:
         return f"1 {noun}"
     regular = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
     return f"{number} {plural or regular}"
+
+
+def in_latin(text: str) -> str:
+    """The text with look-alike letters as Latin ones; as many characters as before."""
+    return text.translate(_LATIN)
+
+
+def skeleton(name: str) -> str:
+    """What two names share that a reader, or a file system that ignores case, would take for one."""
+    if name.isascii():
+        return name.lower()
+    return in_latin(unicodedata.normalize("NFKC", in_latin(name)).casefold()).casefold()
 
 
 def lasting(seconds: float) -> str:

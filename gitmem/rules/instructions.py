@@ -11,22 +11,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cached_property
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.text import find_invisible
+from gitmem.core.text import find_invisible, in_latin
 from gitmem.rules.rule import Finding, Level, Text, quoted
 from gitmem.values import dataclass
 
 SHOWN = 5
 """Invisible characters that a finding names."""
-
-# Cyrillic and Greek letters that most fonts draw like a Latin one, beside those that Unicode itself maps
-# (NFKC). A small part of Unicode's confusables (UTS 39), in lower and upper case.
-_CYRILLIC = "асԁеһіјӏорԛѕԝхуўАВСЕНІЈКМОРЅТХУ"
-_AS_LATIN = "acdehijlopqswxyyABCEHIJKMOPSTXY"
-_GREEK = "αειοκνρτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
-_GREEK_AS_LATIN = "aeioknptuxyABEZHIKMNOPTYX"
-_PLAIN = str.maketrans(_CYRILLIC + _GREEK + "ı", _AS_LATIN + _GREEK_AS_LATIN + "i")
 
 _EMPHASIS = str.maketrans("", "", "*`~")
 _NAMED = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)")
@@ -51,15 +44,20 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Phrase:
-    """One way to address a model: what it does, and how it is put."""
+    """One way to address a model: what it does, and how it is put.
+
+    Attributes:
+        source: a verbose regular expression.
+    """
 
     what: str
-    pattern: re.Pattern[str]
+    source: str
     level: Level = "error"
 
-
-def _phrase(what: str, pattern: str, level: Level = "error") -> Phrase:
-    return Phrase(what, re.compile(pattern, re.MULTILINE | re.VERBOSE), level)
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """It, compiled: all of them take 20 ms, which most verbs need not spend."""
+        return re.compile(self.source, re.MULTILINE | re.VERBOSE)
 
 
 _ORDERS = r"(?:instructions?|prompts?|directives?|system\s+messages?|orders|guard-?rails)"
@@ -81,7 +79,7 @@ _SECRECY = "asks for secrecy towards the person"
 _CARRY = "would carry secrets away"
 
 PHRASES = (
-    _phrase(
+    Phrase(
         _IGNORE,
         rf"""\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|override|bypass
         |(?:do\s+not|don['’]t)\s+(?:follow|obey)|stop\s+(?:following|obeying))\s+(?:\w+\s+){{0,3}}?
@@ -90,25 +88,25 @@ PHRASES = (
         |your\s+(?:\w+\s+){{0,2}}(?:{_ORDERS}|rules|guidelines|training|programming|restrictions|safety)
         |(?:system|developer|safety)\s+(?:{_ORDERS}|rules|guidelines))\b""",
     ),
-    _phrase(
+    Phrase(
         _IGNORE,
         r"""\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget)\s+(?:all|everything|anything)\s+(?:of\s+)?
         (?:(?:that\s+)?(?:you\s+(?:were|have\s+been)|came)\s+(?:told|taught|instructed|before|above)
         |(?:the\s+)?(?:above|previous))\b""",
     ),
-    _phrase(
+    Phrase(
         _IGNORE,
         r"""\b(?:ignorier\w*\s+(?:alle\s+)?(?:vorherigen|bisherigen|vorigen)\s+(?:anweisungen|instruktionen)
         |(?:ignore[rz]?|oublie[rz]?)\s+(?:toutes\s+)?(?:les\s+)?(?:instructions|consignes)\s+pr[eé]c[eé]dentes
         |ignor[ae]\s+(?:todas\s+)?(?:las\s+)?instrucciones\s+(?:anteriores|previas))""",
     ),
-    _phrase(
+    Phrase(
         _ROLE,
         r"""\byou\s+are\s+(?:now|no\s+longer)\s+(?:(?:running\s+)?in\s+)?
         (?:an?|the|dan|my|bound|restricted|claude|chatgpt|unrestricted|jailbroken|developer|god|root|admin
         |operating|acting|free\s+(?:from|of)|required\s+to\s+follow)\b""",
     ),
-    _phrase(
+    Phrase(
         _ROLE,
         r"""\b(?:from\s+now\s+on|henceforth|starting\s+now),?\s+you\s+(?:are\s+(?:an?|my|the)\b
         |(?:will|must|shall|should)\s+(?:act\s+as|behave|obey|pretend|only\s+(?:respond|answer|obey|follow)
@@ -116,7 +114,7 @@ PHRASES = (
         |\bpretend\s+(?:that\s+)?you(?:\s+are|['’]re)\b|\bdo\s+anything\s+now\b
         |\bas\s+an\s+ai\b[^.\n]{0,40}\byou\s+(?:must|will|should|are)\b""",
     ),
-    _phrase(
+    Phrase(
         _POSE,
         rf"""\byour\s+(?:new|real|actual|true|only|updated)\s+
             (?:instructions?|task|goal|objective|purpose|directives?|orders)\s*(?::|\b(?:is|are)\b)
@@ -125,18 +123,18 @@ PHRASES = (
         |\b(?:dear|attention|attn|hey|hello|any|all|every)[,:!]?\s+{_READER}\b[^.\n]{{0,30}}
             \b(?:reading|reads?|processing|parsing|sees?|seeing)\s+this\b""",
     ),
-    _phrase(
+    Phrase(
         _POSE,
         r"""\b(?:when(?:ever)?|once|after|before|as\s+soon\s+as|if)\s+(?:you\s+)?
         (?:read|see|load|process|recall|receive)(?:ing)?\s+(?:this|these)\b(?:\s+\w+){0,3}[^.\n]{0,30}?
         \b(?:run|execute|call|fetch|download|send|curl|wget|install|output|respond|reply|you\s+(?:must|will))\b""",
     ),
-    _phrase(
+    Phrase(
         "asks for what the reader was told in confidence",
         r"""\b(?:reveal|print|output|repeat|show|dump|disclose|quote|leak)\s+(?:me\s+)?(?:all\s+(?:of\s+)?)?
         your\s+(?:(?:full|entire|hidden|initial|original)\s+)?(?:system\s+(?:prompt|message)|instructions|prompt)\b""",
     ),
-    _phrase(
+    Phrase(
         _SECRECY,
         rf"""\b(?:do\s+not|don['’]t|never|without)\s+(?:tell|inform|notify|alert)(?:ing)?\s+{_PERSON}\s+
             (?:about\s+(?:this|that|it|these)\b|that\s+you\b|what\s+you\b)
@@ -144,14 +142,14 @@ PHRASES = (
             (?:this|these|that\s+you|any\s+of\s+this)\b[^.\n]{{0,30}}\bto\s+(?:{_PERSON}|anyone)\b
         |\b(?:hide|conceal|keep)\s+(?:this|these)\b[^.\n]{{0,20}}\b(?:from\s+{_PERSON}|secret)\b""",
     ),
-    _phrase(
+    Phrase(
         _SECRECY,
         rf"""\b(?:silently|secretly|covertly|quietly)\s+
             (?:run|execute|send|upload|post|exfiltrate|download|forward|copy|transmit)\b
         |\bwithout\s+(?:asking|telling|informing)\s+(?:{_PERSON}|anyone)\b[^.\n]{{0,20}}[,;]?\s*
             \b(?:run|execute|send|upload|post|curl|download)\b""",
     ),
-    _phrase(
+    Phrase(
         _CARRY,
         rf"""\bexfiltrat(?:e|es|ing)\s+(?:\w+\s+){{0,4}}{_PRIVATE}
         |\b(?:send|post|upload|forward|e?mail|transmit|leak|copy|paste|append|include)\s+
@@ -160,19 +158,19 @@ PHRASES = (
             (?:https?://|\S{{1,60}}@\S{{1,60}}\.\w|webhook|pastebin|gist\b|my\s+server
             |every\s+(?:reply|response|request|commit))""",
     ),
-    _phrase(
+    Phrase(
         _CARRY,
         rf"""\b{_NET}\b[^\n|;&]{{0,200}}(?:@|\$\(\s{{0,5}}(?:cat|base64|<)?\s{{0,5}}|<\s{{0,5}})["']?[~$\w./{{}}-]{{0,100}}{_PRIVATE_FILE}
         |\b(?:cat|base64|tar|gpg|xxd)\b[^\n;&|]{{0,200}}{_PRIVATE_FILE}[^\n;&]{{0,200}}\|[^\n;&]{{0,200}}\b{_NET}\b
         |\b(?:printenv|env)\b\s{{0,5}}(?:\|[^\n;&|]{{0,200}}){{0,4}}\|\s{{0,5}}{_NET}\b
         |\b{_NET}\b[^\n|;&]{{0,200}}\$\(\s{{0,5}}(?:printenv|env)\b""",
     ),
-    _phrase(
+    Phrase(
         "would run what nobody can read",
         rf"""\bbase64\s+(?:-d|--decode)\b[^\n;&]{{0,200}}\|\s*{_SHELL}
         |\b(?:eval|exec)\s{{0,5}}\(?["']?\s{{0,5}}\$?\(?\s{{0,5}}(?:atob|base64|b64decode)\b""",
     ),
-    _phrase(
+    Phrase(
         "runs a download: see where it comes from",
         rf"\b{_NET}\b[^\n|;&]{{0,200}}\|\s*{_SHELL}",
         level="notice",
@@ -244,18 +242,6 @@ def judge_hidden(text: Text) -> Iterator[Finding]:
         yield Finding(text.path, line, "invisible", what)
 
 
-def plain(text: str) -> str:
-    """The text with look-alike letters as Latin ones; as many characters as before."""
-    return text.translate(_PLAIN)
-
-
-def skeleton(name: str) -> str:
-    """What two names share that a reader, or a file system that ignores case, would take for one."""
-    if name.isascii():
-        return name.lower()
-    return plain(unicodedata.normalize("NFKC", plain(name)).casefold()).casefold()
-
-
 def _as_read(text: str) -> str:
     """The text as a model reads it: look-alikes, quotation marks of mail and what is hidden taken out.
 
@@ -265,5 +251,5 @@ def _as_read(text: str) -> str:
         hidden = {found.offset for found in find_invisible(text)}
         if hidden:
             text = "".join(char for at, char in enumerate(text) if at not in hidden)
-        text = plain(unicodedata.normalize("NFKC", text))
+        text = in_latin(unicodedata.normalize("NFKC", text))
     return _QUOTE.sub("", text.lower())

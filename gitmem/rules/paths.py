@@ -25,8 +25,7 @@ from gitmem.core.names import (
     log_path,
     unsafe_segment,
 )
-from gitmem.core.text import beginning, decode
-from gitmem.rules.instructions import skeleton
+from gitmem.core.text import beginning, decode, skeleton
 from gitmem.rules.rule import PLAIN, Context, File, Finding, Side, new_ones, quoted
 from gitmem.rules.snapshot import STATE_FILE
 

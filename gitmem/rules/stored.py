@@ -9,9 +9,9 @@ from gitmem.core.account import is_memory
 from gitmem.core.merge import Files
 from gitmem.core.names import archive_path, is_agent_folder, is_archived, is_memory_file
 from gitmem.core.pointer import is_promoted
-from gitmem.core.text import decode
+from gitmem.core.text import decode, skeleton
 from gitmem.rules.account import quoted
-from gitmem.rules.instructions import find_instructions, skeleton
+from gitmem.rules.instructions import find_instructions
 from gitmem.rules.paths import check_path
 from gitmem.rules.rule import Context, Finding, Side
 from gitmem.rules.screen import screen

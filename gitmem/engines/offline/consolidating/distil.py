@@ -17,14 +17,14 @@ from gitmem.core.facts import added, undated
 from gitmem.core.memory import Memory, create
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import file_name
-from gitmem.core.text import counted, one_line
+from gitmem.core.text import counted, one_line, skeleton
 from gitmem.core.trailers import Fate
 from gitmem.engines.offline import wording
 from gitmem.engines.offline.consolidating.edit import reworded, with_after
 from gitmem.engines.offline.consolidating.place import heading, led_in
 from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
 from gitmem.engines.offline.consolidating.work import Work
-from gitmem.rules.instructions import find_instructions, skeleton
+from gitmem.rules.instructions import find_instructions
 from gitmem.rules.secrets import scan
 
 _SHOWN = 100
