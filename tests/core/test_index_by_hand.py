@@ -228,3 +228,16 @@ def test_a_memory_whose_lines_all_go_with_a_dispute_gets_its_own() -> None:
     now = {"a.md": memory("a"), "b.md": memory("b")}
     assert index.settled(text, "01234567", (), now) == f"# Rules\n\n{own('a')}"
     assert index.settled(text, "01234567", (1,), now) == "# Rules\n\n- [a](a.md) — one\n"
+
+
+def test_prose_and_an_item_of_the_same_words_are_two() -> None:
+    merged = index.merge("# Rules\n", "# Rules\n- Ask Ann.\n", "# Rules\nAsk Ann.\n")
+    assert sorted(merged.splitlines()) == ["# Rules", "- Ask Ann.", "Ask Ann."]
+
+
+def test_a_description_that_a_person_cut_short_goes_with_its_memory() -> None:
+    data = b"---\nname: a\ndescription: How the linter is run before a push\ntype: project\n---\n\nA.\n"
+    for hook, goes in (("How the linter is run…", True), ("How Ann runs it…", False)):
+        text = f"# Rules\n- [a](a.md) - {hook}\n"
+        left = index.reconciled(text, {"a.md": data}, {})
+        assert (left == "# Rules\n") is goes, left

@@ -22,6 +22,7 @@ from gitmem.rules.rule import (
     in_texts,
     new_ones,
     quoted,
+    side_of,
 )
 
 
@@ -169,3 +170,12 @@ def test_a_quotation_is_one_line_of_so_many_cells() -> None:
     shown = quoted("a\n\u202eb " + "c " * 100)
     assert shown.startswith("a \\u202eb c c") and shown.endswith("c…") and len(shown) <= QUOTED
     assert quoted("c " * 40) == ("c " * 40).strip()
+
+
+def test_files_that_are_in_no_tree_are_sorted_into_folders() -> None:
+    side = side_of(
+        {"main/a.md": b"A", "main/logs/b.md": b"B", ".gitattributes": b"C", ".github/OWNERS": b"D"}
+    )
+    assert {folder: set(files) for folder, files in side.folders.items()} == {"main": {"a.md", "logs/b.md"}}
+    assert set(side.host) == {".gitattributes", ".github/OWNERS"}
+    assert side.contents["main/a.md"] == b"A" and side.files["main/a.md"].mode == PLAIN
