@@ -296,7 +296,7 @@ def _scalar(value: str) -> str:
 
 def _item(value: str) -> str:
     value = " ".join(value.split())
-    return value if _reads_as_itself(value) and not set(value) & set(",[]{}") else _quoted(value)
+    return value if _reads_as_itself(value) and not set(value) & set(",?[]{}") else _quoted(value)
 
 
 def _reads_as_itself(value: str) -> bool:

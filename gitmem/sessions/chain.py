@@ -93,8 +93,10 @@ class Tree:
         own = key(link.uuid)
         if self._find(own) != NONE:
             return NONE
-        # Nearly always the record before.
-        parent = self._last[1] if link.parent == self._last[0] else key(link.parent) if link.parent else 0
+        parent = 0
+        if link.parent:
+            # Nearly always the record before.
+            parent = self._last[1] if link.parent == self._last[0] else key(link.parent)
         self._last = link.uuid, own
         above = self._find(parent) if parent else NONE
         if link.prompt or above == NONE:

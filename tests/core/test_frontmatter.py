@@ -112,6 +112,7 @@ def test_a_new_block_is_yaml_that_says_what_was_meant(name: str, description: st
 
 
 @given(st.lists(VALUES, max_size=4))
+@example(["A?"])
 def test_a_list_reads_as_it_was_written(items: list[str]) -> None:
     raw = frontmatter.render_field("tags", tuple(items), nested=False)
     wanted = [" ".join(item.split()) for item in items]

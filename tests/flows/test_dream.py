@@ -323,11 +323,14 @@ def test_a_failed_dream_puts_the_time_of_the_last_one_back(ground: Ground) -> No
     assert last_dream(ground.scope()) == NOW
 
 
+RUN = "Run the linter before committing."
+ALWAYS = "Always run the linter before you commit."
+NEVER = "Never push on a Friday evening."
 CLAIMS = st.sampled_from(
     [
-        "Run the linter before committing.",
-        "Always run the linter before you commit.",
-        "Never push on a Friday evening.",
+        RUN,
+        ALWAYS,
+        NEVER,
         "Push on a Friday evening.",
         "Python 3.11 is the minimum version.",
         "Python 3.12 is the minimum version.",
@@ -357,6 +360,14 @@ FREEZE = "The freeze began yesterday, see [[aa]]."
 
 @given(st.dictionaries(st.sampled_from(["aa", "bb", "cc", "dd"]), MEMORIES, max_size=4))
 @example({"aa": ("Linting rules", f"{FREEZE}\n\n{FREEZE}", "project")})
+@example({"aa": ("Linting rules", f"{RUN}\n\n{RUN}\n\n{ALWAYS}", "project")})
+@example(
+    {
+        "aa": ("Linting rules", f"{RUN}\n\n{NEVER}", "feedback"),
+        "bb": ("Linting rules", f"{NEVER}\n\n# A heading", "feedback"),
+        "cc": ("Linting rules", ALWAYS, "feedback"),
+    }
+)
 def test_every_claim_of_any_corpus_survives_or_is_in_the_account(
     found: dict[str, tuple[str, str, str]],
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.sessions.chain import Link, Tree, rewound
@@ -119,6 +119,7 @@ names = st.sampled_from(["", *"abcdefgh"])
     st.lists(st.builds(Link, names, names, names, st.booleans(), st.booleans()), max_size=14),
     st.lists(st.integers(0, 14), max_size=4),
 )
+@example([Link(""), Link("a")], [1])
 def test_a_tree_goes_on_from_what_was_dumped_as_if_it_had_not_stopped(
     links: list[Link], stops: list[int]
 ) -> None:

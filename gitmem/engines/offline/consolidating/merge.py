@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -26,13 +27,20 @@ _TWICE = "it stands twice"
 
 
 def merge_duplicates(work: Work, agent: str) -> None:
-    """Proposes to merge what an agent's memories say twice."""
+    """Proposes to merge what an agent's memories say twice, until another night would find nothing more."""
+    repeated: Counter[str] = Counter()
+    made = -1
+    while made < len(work.changes):
+        made = len(work.changes)
+        _merge_once(work, agent, repeated)
+
+
+def _merge_once(work: Work, agent: str, repeated: Counter[str]) -> None:
     titles = Titles(work.hot(agent))
     by_sentence = _by_sentence(work.hot(agent))
     for memory in work.hot(agent):
-        for _ in range(REPEATED):
-            if not _repeat(work, memory.path):
-                break
+        while repeated[memory.path] < REPEATED and _repeat(work, memory.path):
+            repeated[memory.path] += 1
     # What says less goes first, and of equal ones the later name: `no-mocks-2` into `no-mocks`.
     paths = [memory.path for memory in work.hot(agent)]
     paths.sort(key=lambda path: PurePosixPath(path).stem, reverse=True)
@@ -93,8 +101,7 @@ def _repeat(work: Work, path: str) -> bool:
             changed = without(memory, [number])
             if changed is None:
                 continue
-            # Which of two equal claims goes does not matter: the first keeps the identity.
-            fate = Fate("merged", reference(path, claim), reference(path, other), _TWICE)
+            fate = Fate("merged", _going(memory, claim), reference(path, other), _TWICE)
             if other.ordinal > claim.ordinal or work.is_settled(agent, (fate,)):
                 continue
             return work.propose(
@@ -180,12 +187,19 @@ def _single(work: Work, titles: Titles, path: str, other: str) -> None:
         if heading(claims, number) or not same_context(titles, memory, target, [number], [found]):
             continue
         changed = without(memory, [number])
-        fate = Fate("merged", reference(path, claim), reference(other, target.parsed.claims[found]), _TWICE)
+        held_by = reference(other, target.parsed.claims[found])
+        fate = Fate("merged", _going(memory, claim), held_by, _TWICE)
         if changed is None or work.is_settled(agent_folder(path), (fate,)):
             continue
         mine, theirs = _labels(memory, target)
         subject = f"Leave to {theirs} what {mine} says too"
         work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quoted(claim)}")
+
+
+def _going(memory: Memory, claim: Claim) -> str:
+    """The name of what is gone when a claim goes: of equal ones the last, whichever is taken out."""
+    equal = [one for one in memory.parsed.claims if one.key == claim.key]
+    return reference(memory.path, max(equal, key=lambda one: one.ordinal))
 
 
 def _labels(memory: Memory, target: Memory) -> tuple[str, str]:
