@@ -357,7 +357,7 @@ def listed(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> dict[s
         read: gives the content of a path of the tree; None where there is no such file.
 
     Returns:
-        Path of a memory to its line.
+        Path of a memory to its lines, which may be several.
     """
     found: dict[str, str] = {}
     for path in sorted({path_of(fate.source) for fate in fates}):
@@ -365,7 +365,8 @@ def listed(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> dict[s
             continue
         for unit in index.parse(decode(read(path) or b"")):
             if unit.target:
-                found[f"{agent_folder(path)}/{unit.target}"] = unit.text
+                memory = f"{agent_folder(path)}/{unit.target}"
+                found[memory] = found.get(memory, "") + unit.text
     return found
 
 

@@ -309,7 +309,7 @@ def _unlisted(side: Side | None, folder: str) -> frozenset[str]:
     if side is None or folder not in side.folders:
         return frozenset()
     text = side.texts.get(f"{folder}/{INDEX}")
-    listed = index.targets(text.text) if text else ()
+    listed = index.named(text.text) if text else frozenset()
     hot = (text for text in side.memories(folder) if "/" not in text.name)
     return frozenset(text.path for text in hot if text.name not in listed)
 

@@ -82,11 +82,11 @@ def note_limits(work: Work, agent: str) -> None:
         work.notes.append(
             f"limit: the index of {agent} is over {INDEX_LINES} lines or {INDEX_BYTES:,} bytes"
         )
-    entries = frozenset(index.targets(text))
+    named = index.named(text)
     for target in index.targets(text):
         if "/" not in target and f"{agent}/{target}" not in work.files:
             work.notes.append(f"index: {target} in the index of {agent} leads to no memory")
     for memory in hot:
         file = memory.path.removeprefix(f"{agent}/")
-        if memory.path in work.files and file not in entries:
+        if memory.path in work.files and file not in named:
             work.notes.append(f"index: {file} of {agent} has no line in the index")

@@ -1,0 +1,30 @@
+"""Where the claims that an account names stand: lines of an index, and memories that were paged out."""
+
+from __future__ import annotations
+
+from gitmem.core.account import claims_at, reference
+from gitmem.core.names import archive_path
+from gitmem.core.trailers import Fate
+from gitmem.rules.account import listed, where_they_stand
+
+MEMORY = b"---\nname: a\ndescription: A\ntype: project\n---\n\nPorts start at 4000.\n"
+
+
+def test_all_lines_of_a_memory_speak_for_it() -> None:
+    text = b"- [a](a.md) \xe2\x80\x94 Ports\n- [b](b.md)\n- [a](a.md): ask Ann\nProse on [a](a.md).\n"
+    fates = [Fate("merged", "main/MEMORY.md#0123456789ab", "main/a.md#0123456789ab")]
+    found = listed(fates, {"main/MEMORY.md": text}.get)
+    assert found["main/a.md"].splitlines() == ["- [a](a.md) — Ports", "- [a](a.md): ask Ann"]
+    assert listed([Fate("merged", "main/a.md#0123456789ab", "")], {"main/MEMORY.md": text}.get) == {}
+
+
+def test_a_claim_is_found_where_its_memory_was_paged_to() -> None:
+    cold = f"main/{archive_path('a.md')}"
+    (claim,) = [one for one in claims_at("main/a.md", MEMORY) if "4000" in one.text]
+    hot, there = reference("main/a.md", claim), reference(cold, claim)
+    unknown = f"main/a.md#{'0' * 12}"
+    (known, lost) = where_they_stand(
+        [Fate("merged", hot, hot), Fate("merged", unknown, hot)], {cold: MEMORY}, {"main/a.md": MEMORY}
+    )
+    assert (known.source, known.target) == (there, hot)
+    assert lost.source == unknown
