@@ -184,3 +184,10 @@ def test_a_description_that_a_person_cut_short_goes_with_its_memory() -> None:
         text = f"# Rules\n- [a](a.md) - {hook}\n"
         left = index.reconciled(text, {"a.md": data}, {})
         assert (left == "# Rules\n") is goes, left
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_what_an_entry_says_after_its_link(end: str) -> None:
+    assert index.hook(f"- [a](a.md) — Ask **Ann**{end}") == index.hook("- a.md: Ask **Ann**\n")
+    assert "ask" in index.hook(f"- [a](a.md) — Ask **Ann**{end}").casefold()
+    assert index.hook(f"Ask Ann about a.md{end}") == ""

@@ -300,6 +300,7 @@ def test_a_line_is_known_by_all_that_it_says() -> None:
     assert line_keys("- 14:05:33Z [project] Ship.") == ("14:05:33Z [project] Ship.", "Ship.")
     assert line_keys("free  text") == ("free text",)
     assert fact_keys(line) == ("Ship it. **Why:** so.", "Ship it.") and fact_keys("free") == ()
+    assert fact_keys(f"  {line}") == (), "what stands below a line is no line"
     assert fact_of(whole) == "Ship it. **Why:** so." and fact_of("free") == ""
 
 

@@ -63,6 +63,7 @@ from gitmem.core.references import (
         ("``a_b_c`` `a\nb_c`", []),
         ("see src/a.py, then (lib/b.rs).", [("src/a.py", (), False), ("lib/b.rs", (), False)]),
         ("see ./src/a.py", [("src/a.py", (), False)]),
+        ("see `src//a.py` or `../src/a.py` or `src/.git/a.py`", []),
         ("see a.py or src/a.unknown or src/app", []),
         ("https://x/src/a.py ~/a/b.py $A/b.py x-/a/b.py-c", []),
         ("pass --dry-run.", [("--dry-run", ("--dry-run",), False)]),

@@ -220,6 +220,7 @@ def test_bytes_become_text_and_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     ("run", "is_random"),
     [
+        ("ab12cd/ef34gh", False),
         ("abcdefg1hijklmn", True),
         ("ab1cd2e", False),
         ("ab1cd2e-ab1cd2f", False),

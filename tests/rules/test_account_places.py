@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitmem.core.account import claims_at, reference
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import listed, where_they_stand
+from gitmem.rules.account import line_of, listed, where_they_stand
 
 MEMORY = b"---\nname: a\ndescription: A\ntype: project\n---\n\nPorts start at 4000.\n"
 
@@ -28,3 +28,13 @@ def test_a_claim_is_found_where_its_memory_was_paged_to() -> None:
     )
     assert (known.source, known.target) == (there, hot)
     assert lost.source == unknown
+
+
+def test_a_claim_is_told_with_its_line() -> None:
+    data = b"\n\nPorts start at 4000.\n\nAsk Ann.\n"
+    claims = {one.text: one for one in claims_at("main/a.md", data)}
+    assert line_of({"main/a.md": data}, "main/a.md", claims["Ports start at 4000."]) == 3
+    assert line_of({"main/a.md": data}, "main/a.md", claims["Ask Ann."]) == 5
+    assert (
+        line_of({}, "main/a.md", claims["Ask Ann."]) == line_of({"main/a.md": data}, "main/a.md", None) == 1
+    )

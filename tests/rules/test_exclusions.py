@@ -144,6 +144,7 @@ def test_what_people_teach_may_be_stored(kind: MemoryType, text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Neither push to main directly",
         "Don't mock the database in tests",
         "Never mock the database in the tests!",
         "Python 3.11 is the minimum",

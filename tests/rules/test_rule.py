@@ -179,3 +179,7 @@ def test_files_that_are_in_no_tree_are_sorted_into_folders() -> None:
     assert {folder: set(files) for folder, files in side.folders.items()} == {"main": {"a.md", "logs/b.md"}}
     assert set(side.host) == {".gitattributes", ".github/OWNERS"}
     assert side.contents["main/a.md"] == b"A" and side.files["main/a.md"].mode == PLAIN
+
+
+def test_what_was_not_read_has_no_size() -> None:
+    assert (File(0o120000, "x").size, File(0o120000, "x").data) == (0, None)
