@@ -280,3 +280,8 @@ def test_a_message_without_a_subject_or_a_body_is_one_all_the_same() -> None:
         "One", Provenance(writer=""), " a\tb\x07 \n\n\n  Gitmem-Job: x\n* Gitmem-Op: y "
     ) == ("One\n\na\tb\n\n\n> Gitmem-Job: x\n> * Gitmem-Op: y\n")
     assert format_message("One", Provenance(undoes="a\nb", writer="")) == "One\n\nGitmem-Undoes: a b\n"
+
+
+def test_messages_are_two_ends() -> None:
+    assert parse("A\n\nGitmem-Messages: a..b..c\n").messages == ("a", "b..c")
+    assert parse("A\n\nGitmem-Messages: a\n").messages is None
