@@ -321,6 +321,11 @@ class TestPlaces:
         assert ("main/run.sh", 1, "foreign", "notice") in found({**folder(a="A."), "main/run.sh": "ls\n"})
 
 
+def test_folders_whose_names_run_together_do_not_collide() -> None:
+    tree = {"ab/c.md": memory(), "ab/MEMORY.md": "- [a](c.md) — A\n", "a/bc.md": memory(), "a/b/c.md": "x"}
+    assert "collision" not in {rule for _, _, rule, _ in found(tree)}
+
+
 class TestHosts:
     @pytest.mark.parametrize(
         "path", [".gitattributes", ".github/workflows/x.yml", "CODEOWNERS", "README.md", ".mailmap"]
