@@ -53,15 +53,19 @@ def world(seed: int) -> tuple[Files, list[str]]:
     return {"main/MEMORY.md": text.encode()} | {f"main/{n}.md": memory(n) for n in names}, names
 
 
-def handwritten(files: Files, *others: Files) -> Counter[str]:
-    """The lines that gitmem would not write for any version of a memory, without marks and spacing."""
-    made = {
-        line.strip()
-        for side in (files, *others)
+def written_by_gitmem(*sides: Files) -> set[str]:
+    """The whole lines that gitmem writes for memories as some sides have them."""
+    return {
+        index.entry_of(path.rpartition("/")[2], data).strip()
+        for side in sides
         for path, data in side.items()
         if not path.endswith("MEMORY.md")
-        for line in (index.entry_of(path.partition("/")[2], data),)
     }
+
+
+def handwritten(files: Files, *others: Files) -> Counter[str]:
+    """The lines that gitmem would not write for any version of a memory, without marks and spacing."""
+    made = written_by_gitmem(files, *others)
     text = files["main/MEMORY.md"].decode()
     units = [with_dispute(unit.text.rstrip(), "") for unit in index.parse(text)]
     return Counter(unit for unit in units if unit and unit not in made)

@@ -12,7 +12,7 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.backing_up import Backed, BackupPlan
-from gitmem.share.leaving import doubt_told
+from gitmem.rules.screen import doubt_told
 from gitmem.store.address import without_credentials
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
@@ -88,7 +88,7 @@ def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
         if step.what == "leave apart":
             out.warn(f"{step.ref} is {WORDS[step.what]}")
     for one in done.doubts:
-        out.warn(doubt_told(one))
+        out.warn(doubt_told(one, "leaves"))
     for ref, words in done.refused.items():
         out.warn(f"{ref} was deleted here, and stays in the backup: {words}")
     return done

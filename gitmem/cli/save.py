@@ -11,7 +11,7 @@ from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, context
 from gitmem.core.trailers import parse
 from gitmem.integrations.saving import look_all, save_all
 from gitmem.rules.rule import Finding
-from gitmem.rules.screen import doubtful
+from gitmem.rules.screen import doubt_told, doubtful
 from gitmem.store.commits import Written
 from gitmem.store.live import Saved
 
@@ -82,7 +82,7 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
 def warn_of(run: Context, found: Iterable[Finding]) -> None:
     """Says what is stored and may be a credential; what is none can be allowed."""
     for one in found:
-        run.out.warn(f"stored, but look: {one.path} may hold a credential ({one.rule}): {one.text}")
+        run.out.warn(doubt_told(one, "stored"))
         run.out.say(f"if it is none: git config --global --add gitmem.allow {' '.join(one.fingerprints)}")
 
 

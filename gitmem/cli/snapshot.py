@@ -11,7 +11,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_folder_name
 from gitmem.core.text import counted
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
-from gitmem.share.leaving import doubt_told
+from gitmem.rules.screen import doubt_told
 from gitmem.store.workspace import Workspace
 
 
@@ -52,7 +52,7 @@ def create(
         for name in made.left_out:
             run.out.warn(f"left out of the snapshot of {made.agent}: {name}")
         for one in made.doubts:
-            run.out.warn(doubt_told(one))
+            run.out.warn(doubt_told(one, "leaves"))
     if run.out.as_json:
         run.out.json(
             [

@@ -15,7 +15,8 @@ from gitmem.core.text import counted
 from gitmem.integrations import backing_up
 from gitmem.integrations.sharing import synchronise
 from gitmem.rules.rule import Finding
-from gitmem.share.leaving import Leaving, doubt_told, right_place
+from gitmem.rules.screen import doubt_told
+from gitmem.share.leaving import Leaving, right_place
 from gitmem.share.synced import Synced
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import Workspace
@@ -56,7 +57,7 @@ def sync(
             def warn(doubts: tuple[Finding, ...]) -> None:
                 progress.clear()
                 for one in doubts:
-                    run.out.warn(doubt_told(one))
+                    run.out.warn(doubt_told(one, "leaves"))
 
             try:
                 done = synchronise(

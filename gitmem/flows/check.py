@@ -24,7 +24,7 @@ from gitmem.rules.snapshot import ROOT_FOLDER, STATE_FILE
 from gitmem.store.commits import root_name
 from gitmem.store.git import GitCommand, layout
 from gitmem.store.git_backend import GitRepository
-from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, RawStep, Repository
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, RawStep, Repository, own
 from gitmem.store.settings import read_settings
 from gitmem.store.trees import read_file
 from gitmem.store.workspace import SNAPSHOT_FOLDER
@@ -321,13 +321,14 @@ class Reader:
         lines = 0
         try:
             for step in self.repo.raw_steps(head, paths, without):
-                rows = _own(step)
-                lines += sum(len(parent) for parent in (*rows[0], rows[1]))
+                parents, files = own(step.before)
+                parents = parents[: len(step.commit.parents)]
+                lines += sum(map(len, (*parents, files)))
                 if len(steps) == MOST_COMMITS or lines > 2 * MOST_FILES:
                     what = f"{MOST_COMMITS:,} commits or {MOST_FILES:,} changes"
                     trouble.append(("", f"its history is beyond the first {what}, which alone are judged"))
                     break
-                steps.append((step, *rows))
+                steps.append((step, parents, files))
         except MissingObject as error:
             trouble.append(("", f"its history cannot be read: {error.message}"))
         wanted = {
@@ -483,17 +484,6 @@ class Reader:
         rows = self.git.run(words, git_dir=self.git_dir, input=asked).text.split("\n")
         fields = (row.split(" ") for row in rows)
         return {row[0]: int(row[2]) for row in fields if len(row) == 3 and row[1] == "blob"}
-
-
-def _own(step: RawStep) -> tuple[tuple[dict[str, Entry], ...], dict[str, Entry]]:
-    """What the parents of a commit, and it, have at the paths in which it differs from all of them."""
-    rows = [{path: (old, new) for path, old, new in before} for before in step.before]
-    paths = set.intersection(*map(set, rows)) if rows else set()
-    parents = tuple(
-        {path: old for path in sorted(paths) if (old := row[path][0]) is not None} for row in rows
-    )
-    files = {path: new for path in sorted(paths) if (new := rows[0][path][1]) is not None}
-    return (parents if step.commit.parents else ()), files
 
 
 def _headers(text: str) -> Iterator[str]:

@@ -18,11 +18,11 @@ from gitmem.integrations.gh import GhFailed, find_gh
 from gitmem.integrations.request_body import Row, request_body
 from gitmem.integrations.request_links import Host, find_host
 from gitmem.integrations.request_rows import dream_rows, inbox_rows
+from gitmem.rules.screen import doubt_told
 from gitmem.share.inbox import Inbox, inboxes, remember, writer_branch
 from gitmem.share.landed import closed_at_host, left
 from gitmem.share.leaving import (
     Leaving,
-    doubt_told,
     doubts_to_leave,
     leaving,
     refuse_personal,
@@ -222,7 +222,9 @@ def _of_dream(
     prepared = prepare(repo, remote, asking)
     refuse_personal(prepared.held)
     tip = prepared.tip
-    _refuse_unpublished(repo.commit(published).tree, repo.commit(tip).tree, dream, workspace)
+    before, after = (repo.commit(oid).tree for oid in (published, tip))
+    changed = changed_files(repo, before, after)
+    _refuse_unpublished(changed, dream)
     rows = dream_rows(dream)
     what = counted(len(dream.open), "change")
     intro = f"A dream went through the memory and proposes {what}. Nothing else changes."
@@ -235,8 +237,8 @@ def _of_dream(
         consented = agreed(workspace)
         fresh = leaving(repo, tip, [published, *([consented] if consented else [])])
         refuse_secrets(secrets_to_leave(repo, remote, [tip], allow))
-        for one in doubts_to_leave(repo, repo.commit(published).tree, repo.commit(tip).tree, allow):
-            edges.say(doubt_told(one))
+        for one in doubts_to_leave(repo, before, after, changed, allow):
+            edges.say(doubt_told(one, "leaves"))
         if fresh and not ask(fresh):
             raise CheckFailed(
                 f"Held back: {', '.join(map(str, fresh))}",
@@ -273,12 +275,10 @@ def _bring_up(workspace: Workspace, dream: dreams.Dream, asking: str, tip: str) 
             return
 
 
-def _refuse_unpublished(before: str, after: str, dream: dreams.Dream, workspace: Workspace) -> None:
+def _refuse_unpublished(changed: set[str], dream: dreams.Dream) -> None:
     """Raises where a request for a dream would ask for memories that are not the dream's."""
     own = {path for change in dream.changes for path in change.files}
-    foreign = sorted(
-        path for path in changed_files(workspace.code, before, after) if is_memory(path) and path not in own
-    )
+    foreign = sorted(path for path in changed if is_memory(path) and path not in own)
     if foreign:
         raise CheckFailed(
             f"{dream.id} builds on memory that is not on the memory branch yet: {', '.join(foreign[:3])}",

@@ -11,7 +11,8 @@ from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all
 from gitmem.rules.rule import Finding
-from gitmem.share.leaving import Leaving, doubt_told
+from gitmem.rules.screen import doubt_told
+from gitmem.share.leaving import Leaving
 from gitmem.share.settling import stands_in_private
 from gitmem.share.sync import sync, take_fetched
 from gitmem.share.synced import Options, Synced
@@ -59,7 +60,7 @@ def synchronise(
 
     def say(doubts: tuple[Finding, ...]) -> None:
         for one in doubts:
-            edges.say(doubt_told(one))
+            edges.say(doubt_told(one, "leaves"))
 
     options = Options(ask, Patience(), remote, pull, push, dry_run, allow, tell, warn or say)
     if dry_run or workspace.sharing == "off":

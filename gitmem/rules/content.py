@@ -220,8 +220,10 @@ def judge_lines(before: Side | None, after: Side, context: Context) -> Iterator[
     """Finds lines of indexes that are in dispute since the request, as claims of memories may be."""
     for folder in sorted(after.folders):
         path = f"{folder}/{INDEX}"
-        known = _disputed(before, folder) if before and path in context.changed else {}
-        for mark, lines in _disputed(after, folder).items() if path in context.changed else ():
+        if path not in context.changed:
+            continue
+        known = _disputed(before, folder) if before else {}
+        for mark, lines in _disputed(after, folder).items():
             if mark not in known:
                 text = after.texts[path].text
                 line = 1 + text.count("\n", 0, text.find(f"(disputed {mark})"))

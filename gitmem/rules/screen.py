@@ -193,6 +193,11 @@ def warned(
     return screen(base, files, allow).warnings
 
 
+def doubt_told(one: Finding, done: str) -> str:
+    """What only may be a secret as a person is told of it; `done` is what becomes of it: stored, leaves."""
+    return f"{done}, but look: {one.path} may hold a credential ({one.rule}): {one.text}"
+
+
 def refuse_secrets(
     base: Mapping[str, bytes],
     edits: Mapping[str, bytes | None],

@@ -30,7 +30,7 @@ from gitmem.store.landing import merge_side
 from gitmem.store.locks import writer_lock
 from gitmem.store.merging import merge_commits
 from gitmem.store.remote import IN_THE_WAY, MEMORY_BRANCH, Pushed, Remote
-from gitmem.store.repository import RefMoved, Repository, Signature, short_name
+from gitmem.store.repository import RefMoved, Repository, Signature, own, short_name
 from gitmem.store.side_branches import adds_nothing
 from gitmem.store.trees import changed_files, list_files, read_paths, write_tree
 from gitmem.store.workspace import SHARED_REF, Workspace
@@ -198,17 +198,15 @@ class _Plan:
     def _revisions(self) -> Iterator[Revision]:
         """The teammate's commits, as far as they are about what was chosen."""
         for step in self.repo.steps(self.inbox.tip, without=(self.onto,)):
-            one, rows = step.commit, [{path: (old, new) for path, old, new in side} for side in step.before]
-            paths = set.intersection(*map(set, rows)) if rows else set[str]()
-            if not self.whole:
-                paths &= self.paths
-            said = [{path: row[path][0] for path in paths} for row in rows]
-            files, *parents = map(self._files, [{path: rows[0][path][1] for path in paths}, *said])
+            chosen = [[row for row in side if self.whole or row[0] in self.paths] for side in step.before]
+            parents, files = own(chosen)
+            one = step.commit
             people = tuple(f"{who.name} <{who.email}>" for who in (one.author, one.committer))
-            yield Revision(one.oid, people, one.message, tuple(parents), files)
+            former = tuple(map(self._files, parents[: len(one.parents)]))
+            yield Revision(one.oid, people, one.message, former, self._files(files))
 
-    def _files(self, blobs: Mapping[str, str | None]) -> dict[str, File]:
-        read = {path: (oid, self.repo.blob(oid)) for path, oid in blobs.items() if oid is not None}
+    def _files(self, blobs: Mapping[str, str]) -> dict[str, File]:
+        read = {path: (oid, self.repo.blob(oid)) for path, oid in blobs.items()}
         return {path: File(PLAIN, oid, len(data), data) for path, (oid, data) in read.items()}
 
     def commit(self, author: Signature) -> tuple[str, ...]:

@@ -281,8 +281,10 @@ class _Backup:
                     self._did(move.branch, "delete there")
                     continue
                 before, now = self._trees(there.get(move.branch), move.oid)
-                self.sent += _count(changed_files(self.repo, before, now))
-                self.doubts |= dict.fromkeys(doubts_to_leave(self.repo, before, now, self.allow))
+                changed = changed_files(self.repo, before, now)
+                self.sent += _count(changed)
+                doubts = doubts_to_leave(self.repo, before, now, changed, self.allow)
+                self.doubts |= dict.fromkeys(doubts)
                 known = self.steps.get(move.branch)
                 self._did(move.branch, "join" if known and known.what == "join" else "send")
             elif pushed.outcome == "refused":

@@ -137,25 +137,20 @@ def secrets_to_leave(
 
 
 def doubts_to_leave(
-    repo: Repository, there: str | None, tree: str, allow: frozenset[str]
+    repo: Repository, there: str | None, tree: str, changed: set[str], allow: frozenset[str]
 ) -> tuple[Finding, ...]:
     """What may be a credential in what a push brings, and is stored all the same.
 
     Args:
         there: tree that stands where it goes; None for none.
         tree: tree that is to stand there.
+        changed: paths in which they differ.
 
     Raises:
         DetectorUnavailable: nothing can be said; push nothing.
     """
-    changed = changed_files(repo, there, tree)
     before = read_paths(repo, there, changed) if there else {}
     return warned(before, read_paths(repo, tree, changed), allow)
-
-
-def doubt_told(one: Finding) -> str:
-    """One of them as a person is told of it."""
-    return f"leaves, but look: {one.path} may hold a credential ({one.rule}): {one.text}"
 
 
 def refuse_secrets(found: Iterable[Finding]) -> None:

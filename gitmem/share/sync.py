@@ -262,7 +262,7 @@ class _Sync:
         consented = agreed(self.workspace)
         fresh = leaving(repo, ours, [*there_already, *([consented] if consented else [])])
         refuse_secrets(secrets_to_leave(repo, self.remote, [ours], self.options.allow))
-        doubts = doubts_to_leave(repo, there, tree, self.options.allow)
+        doubts = doubts_to_leave(repo, there, tree, changed, self.options.allow)
         if doubts:
             self.done = replace(self.done, doubts=doubts)
             self.options.warn(doubts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from gitmem.core.errors import RepositoryError
 from gitmem.values import dataclass
@@ -96,6 +96,8 @@ class Touch:
     paths: tuple[str, ...]
 
 
+T = TypeVar("T")
+
 Difference = tuple[str, str | None, str | None]
 """A path, and the regular file there before and after: names of blobs, None where there is none."""
 
@@ -130,6 +132,20 @@ class RawStep:
     commit: Commit
     header: str
     before: tuple[tuple[RawDifference, ...], ...]
+
+
+def own(
+    before: Sequence[Sequence[tuple[str, T | None, T | None]]],
+) -> tuple[tuple[dict[str, T], ...], dict[str, T]]:
+    """What the parents of a commit, and it, have at the paths in which it differs from all of them.
+
+    Args:
+        before: of a step, raw or not; one row for a commit without parents, too.
+    """
+    rows = [{path: (old, new) for path, old, new in side} for side in before]
+    paths = sorted(set.intersection(*map(set, rows))) if rows else []
+    parents = tuple({path: old for path in paths if (old := row[path][0]) is not None} for row in rows)
+    return parents, {path: new for path in paths if (new := rows[0][path][1]) is not None}
 
 
 class RefMoved(RepositoryError):

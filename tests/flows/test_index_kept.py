@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from handwritten import GENERATED, REAL, memory, world
+from handwritten import GENERATED, REAL, memory, world, written_by_gitmem
 from ran import Ran
 
 from gitmem.core import index
@@ -19,15 +19,13 @@ Gitmem = Callable[..., Ran]
 
 def lines_by_hand(folder: Path, was: dict[str, bytes]) -> list[str]:
     """The units of an index that gitmem would not write for a memory as it is or was, in order."""
-    now = {one.name: one.read_bytes() for one in folder.glob("*.md") if one.name != "MEMORY.md"}
-    made = {
-        line.strip()
-        for files in (was, now)
-        for file, data in files.items()
-        for line in (index.entry_of(file, data), index.entry_of(file, data).partition(" — ")[0])
-    }
-    text = (folder / "MEMORY.md").read_text(encoding="utf-8")
-    return [one.text for one in index.parse(text) if one.text and one.text.strip() not in made]
+    whole = written_by_gitmem(was, contents(folder))
+    made = whole | {line.partition(" — ")[0] for line in whole}
+    return [one.text for one in index.parse(listing(folder)) if one.text and one.text.strip() not in made]
+
+
+def listing(folder: Path) -> str:
+    return (folder / "MEMORY.md").read_text(encoding="utf-8")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -65,8 +63,9 @@ def held_through(gitmem: Gitmem, folders: list[Path]) -> int:
     gitmem("save")
     for folder in folders:
         assert lines_by_hand(folder, was[folder]) == stood[folder], "a save changed what people wrote"
-        listed = index.named((folder / "MEMORY.md").read_text(encoding="utf-8"))
-        assert contents(folder).keys() <= listed, "a memory that was named nowhere got no line"
+        assert contents(folder).keys() <= index.named(listing(folder)), (
+            "a memory that was named nowhere got no line"
+        )
     for folder in folders:
         some = Random(folder.name).choice(sorted(was[folder]))
         (folder / some).write_bytes(was[folder][some].replace(b"description: ", b"description: Newly ", 1))
@@ -84,7 +83,7 @@ def held_through(gitmem: Gitmem, folders: list[Path]) -> int:
         gitmem("review", "accept", id)
     for folder in folders:
         assert lines_by_hand(folder, was[folder]) == stood[folder], "what was accepted changed them"
-        assert contents(folder).keys() <= index.named((folder / "MEMORY.md").read_text(encoding="utf-8"))
+        assert contents(folder).keys() <= index.named(listing(folder))
     return changes
 
 
