@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from gitmem.core import index
@@ -11,15 +10,17 @@ from gitmem.core.names import is_agent_folder
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, commit
+from gitmem.store.indexes import hot
 from gitmem.store.repository import TREE, Repository
 from gitmem.store.trees import read_paths
 
 
 def keep_index(repo: Repository, ref: str, before: str, published: str | None) -> str | None:
-    """Puts lines back that a merge took from an index although their memories are there.
+    """Puts lines back that a merge took from an index although nobody took them out.
 
     A side branch leaves the index as it is on the memory branch (`store.side_branches`), and this clone's
-    own commits are among its ancestors: where it lands, git takes their index lines for withdrawn.
+    own commits are among its ancestors: where it lands, git takes their index lines for withdrawn. Whoever
+    accepted it gave its memories lines of gitmem's own; none of these stands beside what was written here.
 
     Args:
         ref: the memory ref, after the merge.
@@ -56,13 +57,19 @@ def _edits(repo: Repository, base: str | None, ours: str, now: str) -> dict[str,
             continue
         files = repo.tree(entry.oid)
         gone = frozenset(index.targets(theirs))
-        if not any(file in files and file not in gone for file in index.targets(mine)):
+        unnamed = any(file in files and file not in gone for file in index.targets(mine))
+        known = _text(repo, base, path)
+        if not unnamed and not _unsaid(repo, agent, (ours, mine), (now, theirs), (base, known)):
             continue
-        merged = index.merge(_text(repo, base, path), mine, theirs)
+        here = {file for file in index.named(mine) if file in files and _is_memory(agent, file)}
+        versions = {
+            file: {_data(repo, tree, f"{agent}/{file}") for tree in (ours, now)} for file in sorted(here)
+        }
+        merged = index.merge(known, mine, index.aligned(theirs, versions, {}))
         dangling = {
             file: _data(repo, ours, f"{agent}/{file}")
             for file in index.targets(merged)
-            if _is_dangling(agent, file, files) and file not in gone
+            if file not in files and _is_memory(agent, file) and file not in gone
         }
         merged = index.reconciled(merged, dangling, {})
         if merged != theirs:
@@ -70,8 +77,23 @@ def _edits(repo: Repository, base: str | None, ours: str, now: str) -> dict[str,
     return edits
 
 
-def _is_dangling(agent: str, file: str, files: Mapping[str, object]) -> bool:
-    return file not in files and kind(f"{agent}/{file}") == "memory"
+def _unsaid(
+    repo: Repository, agent: str, ours: tuple[str, str], now: tuple[str, str], base: tuple[str | None, str]
+) -> bool:
+    """Whether something that was written here by hand, and was never published, is in the index no more.
+
+    Args:
+        ours, now, base: a tree, and the index of the agent in it.
+    """
+    mine, theirs, known = (
+        index.spoken(text, hot(repo, tree, agent)).keys() if tree else set[str]()
+        for tree, text in (ours, now, base)
+    )
+    return bool(mine - theirs - known)
+
+
+def _is_memory(agent: str, file: str) -> bool:
+    return kind(f"{agent}/{file}") == "memory"
 
 
 def _text(repo: Repository, tree: str | None, path: str) -> str:

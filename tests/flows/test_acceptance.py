@@ -9,6 +9,7 @@ from machines import Machine
 from request_ground import PROJECT, Team, body, team
 from sync_ground import teach
 
+from gitmem.core.index import named
 from gitmem.store.blame import blame_memory
 from gitmem.store.workspace import SHARED_REF
 
@@ -95,6 +96,28 @@ def test_edits_follow_one_another_from_either_side(team: Team, pair) -> None:
     assert_settled(team, ann, ben)
     said = {"Ports start at 5000.": "Ben", "The debugger takes 6999.": "Ann"}
     assert authors(ann, "ports") == said and authors(ben, "ports") == said
+
+
+def test_what_one_wrote_into_the_index_stays_there_when_a_teammate_accepts(team: Team, pair) -> None:
+    """The memory branch has gitmem's own lines; the clone that wrote others took these for withdrawn."""
+    ann, ben = pair
+    for name in ("ports", "hosts", "racks"):
+        teach(ben, name)
+    file = ben.code / ".claude/agent-memory/reviewer/MEMORY.md"
+    grouped = "- [ports](ports.md) and [hosts](hosts.md): ask Ben\n"
+    file.write_text(
+        f"# What to know\n\n{grouped}- [racks](racks.md) — as the agent put it\n\nAsk Ben first.\n"
+    )
+    stood = file.read_text()
+    decide(ben, ann)
+    for _ in range(2):
+        ben.run("sync", "-y")
+        assert file.read_text() == stood
+    teach(ben, "racks", "Racks have numbers.")
+    decide(ben, ann, PATH.format("racks"))
+    assert_settled(team, ann, ben)
+    assert file.read_text() == stood
+    assert {"ports.md", "hosts.md", "racks.md"} <= named(ann.memories("project")["reviewer/MEMORY.md"])
 
 
 def test_a_part_is_its_author_s_and_the_rest_goes_on_waiting(team: Team, pair) -> None:
