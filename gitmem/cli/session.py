@@ -23,7 +23,7 @@ from gitmem.integrations.sessions import (
     told,
     without_secrets,
 )
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts.model import Message, ToolCall
 
 SHOWN = 20
 """Sessions that are listed, and hits that are shown, unless another number is asked for."""

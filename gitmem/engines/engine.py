@@ -13,7 +13,7 @@ from gitmem.core.change import Change, Header
 from gitmem.core.trailers import Fate
 from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:

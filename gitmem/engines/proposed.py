@@ -22,8 +22,8 @@ from gitmem.engines.answer import Note, notes
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.likeness import gist, same, words
 from gitmem.rules.paths import check_path
-from gitmem.sessions.session import Message
 from gitmem.store.workspace import SCOPES
+from gitmem.transcripts.model import Message
 
 CHANGES = 50
 """Changes of one run, at most; a conversation teaches a handful."""

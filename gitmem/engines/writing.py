@@ -9,7 +9,7 @@ from typing import Literal
 
 from gitmem.core.change import Header
 from gitmem.engines.usage import Usage
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 from gitmem.values import dataclass
 
 

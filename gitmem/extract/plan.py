@@ -25,10 +25,10 @@ from gitmem.extract.turns import Looked, to_look_at
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refused_claims, weigh
-from gitmem.sessions.private import withheld
-from gitmem.sessions.session import Message, Session
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.store.workspace import MAIN, ScopeName
+from gitmem.transcripts.model import Message, Session
+from gitmem.transcripts.private import withheld
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from gitmem.core.change import Header
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from gitmem.engines.offline import wording
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
-from gitmem.sessions.session import Message, Session
 from gitmem.store.workspace import SCOPES, ScopeName
+from gitmem.transcripts.model import Message, Session
 
 MOST_REQUESTS = 20
 """Requests of one commit; what follows is passed over."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Container, Sequence
 from pathlib import Path
 
-from gitmem.sessions.calls import EDITORS
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts.calls import EDITORS
+from gitmem.transcripts.model import Message, ToolCall
 from gitmem.values import dataclass
 
 # Where clients keep memory, whatever machine a transcript comes from.

@@ -16,12 +16,12 @@ from gitmem.integrations.job_record import Tally
 from gitmem.integrations.place import log, read_regular
 from gitmem.integrations.recordings import cursors_folder, handled
 from gitmem.integrations.saving import sync_live
-from gitmem.sessions import cursor as cursors
-from gitmem.sessions.cursor import Cursor
 from gitmem.store.commits import Written
 from gitmem.store.parked import digest, park, parked, unpark
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import MAIN, ScopeName, Workspace
+from gitmem.transcripts import cursor as cursors
+from gitmem.transcripts.cursor import Cursor
 
 CHANGESET_BYTES = 64 * 1024 * 1024
 

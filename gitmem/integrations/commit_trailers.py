@@ -28,13 +28,13 @@ from gitmem.integrations.extraction import known_at
 from gitmem.integrations.extraction_rules import in_log_mode, rule_texts
 from gitmem.integrations.forgetting import find_claim, forget_claim
 from gitmem.integrations.place import log, read_json
-from gitmem.sessions.private import Ignore, ignoring, without_private
 from gitmem.store.locks import writer_lock
 from gitmem.store.lookup import Ambiguous, find
 from gitmem.store.parked import Suggestion, park, suggest
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Commit, MissingObject, Signature
 from gitmem.store.workspace import Workspace
+from gitmem.transcripts.private import Ignore, ignoring, without_private
 
 FILE = "commits.json"
 MOST_COMMITS = 200

@@ -32,7 +32,6 @@ from gitmem.integrations.recordings import (
     reporter,
 )
 from gitmem.integrations.session_record import told
-from gitmem.sessions.session import Session
 from gitmem.store.commits import Written
 from gitmem.store.locks import writer_lock
 from gitmem.store.parked import Suggestion, parked, suggest
@@ -40,6 +39,7 @@ from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import SCOPES, Workspace
+from gitmem.transcripts.model import Session
 
 SAVED_FROM = 4
 """Sessions, those written to last, that tell an agent's edit from a person's before an extraction."""

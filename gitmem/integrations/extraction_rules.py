@@ -14,11 +14,11 @@ from gitmem.integrations.promoting.pending import rules_under_way
 from gitmem.integrations.recordings import Source, handled
 from gitmem.integrations.switches import unheard
 from gitmem.promote.section import spoken
-from gitmem.sessions import clients
-from gitmem.sessions.private import ignoring
-from gitmem.sessions.session import Session
 from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LIVE_FOLDERS, MAIN, Workspace
+from gitmem.transcripts import clients
+from gitmem.transcripts.model import Session
+from gitmem.transcripts.private import ignoring
 
 RULE_FILES = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 RULE_BYTES = 262_144

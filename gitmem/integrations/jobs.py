@@ -23,12 +23,12 @@ from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
 from gitmem.integrations.subagents import folder, is_transcript, memory_scope, recordings
 from gitmem.integrations.switches import DISABLE, switched_off
-from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.session import Session
 from gitmem.store.commits import Written
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import ScopeName, Workspace
+from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import Session
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
 

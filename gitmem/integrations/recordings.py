@@ -11,14 +11,14 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import log
-from gitmem.sessions import clients
-from gitmem.sessions import cursor as cursors
-from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.private import ignoring
-from gitmem.sessions.session import Session
-from gitmem.sessions.subagent import read_subagent
 from gitmem.store.parked import parked
 from gitmem.store.workspace import MAIN, ScopeName, Workspace
+from gitmem.transcripts import clients
+from gitmem.transcripts import cursor as cursors
+from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import Session
+from gitmem.transcripts.private import ignoring
+from gitmem.transcripts.subagent import read_subagent
 
 MOST = 32 * 1024 * 1024
 """Bytes of a session that are read at once."""

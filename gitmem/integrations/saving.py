@@ -31,7 +31,7 @@ from gitmem.store.trees import list_files
 from gitmem.store.workspace import MAIN, LiveDirectory, Scope, ScopeName, Workspace
 
 if TYPE_CHECKING:
-    from gitmem.sessions.session import Session
+    from gitmem.transcripts.model import Session
 
 MOST_DAYS = 60
 """Days that are told apart when a folder is adopted; where files are of more, months are."""
@@ -397,7 +397,7 @@ def code_head(workspace: Workspace) -> str:
 
 def _recent(workspace: Workspace, edges: Edges) -> list[Session]:
     from gitmem.integrations.recordings import sessions_here
-    from gitmem.sessions import clients
+    from gitmem.transcripts import clients
 
     return [
         clients.read(file.path) for file in reversed(sessions_here(workspace, edges)[-RECENT_SESSIONS:])

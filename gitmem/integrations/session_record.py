@@ -10,13 +10,13 @@ from gitmem.extract.known import Known
 from gitmem.extract.telling import Told
 from gitmem.integrations.extraction_rules import left_out
 from gitmem.integrations.recordings import Source
-from gitmem.sessions import clients
-from gitmem.sessions.private import ignoring, withheld
-from gitmem.sessions.session import Message, Session
-from gitmem.sessions.subagent import read_subagent
 from gitmem.store.stood import stood_at
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import MAIN, SCOPES, Workspace
+from gitmem.transcripts import clients
+from gitmem.transcripts.model import Message, Session
+from gitmem.transcripts.private import ignoring, withheld
+from gitmem.transcripts.subagent import read_subagent
 
 
 def told(workspace: Workspace, source: Source, part: Session, now: float) -> Told:

@@ -9,11 +9,11 @@ from gitmem.core.errors import GitmemError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.recordings import sessions_here, whole
 from gitmem.rules.secrets import redact, scan
-from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.live import live_uuids
-from gitmem.sessions.search import Hit, find
-from gitmem.sessions.session import Message, Session
 from gitmem.store.workspace import Workspace
+from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.live import live_uuids
+from gitmem.transcripts.model import Message, Session
+from gitmem.transcripts.search import Hit, find
 
 SHORT = 8
 """Characters of an id that are shown at least."""

@@ -14,9 +14,9 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode
 from gitmem.integrations.place import read_json, read_regular
-from gitmem.sessions.discover import SessionFile, belongs, first_cwd
 from gitmem.store.symlinks import linked
 from gitmem.store.workspace import MAIN, SCOPES, ScopeName
+from gitmem.transcripts.discover import SessionFile, belongs, first_cwd
 
 AGENTS = "agents"
 BYTES = 262_144

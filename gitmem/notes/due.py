@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gitmem.core.session_notes import CHARS_A_TOKEN
-from gitmem.sessions.session import Message, strings_in
+from gitmem.transcripts.model import Message, strings_in
 from gitmem.values import dataclass
 
 FIRST_TOKENS = 10_000

@@ -10,7 +10,7 @@ from gitmem.core.change import Header
 from gitmem.core.session_notes import Section, conform, fit, parse, render
 from gitmem.engines.engine import Engine
 from gitmem.engines.writing import Notes, NotesInput
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 from gitmem.values import dataclass
 
 TITLE = "Session Title"

@@ -9,8 +9,8 @@ from gitmem.core.limits import CANDIDATES
 from gitmem.engines.engine import Engine
 from gitmem.recall.choose import Left, Selection
 from gitmem.rules.secrets import scan
-from gitmem.sessions.private import Ignore, without_private
 from gitmem.store.candidates import Candidate
+from gitmem.transcripts.private import Ignore, without_private
 
 
 def kept_here(query: str, ignore: Ignore, allow: frozenset[str] = frozenset()) -> str:

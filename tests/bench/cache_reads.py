@@ -41,8 +41,8 @@ from gitmem.engines.anthropic_api.settings import Lifetime
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.usage import Unmetered
 from gitmem.extract.telling import shown
-from gitmem.sessions.private import withheld
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts.model import Message, ToolCall
+from gitmem.transcripts.private import withheld
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 PAUSE = 5.0

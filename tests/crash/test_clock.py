@@ -14,11 +14,11 @@ from gitmem.entry import main
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.spool import Job, coalesce, put, take
-from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.transcripts.discover import slug
 
 NOW = 1_795_000_000
 LATER = NOW + 4 * 365 * 86_400

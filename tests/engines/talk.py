@@ -9,7 +9,7 @@ from messages_api import MessagesApi
 
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.usage import Usage
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts.model import Message, ToolCall
 
 KEY = "sk-ant-api03-" + "Zk3v9QmX" * 11 + "-AA"
 START = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)

@@ -20,7 +20,7 @@ from gitmem.core.change import Change, Header
 from gitmem.core.errors import EngineError
 from gitmem.engines.anthropic_api import ApiSettings
 from gitmem.engines.engine import ExtractInput
-from gitmem.sessions.claude_code import read_session
+from gitmem.transcripts.claude_code import read_session
 
 OLD = "local/main/no-mocks.md"
 TREE = {

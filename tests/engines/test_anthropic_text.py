@@ -16,7 +16,7 @@ from gitmem.engines.anthropic_api.history import KEPT_BYTES, STEP_BYTES, render
 from gitmem.engines.anthropic_api.models import Spent, brief, dollars
 from gitmem.engines.anthropic_api.select import candidates
 from gitmem.engines.engine import ExtractInput
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 SECRET = "ghp_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 

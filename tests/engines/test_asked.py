@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from gitmem.core.change import Change
 from gitmem.engines.asked import asked_in, uuids, with_asked
 from gitmem.engines.engine import ExtractInput
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 WHEN = datetime(2026, 11, 20, 10, tzinfo=UTC)
 SAID = ("Remember that we deploy from the release branch only.", "Remember: port 4000 is for the docs.")

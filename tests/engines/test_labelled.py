@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 LABELLED = Path(__file__).parent.parent / "fixtures" / "labelled"
 

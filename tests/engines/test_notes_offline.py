@@ -18,10 +18,10 @@ from talk import agent, call, person
 from gitmem.core.session_notes import TEMPLATE, fit, parse, render
 from gitmem.engines.offline.notes import sum_up
 from gitmem.engines.writing import NotesInput
-from gitmem.sessions import clients
-from gitmem.sessions.claude_code import read_session
-from gitmem.sessions.private import withheld
-from gitmem.sessions.session import Message
+from gitmem.transcripts import clients
+from gitmem.transcripts.claude_code import read_session
+from gitmem.transcripts.model import Message
+from gitmem.transcripts.private import withheld
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 TOP = Path("/home/dev/app")

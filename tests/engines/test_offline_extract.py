@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitmem.core.change import Change, Header
 from gitmem.engines.engine import Considered, Engine, ExtractInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.sessions.session import Message, Role, Source
+from gitmem.transcripts.model import Message, Role, Source
 
 FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
 

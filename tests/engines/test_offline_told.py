@@ -8,7 +8,7 @@ from gitmem.core.change import Change
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.contractions import spelled
-from gitmem.sessions.session import Message, Source
+from gitmem.transcripts.model import Message, Source
 
 
 def found(text: str, source: Source = "prompt") -> tuple[Change, ...]:

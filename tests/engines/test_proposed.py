@@ -15,7 +15,7 @@ from gitmem.engines.answer import notes
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.proposed import CHANGES, proposed
 from gitmem.extract.edits import sides
-from gitmem.sessions.session import Message, Role
+from gitmem.transcripts.model import Message, Role
 
 FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
 KEY = "local/main/dates.md"

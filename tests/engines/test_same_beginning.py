@@ -25,12 +25,12 @@ from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.extraction import extract_sessions
 from gitmem.integrations.recordings import Source
 from gitmem.integrations.session_record import told
-from gitmem.sessions.claude_code import read_session
-from gitmem.sessions.private import withheld
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.stood import stood_at
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.transcripts.claude_code import read_session
+from gitmem.transcripts.private import withheld
 
 Git = Callable[..., str]
 YEAR = "2020"

@@ -16,10 +16,10 @@ from gitmem.core.trailers import Provenance
 from gitmem.integrations import jobs, pausing
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.spool import Job
-from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.workspace import store_project_id
+from gitmem.transcripts.discover import slug
 
 Git = Callable[..., str]
 NOW = 1_795_200_000

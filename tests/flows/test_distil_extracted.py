@@ -15,9 +15,9 @@ from gitmem.integrations.blaming import as_value, blame
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.edges import author, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import extract_sessions
-from gitmem.sessions.discover import slug
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import store_project_id
+from gitmem.transcripts.discover import slug
 
 ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
 

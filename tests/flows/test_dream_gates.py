@@ -15,9 +15,9 @@ from gitmem.dream.gates import Gate
 from gitmem.dream.lock import FILE, STALE_SECONDS, consolidation_lock, last_dream, lock_folder, prior_of
 from gitmem.dream.review import accept, reject
 from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
-from gitmem.sessions.discover import slug
 from gitmem.store.git import config_set
 from gitmem.store.locks import Locked, process_identity
+from gitmem.transcripts.discover import slug
 
 
 @pytest.fixture

@@ -31,11 +31,11 @@ from gitmem.integrations.dreams.code import code_facts
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.recordings import sessions_here
-from gitmem.sessions.discover import SessionFile
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_set
 from gitmem.store.paging import page
 from gitmem.store.trees import read_files, write_tree
+from gitmem.transcripts.discover import SessionFile
 
 
 @pytest.fixture

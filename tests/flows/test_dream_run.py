@@ -45,9 +45,9 @@ from gitmem.integrations.saying import leave, leave_proposal, take
 from gitmem.integrations.spool import Job, put
 from gitmem.integrations.spool import take as take_jobs
 from gitmem.integrations.stopping import SIGNALS, Stopped
-from gitmem.sessions.discover import slug
 from gitmem.store.git import config_set
 from gitmem.store.locks import process_identity
+from gitmem.transcripts.discover import slug
 
 MERGED = "main/real-database.md"
 GONE = "main/no-mocks.md"

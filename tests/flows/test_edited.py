@@ -21,8 +21,8 @@ from gitmem.extract.carry import carry
 from gitmem.extract.edits import claim_keys, fates, said_anew, taken_out
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
-from gitmem.sessions.claude_code import read_session
 from gitmem.store.parked import change_from_json, change_to_json, digest, suggest
+from gitmem.transcripts.claude_code import read_session
 
 HEAD = "---\nname: ports\ndescription: Which ports\ntype: project\n---\n\n"
 BEFORE = (HEAD + "API is 80.\n\nDatabase is 90.\n\nAsk Ann for more.\n").encode()

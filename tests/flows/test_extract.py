@@ -25,9 +25,6 @@ from gitmem.extract.plan import home as home_scope
 from gitmem.extract.turns import to_look_at, writes_memory
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
-from gitmem.sessions.claude_code import read_session
-from gitmem.sessions.discover import slug
-from gitmem.sessions.session import ToolCall
 from gitmem.store.commits import Write, commit
 from gitmem.store.live import save
 from gitmem.store.live_plan import Request
@@ -35,6 +32,9 @@ from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.transcripts.claude_code import read_session
+from gitmem.transcripts.discover import slug
+from gitmem.transcripts.model import ToolCall
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)

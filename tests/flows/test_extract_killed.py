@@ -25,12 +25,12 @@ from gitmem.integrations.carrying_out import Watch
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import extract_sessions
 from gitmem.integrations.recordings import Source
-from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.transcripts.discover import slug
 
 ROOT = Path(__file__).parents[2]
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)

@@ -19,12 +19,12 @@ from gitmem.integrations.commit_trailers import begin_with_commits, learn_from_c
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.suggestions import accept_suggestion
-from gitmem.sessions.discover import slug
 from gitmem.store.commits import Write, commit
 from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.transcripts.discover import slug
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 LOG = "main/logs/2026/11/2026-11-20.md"

@@ -14,9 +14,9 @@ from gitmem.notes.names import path_of
 from gitmem.notes.resume import resume_of, resume_text
 from gitmem.notes.telling import notes_within
 from gitmem.notes.writing import standing, template_of
-from gitmem.sessions import clients
-from gitmem.sessions.doings import files_changed, last_request, open_todos
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts import clients
+from gitmem.transcripts.doings import files_changed, last_request, open_todos
+from gitmem.transcripts.model import Message, ToolCall
 
 PLAIN = Path(__file__).parents[1] / "fixtures/sessions/plain.jsonl"
 

@@ -23,10 +23,10 @@ from gitmem.integrations.extraction_rules import withholds
 from gitmem.integrations.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.integrations.spool import Job, put, take
 from gitmem.integrations.subagents import is_transcript, memory_scope
-from gitmem.sessions.discover import slug
 from gitmem.store.parked import parked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.transcripts.discover import slug
 
 NOW = 1_795_200_000
 ASKED = "Remember that we deploy from the release branch only."

@@ -19,7 +19,7 @@ from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.claude_code.parent import Parent, model_of, read_parent
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.usage import Usage
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 SESSION = "01234567-89ab-4def-8123-456789abcdef"
 NOW = 1_795_000_000.0

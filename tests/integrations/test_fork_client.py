@@ -20,7 +20,7 @@ from gitmem.core.errors import EngineError
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, wiring
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.usage import Unmetered
-from gitmem.sessions.claude_code import read_session
+from gitmem.transcripts.claude_code import read_session
 
 pytestmark = pytest.mark.client
 

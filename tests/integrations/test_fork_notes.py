@@ -16,7 +16,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput, Stale
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 SESSION = "01234567-89ab-4def-8123-456789abcdef"
 NOW = 1_795_000_000.0

@@ -19,7 +19,7 @@ from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.usage import Unmetered
 from gitmem.engines.writing import DocumentInput, NotesInput, Stale
-from gitmem.sessions.claude_code import read_session
+from gitmem.transcripts.claude_code import read_session
 
 pytestmark = pytest.mark.client
 

@@ -16,10 +16,10 @@ from gitmem.core.trailers import parse
 from gitmem.integrations import jobs, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.spool import Job, put
-from gitmem.sessions.discover import slug
 from gitmem.store import rewrites
 from gitmem.store.parked import parked
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.transcripts.discover import slug
 
 ASKED = "Remember that we deploy from the release branch only."
 RULE = "We never mock the database in tests, because mocks hid a broken migration."

@@ -13,7 +13,7 @@ import pytest
 from scripted_responses import ScriptedResponses, text
 
 from gitmem.integrations.edges import real_edges
-from gitmem.sessions import clients
+from gitmem.transcripts import clients
 
 pytestmark = pytest.mark.client
 

@@ -28,8 +28,8 @@ from gitmem.integrations.uninstalling import plan_uninstall
 from gitmem.integrations.upkeep import keep_house
 from gitmem.notes.kept import all_notes, notes_of
 from gitmem.notes.names import ref_of
-from gitmem.sessions.discover import slug
 from gitmem.share.backup_place import private_refs
+from gitmem.transcripts.discover import slug
 
 ID = "00000001-0000-4000-8000-000000000000"
 OTHER = "00000002-0000-4000-8000-000000000000"

@@ -25,9 +25,9 @@ from gitmem.integrations.edges import real_edges
 from gitmem.integrations.extraction import known_at
 from gitmem.integrations.extraction_rules import rules_of
 from gitmem.integrations.last_recalls import record_of
-from gitmem.sessions.claude_code import read_session
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Signature
+from gitmem.transcripts.claude_code import read_session
 
 __all__ = ["machine"]
 

@@ -22,7 +22,7 @@ from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.editing import Wanted, composed, remember
 from gitmem.integrations.review import queue
 from gitmem.integrations.saving import save_all
-from gitmem.sessions.session import Message, Session
+from gitmem.transcripts.model import Message, Session
 
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]

@@ -15,8 +15,8 @@ from typing import Any
 
 from gitmem.core.text import counted, one_line, printable
 from gitmem.engines.prompts import clean
-from gitmem.sessions.private import without_private
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts.model import Message, ToolCall
+from gitmem.transcripts.private import without_private
 
 KEPT_BYTES = 240_000
 """Of a session, about: some 80,000 tokens at three bytes each, as newer tokenizers make of English. With

@@ -13,7 +13,7 @@ from gitmem.engines.offline.judge import Find, Refusal, asks_for_several, judge
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
 from gitmem.engines.offline.repeats import Stated, earlier, takes_back
 from gitmem.engines.offline.sentences import Sentence, sentences
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 
 @dataclass(frozen=True)

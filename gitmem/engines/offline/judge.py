@@ -14,7 +14,7 @@ from gitmem.engines.offline.facts import FACTS, PERSON
 from gitmem.engines.offline.purposes import PURPOSES
 from gitmem.engines.offline.sentences import Sentence, masked
 from gitmem.engines.offline.signals import CONFIRMED, IDENTITY, STATED, Signal
-from gitmem.sessions.session import Source
+from gitmem.transcripts.model import Source
 
 # What was plainly asked is as sure as a rule can be of prose.
 ASKED_CONFIDENCE = 0.95

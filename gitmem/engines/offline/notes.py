@@ -26,7 +26,7 @@ from gitmem.engines.offline.prose import paragraphs
 from gitmem.engines.offline.repeats import takes_back
 from gitmem.engines.offline.sentences import sentences
 from gitmem.engines.writing import Notes, NotesInput
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 TITLE = 80
 """Cells of the title."""

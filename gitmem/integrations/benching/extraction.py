@@ -12,7 +12,7 @@ from gitmem.extract.known import Known
 from gitmem.extract.plan import Rules, plan_extraction
 from gitmem.integrations.benching.gold import Gold, Label
 from gitmem.integrations.benching.intervals import wilson
-from gitmem.sessions.session import Session
+from gitmem.transcripts.model import Session
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from typing import Any, get_args
 from gitmem.core.change import TYPES
 from gitmem.core.errors import UsageError
 from gitmem.integrations.benching.lines import bad_line, objects
-from gitmem.sessions import clients
-from gitmem.sessions.session import Message, Session, Source
+from gitmem.transcripts import clients
+from gitmem.transcripts.model import Message, Session, Source
 
 PREFIX = 6
 """Characters of a uuid by which a label names its message, at least."""

@@ -15,12 +15,12 @@ from gitmem.integrations.git_hooks import apply, inspect_git_hooks, plan_git_hoo
 from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import code_tree, save_all
-from gitmem.sessions.private import ignoring
 from gitmem.store.address import normalise_url
 from gitmem.store.git import config_get
 from gitmem.store.record import read_record
 from gitmem.store.settings import CHOICES, DEFAULTS, Settings, read_settings
 from gitmem.store.workspace import LIVE_FOLDERS
+from gitmem.transcripts.private import ignoring
 
 
 def check_settings(patient: Patient) -> list[Finding]:

@@ -12,11 +12,11 @@ from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction_rules import left_out
 from gitmem.integrations.recordings import sessions_here
 from gitmem.integrations.switches import switched_off
-from gitmem.sessions import clients
-from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.private import ignoring
-from gitmem.sessions.session import Message, Session
 from gitmem.store.workspace import Workspace
+from gitmem.transcripts import clients
+from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import Message, Session
+from gitmem.transcripts.private import ignoring
 
 MOST_SESSIONS = 50
 """The newest ones."""

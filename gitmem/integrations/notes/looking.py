@@ -13,9 +13,9 @@ from gitmem.notes.due import FIRST_TOKENS, amount
 from gitmem.notes.kept import Kept, all_notes, notes_of
 from gitmem.notes.names import is_plain, ref_of
 from gitmem.notes.resume import Resume, resume_of
-from gitmem.sessions.discover import SessionFile
 from gitmem.store.history import resolve_at
 from gitmem.store.workspace import Scope, Workspace
+from gitmem.transcripts.discover import SessionFile
 
 _NAMED = 10
 

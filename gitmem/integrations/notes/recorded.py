@@ -14,10 +14,10 @@ from gitmem.integrations.place import log, read_regular
 from gitmem.integrations.sessions import without_secrets
 from gitmem.notes.writing import TEMPLATE_CHARS, template_of
 from gitmem.rules.secrets import find_secrets, redact, scan
-from gitmem.sessions import clients
-from gitmem.sessions.private import ignoring, withheld
-from gitmem.sessions.session import Message, Session, ToolCall, strings_in
 from gitmem.store.workspace import Workspace
+from gitmem.transcripts import clients
+from gitmem.transcripts.model import Message, Session, ToolCall, strings_in
+from gitmem.transcripts.private import ignoring, withheld
 
 FILE = "session-notes.md"
 """Name of a person's own template, in `$XDG_CONFIG_HOME/gitmem`."""

@@ -28,10 +28,10 @@ from gitmem.notes.due import AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
 from gitmem.notes.kept import Kept, keep, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.notes.writing import refresh, standing, title_of
-from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.session import Message, Session
 from gitmem.store.record import write_atomically
 from gitmem.store.workspace import MAIN, Workspace
+from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import Message, Session
 from gitmem.values import dataclass
 
 RECENT_SECONDS = 86_400.0

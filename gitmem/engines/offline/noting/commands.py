@@ -9,7 +9,7 @@ from datetime import datetime
 
 from gitmem.engines.offline.noting.turns import Say, Turn, when
 from gitmem.engines.orders import orders_in
-from gitmem.sessions.session import ToolCall
+from gitmem.transcripts.model import ToolCall
 
 MOST_COMMANDS, MOST_ERRORS, MOST_RESULTS = 20, 25, 15
 _COMMAND, _LINE = 140, 200

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts.model import Message, ToolCall
 
 Say = Callable[[str, int], str]
 """A text on one line of at most so many cells, credentials redacted."""

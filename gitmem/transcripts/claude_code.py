@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gitmem.sessions import speech
-from gitmem.sessions.bookmark import Bookmark
-from gitmem.sessions.calls import OPEN_CALLS, result_text, tool_call
-from gitmem.sessions.chain import NONE, Link, Tree, key
-from gitmem.sessions.client import Client
-from gitmem.sessions.discover import claude_config_dir, sessions_of
-from gitmem.sessions.reading import read_on, time_of
-from gitmem.sessions.reply import Reply
-from gitmem.sessions.said import Said
-from gitmem.sessions.session import Message, Session, Source
+from gitmem.transcripts import speech
+from gitmem.transcripts.bookmark import Bookmark
+from gitmem.transcripts.calls import OPEN_CALLS, result_text, tool_call
+from gitmem.transcripts.chain import NONE, Link, Tree, key
+from gitmem.transcripts.client import Client
+from gitmem.transcripts.discover import claude_config_dir, sessions_of
+from gitmem.transcripts.model import Message, Session, Source
+from gitmem.transcripts.reading import read_on, time_of
+from gitmem.transcripts.reply import Reply
+from gitmem.transcripts.said import Said
 
 NAME = "claude-code"
 RULES = f"{NAME} 1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.sessions.discover import (
+from gitmem.transcripts.discover import (
     auto_memory_dir,
     belongs,
     claude_config_dir,

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gitmem.core.errors import GitmemError
-from gitmem.sessions import speech
-from gitmem.sessions.bookmark import Bookmark
-from gitmem.sessions.calls import OPEN_CALLS, result_text
-from gitmem.sessions.chain import key
-from gitmem.sessions.client import Client
-from gitmem.sessions.codex_items import (
+from gitmem.transcripts import speech
+from gitmem.transcripts.bookmark import Bookmark
+from gitmem.transcripts.calls import OPEN_CALLS, result_text
+from gitmem.transcripts.chain import key
+from gitmem.transcripts.client import Client
+from gitmem.transcripts.codex_items import (
     ASKED,
     answers,
     calls_of,
@@ -35,12 +35,12 @@ from gitmem.sessions.codex_items import (
     texts_of,
     typed,
 )
-from gitmem.sessions.discover import SessionFile, belongs
-from gitmem.sessions.lines import read_lines
-from gitmem.sessions.reading import read_on, time_of
-from gitmem.sessions.reply import Reply
-from gitmem.sessions.said import Said
-from gitmem.sessions.session import Message, Session, Source
+from gitmem.transcripts.discover import SessionFile, belongs
+from gitmem.transcripts.lines import read_lines
+from gitmem.transcripts.model import Message, Session, Source
+from gitmem.transcripts.reading import read_on, time_of
+from gitmem.transcripts.reply import Reply
+from gitmem.transcripts.said import Said
 
 NAME = "codex"
 RULES = f"{NAME} 2"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rollouts import Rollout
 from transcripts import Transcript
 
-from gitmem.sessions import cursor
-from gitmem.sessions.claude_code import read_session
-from gitmem.sessions.clients import read
-from gitmem.sessions.cursor import Cursor, Handled, load, load_handled, save, save_handled
+from gitmem.transcripts import cursor
+from gitmem.transcripts.claude_code import read_session
+from gitmem.transcripts.clients import read
+from gitmem.transcripts.cursor import Cursor, Handled, load, load_handled, save, save_handled
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 

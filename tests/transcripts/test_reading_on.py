@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from rollouts import Rollout
 from transcripts import Transcript, reasoned
 
-from gitmem.sessions import reading
-from gitmem.sessions.clients import read
-from gitmem.sessions.lines import Line, lines_of
-from gitmem.sessions.session import Message, Session
+from gitmem.transcripts import reading
+from gitmem.transcripts.clients import read
+from gitmem.transcripts.lines import Line, lines_of
+from gitmem.transcripts.model import Message, Session
 
 TEXTS = ["fix it", "use tabs", "why?"]
 STEPS = [

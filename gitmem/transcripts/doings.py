@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitmem.sessions.calls import EDITORS
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts.calls import EDITORS
+from gitmem.transcripts.model import Message, ToolCall
 from gitmem.values import dataclass
 
 _LISTS: Mapping[str, tuple[str, str]] = {

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from chats import CONTEXT, Chat, call, project_hash
 
-from gitmem.sessions.clients import client_of, folders, read, sessions_of
-from gitmem.sessions.gemini import read_session
-from gitmem.sessions.session import Session
+from gitmem.transcripts.clients import client_of, folders, read, sessions_of
+from gitmem.transcripts.gemini import read_session
+from gitmem.transcripts.model import Session
 
 
 @pytest.fixture

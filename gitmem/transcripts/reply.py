@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gitmem.sessions import speech
-from gitmem.sessions.reading import time_of
-from gitmem.sessions.session import Message, ToolCall
+from gitmem.transcripts import speech
+from gitmem.transcripts.model import Message, ToolCall
+from gitmem.transcripts.reading import time_of
 
 
 @dataclass

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import GitmemError
-from gitmem.sessions.lines import read_lines
+from gitmem.transcripts.lines import read_lines
 from gitmem.values import dataclass
 
 SLUG_LENGTH = 200

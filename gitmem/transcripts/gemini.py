@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitmem.sessions.bookmark import Bookmark
-from gitmem.sessions.chain import NONE, key
-from gitmem.sessions.client import Client
-from gitmem.sessions.gemini_places import (
+from gitmem.transcripts.bookmark import Bookmark
+from gitmem.transcripts.chain import NONE, key
+from gitmem.transcripts.client import Client
+from gitmem.transcripts.gemini_places import (
     NAME,
     gemini_home,
     is_header,
@@ -32,12 +32,12 @@ from gitmem.sessions.gemini_places import (
     sessions_of,
     working_directory,
 )
-from gitmem.sessions.gemini_records import Utterance, call_of, prose, spoken_in, string, texts_of, typed
-from gitmem.sessions.lines import document, opened
-from gitmem.sessions.reading import read_on, time_of
-from gitmem.sessions.reply import Reply
-from gitmem.sessions.said import Said
-from gitmem.sessions.session import Message, Session
+from gitmem.transcripts.gemini_records import Utterance, call_of, prose, spoken_in, string, texts_of, typed
+from gitmem.transcripts.lines import document, opened
+from gitmem.transcripts.model import Message, Session
+from gitmem.transcripts.reading import read_on, time_of
+from gitmem.transcripts.reply import Reply
+from gitmem.transcripts.said import Said
 
 RULES = f"{NAME} 1"
 """Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from gitmem.sessions import claude_code, codex, gemini
-from gitmem.sessions.client import Client
-from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.lines import document, read_lines
-from gitmem.sessions.private import NOTHING, Ignore
-from gitmem.sessions.session import Session
+from gitmem.transcripts import claude_code, codex, gemini
+from gitmem.transcripts.client import Client
+from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.lines import document, read_lines
+from gitmem.transcripts.model import Session
+from gitmem.transcripts.private import NOTHING, Ignore
 
 # The first that recognises a record has it; Claude Code's rule is the loosest of those about `sessionId`.
 CLIENTS: tuple[Client, ...] = (gemini.CLIENT, claude_code.CLIENT, codex.CLIENT)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitmem.sessions.lines import read_lines
+from gitmem.transcripts.lines import read_lines
 
 _KINDS = frozenset({"user", "assistant", "progress", "system", "attachment"})
 

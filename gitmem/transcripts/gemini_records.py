@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gitmem.sessions import speech
-from gitmem.sessions.calls import result_text, tool_call
-from gitmem.sessions.session import Source, ToolCall
+from gitmem.transcripts import speech
+from gitmem.transcripts.calls import result_text, tool_call
+from gitmem.transcripts.model import Source, ToolCall
 
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 _SERVED = re.compile(r"mcp_([^_]+)_(.+)")

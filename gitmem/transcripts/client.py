@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from gitmem.sessions.discover import SessionFile
-from gitmem.sessions.session import Session
+from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import Session
 
 
 class Read(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.sessions.chain import Link, Tree, rewound
+from gitmem.transcripts.chain import Link, Tree, rewound
 
 
 def prompt(uuid: str, parent: str = "", logical: str = "") -> Link:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitmem.sessions.session import Message
+from gitmem.transcripts.model import Message
 
 AROUND = 2
 """Lines shown before and after a line that holds the terms."""

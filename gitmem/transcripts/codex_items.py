@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitmem.sessions import speech
-from gitmem.sessions.calls import tool_call
-from gitmem.sessions.session import ToolCall
+from gitmem.transcripts import speech
+from gitmem.transcripts.calls import tool_call
+from gitmem.transcripts.model import ToolCall
 
 ASKED = "request_user_input"
 """The tool by which the agent asks the person."""

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from transcripts import BARE, Transcript, reasoned
 
 from gitmem.core.errors import RepositoryError
-from gitmem.sessions.claude_code import read_session
-from gitmem.sessions.session import Message, Session
+from gitmem.transcripts.claude_code import read_session
+from gitmem.transcripts.model import Message, Session
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 

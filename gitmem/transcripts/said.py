@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from gitmem.sessions.chain import NONE, key
-from gitmem.sessions.session import Message
+from gitmem.transcripts.chain import NONE, key
+from gitmem.transcripts.model import Message
 
 REMOVED, REPLY, INTERRUPT, PERSON = range(4)
 

@@ -65,6 +65,8 @@ class Message:
             an answer answers, the name of the tool that was refused; empty otherwise.
         commit: code commit at that moment, or at the session's beginning where the client records no
             more; empty where unknown.
+        pasted: what the person pasted into it and did not type, in order; never part of `text`, since
+            it is somebody else's words.
     """
 
     uuid: str
@@ -76,6 +78,7 @@ class Message:
     branch: str = ""
     context: str = ""
     commit: str = ""
+    pasted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

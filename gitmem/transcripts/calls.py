@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from string import ascii_letters, digits
 from typing import Any
 
-from gitmem.sessions.session import ToolCall
-from gitmem.sessions.speech import clean
+from gitmem.transcripts.model import ToolCall
+from gitmem.transcripts.speech import clean
 
 RESULT_LENGTH = 2_000
 """Characters kept of a tool result, and of each string given to a tool that writes no file."""

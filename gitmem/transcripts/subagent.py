@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gitmem.sessions.bookmark import Bookmark
-from gitmem.sessions.claude_code import RULES, _Reading
-from gitmem.sessions.reading import read_on
-from gitmem.sessions.session import Session
+from gitmem.transcripts.bookmark import Bookmark
+from gitmem.transcripts.claude_code import RULES, _Reading
+from gitmem.transcripts.model import Session
+from gitmem.transcripts.reading import read_on
 
 SPOKEN = frozenset({"refusal", "answer", "reply"})
 

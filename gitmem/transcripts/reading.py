@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from gitmem.sessions import bookmark
-from gitmem.sessions.bookmark import Bookmark
-from gitmem.sessions.lines import lines_of, opened
-from gitmem.sessions.session import Session
+from gitmem.transcripts import bookmark
+from gitmem.transcripts.bookmark import Bookmark
+from gitmem.transcripts.lines import lines_of, opened
+from gitmem.transcripts.model import Session
 
 
 class Reading(Protocol):

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import GitmemError
-from gitmem.sessions.discover import SessionFile, belongs
-from gitmem.sessions.gemini_records import string
-from gitmem.sessions.lines import document, opened, read_lines
+from gitmem.transcripts.discover import SessionFile, belongs
+from gitmem.transcripts.gemini_records import string
+from gitmem.transcripts.lines import document, opened, read_lines
 
 NAME = "gemini"
 _HEAD = 50

@@ -12,7 +12,7 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from gitmem.core.errors import UsageError
-from gitmem.sessions.session import Message, strings_in
+from gitmem.transcripts.model import Message, strings_in
 
 PATTERN_LENGTH = 200
 """Characters of one `gitmem.ignore` pattern."""

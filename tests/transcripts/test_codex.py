@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rollouts import ENVIRONMENT, RULES, Rollout
 
-from gitmem.sessions.clients import client_of, folders, read, sessions_of
-from gitmem.sessions.codex import read_session
-from gitmem.sessions.session import Message, Session
+from gitmem.transcripts.clients import client_of, folders, read, sessions_of
+from gitmem.transcripts.codex import read_session
+from gitmem.transcripts.model import Message, Session
 
 
 @pytest.fixture
