@@ -66,5 +66,5 @@ def shown(
 
 
 def _passed(message: Message, covered: Container[str]) -> bool:
-    empty = message.role == "person" and not message.text.strip()
+    empty = message.role == "person" and not (message.text.strip() or message.pasted)
     return empty or message.source == "withheld" or message.uuid in covered

@@ -81,7 +81,9 @@ def to_look_at(
     said = [message for message in messages if message.role == "person" and message.uuid not in handled]
     out = {m.uuid for m in messages if m.role == "person" and (m.uuid in handled or m.uuid in covered)}
     out |= {m.uuid for m in messages if m.uuid in left_out}
-    kept = tuple(m for m in messages if m.uuid not in out and (m.role == "agent" or m.text.strip()))
+    kept = tuple(
+        m for m in messages if m.uuid not in out and (m.role == "agent" or m.text.strip() or m.pasted)
+    )
     return Looked(
         kept if any(m.role == "person" for m in kept) else (),
         tuple(m.uuid for m in said),

@@ -116,7 +116,7 @@ def search(
         hits = {hit.number for hit in find(messages, terms)}
         clean = iter(without_secrets(workspace, [messages[number - 1] for number in sorted(hits)]))
         redacted = [
-            next(clean) if number in hits else replace(one, text="")
+            next(clean) if number in hits else replace(one, text="", pasted=())
             for number, one in enumerate(messages, 1)
         ]
         for hit in find(redacted, terms):
@@ -133,19 +133,22 @@ def without_secrets(workspace: Workspace, messages: Sequence[Message]) -> tuple[
         DetectorUnavailable: they cannot be looked for.
     """
     texts = [
-        text for one in messages for text in (one.text, one.context, *(c.result or "" for c in one.tools))
+        text
+        for one in messages
+        for text in (one.text, one.context, *one.pasted, *(c.result or "" for c in one.tools))
     ]
     found = scan(texts, allowed_fingerprints(workspace))
     clean = iter([redact(text, findings) for text, findings in zip(texts, found, strict=True)])
     made = []
     for one in messages:
         text, context = next(clean), next(clean)
+        pasted = tuple(next(clean) for _ in one.pasted)
         tools = tuple(
             replace(c, result=result if c.result is not None else None)
             for c in one.tools
             for result in [next(clean)]
         )
-        made.append(replace(one, text=text, context=context, tools=tools))
+        made.append(replace(one, text=text, context=context, pasted=pasted, tools=tools))
     return tuple(made)
 
 

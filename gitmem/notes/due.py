@@ -78,6 +78,7 @@ def _at_rest(messages: Sequence[Message]) -> bool:
 
 def _texts(message: Message) -> Iterator[str]:
     yield message.text
+    yield from message.pasted
     for call in message.tools:
         yield from strings_in(call.input)
         yield call.result or ""

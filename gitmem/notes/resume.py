@@ -72,7 +72,7 @@ def resume_of(
         branches[-1] if branches else "",
         commit or (commits[-1] if commits else ""),
         times[-1].timestamp() if times else 0.0,
-        asked.text.strip() if asked else "",
+        asked.marked(REQUEST_CHARS // 2) if asked else "",
         open_todos(messages),
         files_changed(messages),
         filled(notes),

@@ -25,7 +25,7 @@ from gitmem.transcripts.reply import Reply
 from gitmem.transcripts.said import Said
 
 NAME = "claude-code"
-RULES = f"{NAME} 1"
+RULES = f"{NAME} 2"
 """Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
 _QUESTION = "AskUserQuestion"
 # Records that say nothing and can be most of a file. Between an object's opening brace and its first inner
@@ -57,6 +57,10 @@ def read_session(
         keep=keep,
         most=most,
     )
+
+
+_Utterance = tuple[speech.Spoken, Source, str]
+"""What was said, how, and what it replies to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +145,10 @@ class _Reading:
         self._cwd = self._cwd or _string(record, "cwd")
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else None
-        prompt = ""
+        prompt = speech.Spoken()
         speaks = kind == "user" and isinstance(message, dict) and any(speech.texts(content))
         if speaks and not speech.injected(record):
-            prompt = speech.prompt_text(content)
+            prompt = speech.spoken(content)
         talks = kind in ("user", "assistant") and not record.get("isMeta") and not record.get("teamName")
         stretch = self._tree.add(
             Link(
@@ -169,9 +173,15 @@ class _Reading:
         return Session(self._id, NAME, path, self._cwd, messages, self.end, self._skipped)
 
     def _user(
-        self, offset: int, stretch: int, uuid: str, record: dict[str, Any], content: object, prompt: str
+        self,
+        offset: int,
+        stretch: int,
+        uuid: str,
+        record: dict[str, Any],
+        content: object,
+        prompt: speech.Spoken,
     ) -> None:
-        said: list[tuple[str, Source, str]] = []
+        said: list[_Utterance] = []
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 said += self._result(block, record)
@@ -190,8 +200,8 @@ class _Reading:
         by_person = attachment.get("commandMode", "prompt") == "prompt"
         if not by_person or speech.injected(record) or speech.injected(attachment):
             return
-        if text := speech.queued_text(attachment.get("prompt")):
-            self._say(offset, stretch, uuid, record, [(text, "queued", "")])
+        if said := speech.queued(attachment.get("prompt")):
+            self._say(offset, stretch, uuid, record, [(said, "queued", "")])
 
     def _say(
         self,
@@ -199,18 +209,19 @@ class _Reading:
         stretch: int,
         uuid: str,
         record: dict[str, Any],
-        said: list[tuple[str, Source, str]],
+        said: list[_Utterance],
     ) -> None:
-        for number, (text, source, context) in enumerate(said, 1):
+        for number, (spoken, source, context) in enumerate(said, 1):
             handed_out = offset < self._start
             name = uuid if number == 1 else f"{uuid}.{number}"
             # Only a prompt can be sent again; the same answer to two questions is two answers.
             same = name
             if source in ("prompt", "queued"):
-                same = text
-                handed_out |= self._take_up(text)
+                same = spoken.whole
+                handed_out |= self._take_up(same)
             time, branch = time_of(record.get("timestamp")), _string(record, "gitBranch")
-            message = Message(name, "person", text, time, source, (), branch, context)
+            text, pasted = spoken
+            message = Message(name, "person", text, time, source, (), branch, context, pasted=pasted)
             self._said.person(same, None if handed_out else message, stretch)
 
     def _take_up(self, text: str) -> bool:
@@ -228,18 +239,20 @@ class _Reading:
         return found.handed_out
 
     def _queue(self, offset: int, record: dict[str, Any]) -> None:
-        operation, text = record.get("operation"), speech.queued_text(record.get("content"))
-        if operation == "enqueue" and text and not speech.injected(record):
+        operation, said = record.get("operation"), speech.queued(record.get("content"))
+        text, pasted = said
+        if operation == "enqueue" and said and not speech.injected(record):
             handed_out = offset < self._start
             stamp = _string(record, "timestamp")
             session = _string(record, "sessionId") or self._id
-            digest = hashlib.sha256("\0".join((session, stamp, text)).encode()).hexdigest()
-            message = Message(f"q-{digest[:16]}", "person", text, time_of(stamp), "queued")
-            number = self._said.person(text, None if handed_out else message, NONE)
-            self._waiting.append(_Waiting(key(text), number, handed_out))
+            digest = hashlib.sha256("\0".join((session, stamp, said.whole)).encode()).hexdigest()
+            time = time_of(stamp)
+            message = Message(f"q-{digest[:16]}", "person", text, time, "queued", pasted=pasted)
+            number = self._said.person(said.whole, None if handed_out else message, NONE)
+            self._waiting.append(_Waiting(key(said.whole), number, handed_out))
         elif operation == "popAll":
             # Taken back into the input line: what is sent in the end is recorded on its own.
-            for waiting in [one for one in self._waiting if not text or one.text == key(text)]:
+            for waiting in [one for one in self._waiting if not said or one.text == key(said.whole)]:
                 self._waiting.remove(waiting)
                 self._said.take_back(waiting.number)
 
@@ -273,7 +286,7 @@ class _Reading:
                 self._calls[call.id] = (reply, len(reply.tools))
             reply.tools.append(call)
 
-    def _result(self, block: dict[str, Any], record: dict[str, Any]) -> list[tuple[str, Source, str]]:
+    def _result(self, block: dict[str, Any], record: dict[str, Any]) -> list[_Utterance]:
         """Attaches a result to its call and returns what a person said in it."""
         called = _string(block, "tool_use_id")
         text = "\n".join(speech.texts(block.get("content")))

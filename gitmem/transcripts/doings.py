@@ -24,7 +24,7 @@ def last_request(messages: Sequence[Message]) -> Message | None:
     """What a person asked for last; None where nothing that may be told was asked."""
     asked = ("prompt", "queued", "answer", "refusal")
     said = (one for one in reversed(messages) if one.role == "person" and one.source in asked)
-    return next((one for one in said if one.text.strip()), None)
+    return next((one for one in said if one.text.strip() or one.pasted), None)
 
 
 @dataclass(frozen=True)

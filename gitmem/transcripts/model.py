@@ -80,6 +80,20 @@ class Message:
     commit: str = ""
     pasted: tuple[str, ...] = ()
 
+    def marked(self, most: int) -> str:
+        """What was said, and after it what was pasted, marked as such in every line.
+
+        Args:
+            most: characters of all pastes together.
+        """
+        parts = [self.text.strip()] if self.text.strip() else []
+        for paste in self.pasted:
+            shown, left = paste[:most].rstrip(), max(0, len(paste) - most)
+            most -= min(most, len(paste))
+            parts.append(f"[pasted, {len(paste):,} characters]" + (" [cut]" if left else ""))
+            parts += [f"> {line}".rstrip() for line in shown.splitlines()]
+        return "\n".join(parts)
+
 
 @dataclass(frozen=True)
 class Session:

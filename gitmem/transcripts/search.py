@@ -9,6 +9,8 @@ from gitmem.transcripts.model import Message
 
 AROUND = 2
 """Lines shown before and after a line that holds the terms."""
+MOST = 1_000_000
+"""Characters of a message's pastes that are searched."""
 WIDTH = 240
 """Characters of a line that are shown, those around the first term."""
 
@@ -42,7 +44,7 @@ def find(messages: Sequence[Message], terms: Sequence[str], around: int = AROUND
     if not wanted:
         return
     for number, message in enumerate(messages, 1):
-        lines = message.text.splitlines()
+        lines = message.marked(MOST).splitlines()
         shown_to = -1
         for at, line in enumerate(lines):
             folded = line.casefold()

@@ -227,7 +227,7 @@ def test_without_a_sound_bookmark_the_file_is_read_whole(
     elif damage == "changed":
         mark.write_bytes(raw[:-9] + b"x" + raw[-8:])
     else:
-        rest = raw[32:].replace(b'"claude-code 1"', b'"claude-code 0"')
+        rest = raw[32:].replace(b'"claude-code 2"', b'"claude-code 1"')
         mark.write_bytes(hashlib.sha256(rest).digest() + rest)
     places = parsed(monkeypatch)
     long.user("one more")

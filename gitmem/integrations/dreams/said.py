@@ -24,6 +24,9 @@ MOST_SESSIONS = 50
 MOST_CHARS = 200_000
 """Of one session, from its end: some 50,000 tokens, which nobody reads but by searching."""
 
+PASTE_CHARS = 2_000
+"""Of one message's pastes: what they are about, not all of a log."""
+
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -85,7 +88,7 @@ def said(session: Session, out: frozenset[str], since: float) -> str:
     text = "\n\n".join(
         _line(message)
         for message in session.messages
-        if message.text.strip()
+        if (message.text.strip() or message.pasted)
         and message.uuid not in out
         and (message.time is None or message.time.timestamp() >= since)
     )
@@ -94,7 +97,7 @@ def said(session: Session, out: frozenset[str], since: float) -> str:
 
 def _line(message: Message) -> str:
     when = f"{_minute(message.time)} " if message.time else ""
-    return f"{when}{message.role}: {message.text.strip()}"
+    return f"{when}{message.role}: {message.marked(PASTE_CHARS)}"
 
 
 def _minute(time: datetime) -> str:
