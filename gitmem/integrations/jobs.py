@@ -28,7 +28,6 @@ from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import ScopeName, Workspace
 from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.model import Session
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
 
@@ -174,8 +173,8 @@ def learn(
 
     from gitmem.integrations.saving import save_all
 
-    def save(sessions: Sequence[Session]) -> object:
-        return save_all(workspace, edges, sessions, everywhere=True)
+    def save(recordings: Sequence[Path]) -> object:
+        return save_all(workspace, edges, recordings, everywhere=True)
 
     from gitmem.integrations.commit_trailers import learn_from_commits
 

@@ -130,7 +130,7 @@ def test_what_the_agent_wrote_itself_is_its_own_commit_and_not_extracted_again(
     path.write_text("---\nname: deploy\ndescription: Deploys\ntype: project\n---\n\nFrom release only.\n")
     made = Transcript(ID, str(repo))
     made.user(ASKED)
-    made.call("t1", "Write", file_path=str(path), content="x")
+    made.call("t1", "Write", file_path=str(path), content=path.read_text())
     made.result("t1", "ok")
     write(made, home)
     do(repo, "stop")
