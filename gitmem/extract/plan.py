@@ -29,7 +29,7 @@ from gitmem.rules.screen import refused_claims, weigh
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.store.workspace import MAIN, ScopeName
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
 
 WRITTEN = 0.6
 """Of the words of a statement, that stand in what the agent wrote where that says the same."""

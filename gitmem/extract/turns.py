@@ -8,8 +8,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from gitmem.transcripts.calls import EDITORS
-from gitmem.transcripts.model import Message, ToolCall, strings_in
+from gitmem.transcripts.model import EDITORS, Message, ToolCall, strings_in
 from gitmem.values import dataclass
 
 # Where clients keep memory, whatever machine a transcript comes from.

@@ -20,7 +20,7 @@ from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
 from gitmem.extract.turns import given_by, wrote
 from gitmem.store.live_plan import Part
-from gitmem.transcripts.calls import EDITORS
+from gitmem.transcripts.model import EDITORS
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
@@ -156,10 +156,10 @@ def _names(path: Path, places: Collection[Path]) -> bool:
 
 
 def _session(path: Path) -> Session:
-    from gitmem.transcripts import clients
-    from gitmem.transcripts.subagent import read_subagent
+    from gitmem.transcripts import discover
+    from gitmem.transcripts.claude_code import read_subagent
 
-    return read_subagent(path) if path.parent.name == "subagents" else clients.read(path)
+    return read_subagent(path) if path.parent.name == "subagents" else discover.read(path)
 
 
 def _writing(session: Session, time: float) -> Iterator[_Call]:

@@ -42,7 +42,7 @@ from gitmem.engines.engine import ExtractInput
 from gitmem.engines.usage import Unmetered
 from gitmem.extract.telling import shown
 from gitmem.transcripts.model import Message, ToolCall
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 PAUSE = 5.0

@@ -30,7 +30,7 @@ from gitmem.store.repository import Repository, Signature
 from gitmem.store.stood import stood_at
 from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
 
 Git = Callable[..., str]
 YEAR = "2020"

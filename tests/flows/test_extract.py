@@ -33,7 +33,7 @@ from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import ToolCall
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"

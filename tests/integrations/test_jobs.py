@@ -19,7 +19,7 @@ from gitmem.integrations.spool import Job, put
 from gitmem.store import rewrites
 from gitmem.store.parked import parked
 from gitmem.store.workspace import Workspace, store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ASKED = "Remember that we deploy from the release branch only."
 RULE = "We never mock the database in tests, because mocks hid a broken migration."

@@ -18,7 +18,7 @@ from gitmem.integrations.saving import save_all
 from gitmem.integrations.spool import Job
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ONE = "00000001-0000-4000-8000-000000000000"
 TWO = "00000002-0000-4000-8000-000000000000"
