@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError, RepositoryError
-from gitmem.transcripts import claude_code, codex, gemini
+from gitmem.transcripts import claude_code, codex, gemini, opencode
 from gitmem.transcripts.model import Session, SessionFile
 from gitmem.transcripts.privacy import NOTHING, Ignore
 from gitmem.transcripts.reader import Client, belongs, document, first_cwd, read_lines
 
 # The first that recognises a record has it; Claude Code's rule is the loosest of those about `sessionId`.
-CLIENTS: tuple[Client, ...] = (gemini.CLIENT, claude_code.CLIENT, codex.CLIENT)
+CLIENTS: tuple[Client, ...] = (gemini.CLIENT, claude_code.CLIENT, codex.CLIENT, opencode.CLIENT)
 _HEAD = 20
 """Records in which a client is recognised."""
 
@@ -50,6 +50,8 @@ def client_of(path: Path) -> Client:
     Raises:
         RepositoryError: the file cannot be read.
     """
+    if opencode.is_recording(path):
+        return opencode.CLIENT
     for line in islice(read_lines(path), _HEAD):
         for client in CLIENTS:
             if line.record is not None and client.recognises(line.record):
@@ -65,6 +67,8 @@ def size_of(path: Path) -> int:
     Raises:
         RepositoryError: it cannot be read.
     """
+    if opencode.is_recording(path):
+        return opencode.position(path)
     try:
         return path.stat().st_size
     except OSError as error:

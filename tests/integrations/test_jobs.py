@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from database import SESSION, Database
 from transcripts import Transcript
 
 from gitmem.core.errors import RepositoryError
@@ -102,6 +103,24 @@ def test_a_job_from_the_spool_reaches_the_agents_folder(
     index = home / ".claude/projects" / slug(repo) / "memory/MEMORY.md"
     assert "deploy-release-branch-only" in index.read_text()
     assert not [file for file in (workspace.state / "spool").iterdir() if file.is_file()]
+
+
+def test_a_session_in_a_clients_database_is_learned_from_once(
+    workspace: Workspace, flows: dict[str, list[object]], home: Path, repo: Path
+) -> None:
+    base = Database(home / ".local/share/opencode", str(repo))
+    base.prompt(ASKED)
+    do(repo)
+    assert subjects(workspace)[0] == "We deploy from the release branch only"
+    count = len(subjects(workspace))
+    do(repo)
+    assert len(subjects(workspace)) == count
+    base.prompt("Remember that releases are tagged by Ann.")
+    do(repo)
+    assert len(subjects(workspace)) == count + 1
+    scope = workspace.scope("local")
+    tip = scope.repo.ref(scope.ref)
+    assert tip is not None and parse(scope.repo.commit(tip).message).session == SESSION
 
 
 def test_sessions_of_every_work_tree_count(
