@@ -20,7 +20,7 @@ from typing import Any
 from gitmem.transcripts import speech
 from gitmem.transcripts.chain import Link, Tree
 from gitmem.transcripts.claude_home import claude_config_dir, sessions_of
-from gitmem.transcripts.model import Message, Session, Source
+from gitmem.transcripts.model import Message, Session, Source, ToolCall
 from gitmem.transcripts.reader import (
     NONE,
     OPEN_CALLS,
@@ -156,7 +156,7 @@ class _Reading:
         self._cwd = self._cwd or _string(record, "cwd")
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else None
-        prompt = speech.Spoken()
+        prompt = speech.NOTHING
         speaks = kind == "user" and isinstance(message, dict) and any(speech.texts(content))
         if speaks and not speech.injected(record):
             prompt = speech.spoken(content)
@@ -304,7 +304,8 @@ class _Reading:
         is_error = block.get("is_error") is True
         if called in self._calls:
             reply, index = self._calls.pop(called)
-            reply.tools[index] = replace(reply.tools[index], result=result_text(text), is_error=is_error)
+            call = reply.tools[index]
+            reply.tools[index] = ToolCall(call.id, call.name, call.input, result_text(text), is_error)
         name = self._names.pop(called, "")
         if is_error and (reason := speech.refusal_reason(text)):
             return [(reason, "refusal", name)]
