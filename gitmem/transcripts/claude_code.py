@@ -38,6 +38,10 @@ from gitmem.transcripts.reader import (
 NAME = "claude-code"
 RULES = f"{NAME} 2"
 """Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
+SUBAGENTS = "subagents"
+"""Folder of a session's subagents, beside its recording."""
+DEEPEST = 5
+"""Parts of a recording's path in which that folder is looked for: 2.1.330 keeps some folders below it."""
 _QUESTION = "AskUserQuestion"
 # Records that say nothing and can be most of a file. Between an object's opening brace and its first inner
 # one, and between its last inner one and its closing brace, every key is the object's own.
@@ -354,6 +358,11 @@ def read_subagent(
         bookmarks=bookmarks,
         keep=keep,
     )
+
+
+def is_subagents(path: Path) -> bool:
+    """Whether a path is that of a subagent's recording, in `subagents` or in a folder of a team there."""
+    return path.name.startswith("agent-") and SUBAGENTS in path.parts[-DEEPEST:-1]
 
 
 class _Sidechain:
