@@ -103,8 +103,9 @@ def _round(request: Request) -> tuple[Saved, bool]:
     sweep(live.path)
     quiet = read_quiet(live, record.files if record else {}, _asides(live))
     seen, read = quiet.seen.until(request.until), quiet.read
+    # What is told is all that was to be saved; what is laid out is the last, which knows every commit.
     plans: list[tuple[Plan, Tip]] = []
-
+    whole: list[Plan] = []
     made: list[Written] = []
     left = False
 
@@ -112,6 +113,8 @@ def _round(request: Request) -> tuple[Saved, bool]:
         nonlocal left
         planned = plan_save(request, record, seen, read, tip)
         plans.append((planned, tip))
+        if not made:
+            whole[:] = [planned]
         if not planned.edits:
             return None
         before = read_paths(repo, tip.tree, set(planned.edits))
@@ -146,7 +149,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         )
         _settle(live, quiet, request.now)
         write_record(live.scope.state, live.key, kept)
-        return Saved(live, planned, done, problems=seen.problems, lost=lost), True
+        return Saved(live, whole[0], done, problems=seen.problems, lost=lost), True
     laid_out = _lay_out(request, planned, seen)
     oids = {name: blob_name(data, repo.hex_length) for name, data in planned.stored.items()}
     for name in {*laid_out.left, *seen.problems}:
@@ -174,7 +177,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
     write_record(live.scope.state, live.key, fresh)
     _settle(live, quiet, request.now)
     problems = {**seen.problems, **laid_out.problems}
-    saved = Saved(live, planned, done, laid_out.files, problems, lost=lost)
+    saved = Saved(live, whole[0], done, laid_out.files, problems, lost=lost)
     return saved, laid_out.calm
 
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transcripts import Transcript
@@ -16,6 +17,8 @@ from gitmem.integrations import jobs
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.spool import Job
+from gitmem.store import live
+from gitmem.store.commits import commit
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
@@ -130,7 +133,9 @@ def test_two_sessions_a_background_subagent_and_a_person_are_four_writers(
     one.edits("MEMORY.md", "# Memory\n", "# Memory\n- [Ports](ports.md) — which ports\n")
     two.edits("MEMORY.md", "ports\n", "ports\n- [Deploy](deploy.md) — when\n")
     before = len(taught(workspace))
-    save_all(workspace, edges)
+    saved = save_all(workspace, edges)
+    told = sorted(path for one in saved for path in one.plan.edits)
+    assert told == [f"main/{name}.md" for name in ("MEMORY", "deploy", "mine", "ports", "tests")]
     made = taught(workspace)[before:]
     assert {(told.writer, told.session): files - {"MEMORY.md"} for told, files in made} == {
         ("agent", ONE): {"ports.md"},
@@ -263,3 +268,30 @@ def test_what_was_said_before_a_kill_is_read_at_the_next_start(
     told, files = taught(workspace)[-1]
     assert (told.writer, told.session) == ("extract", ONE)
     assert any("deploy" in file for file in files)
+
+
+def test_a_save_that_is_killed_between_two_writers_goes_on_with_the_second(
+    workspace: Workspace, edges: Edges, agent: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = agent(ONE), agent(TWO)
+    one.writes("ports.md", PORTS)
+    two.does("Bash", command="true")
+    two.writes("deploy.md", "We deploy on Mondays.\n")
+    calls: list[object] = []
+
+    def killed(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return commit(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(live, "commit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            save_all(workspace, edges)
+    assert [told.session for told, _ in taught(workspace)[-1:]] == [ONE]
+    save_all(workspace, edges)
+    assert [(told.session, files) for told, files in taught(workspace)[-2:]] == [
+        (ONE, {"ports.md", "MEMORY.md"}),
+        (TWO, {"deploy.md", "MEMORY.md"}),
+    ]
