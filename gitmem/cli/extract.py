@@ -16,6 +16,7 @@ from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.jobs import session_files
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.transcripts.discover import read as read_session
+from gitmem.transcripts.opencode import is_recording
 
 WHOLE = 160
 """Characters shown of a sentence."""
@@ -46,7 +47,7 @@ def extract(
     workspace, edges = run.workspace, run.edges
     if session is not None:
         path = edges.cwd / session.expanduser()
-        if not path.is_file():
+        if not path.is_file() and not is_recording(path):
             raise UsageError(f"There is no transcript {path}", "Name a session's .jsonl file.")
         paths = [path]
     else:
