@@ -15,19 +15,21 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.core.errors import RepositoryError
 from gitmem.transcripts import codex, speech
 from gitmem.transcripts.model import Message, Session, SessionFile, Source, ToolCall
 from gitmem.transcripts.reader import Client, belongs, result_text, tool_call
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NAME = "opencode"
 FILE = "opencode.db"
@@ -176,6 +178,9 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         RepositoryError: it cannot be read.
     """
+    # Most have no such database, and loading it costs as much as half of a hook.
+    import sqlite3
+
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise RepositoryError(f"cannot read {path}: not a regular file", "give a recorded session")
