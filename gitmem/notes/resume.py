@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from gitmem.core.session_notes import Section, render
 from gitmem.core.text import fence_for_model, one_line, printable
 from gitmem.notes.telling import filled
-from gitmem.transcripts.doings import files_changed, last_request, open_todos
-from gitmem.transcripts.model import Message
+from gitmem.transcripts.model import Message, files_changed, last_request, open_todos
 from gitmem.values import dataclass
 
 REQUEST_CHARS = 4_000

@@ -2,6 +2,10 @@
 
 The file is streamed; of each record only its place in the tree and what was said are kept. The format
 is internal to the client and changes: unknown record types are passed over, bad lines are counted.
+
+A subagent's recording lies beside it, `<session>/subagents/agent-<id>.jsonl`. All its records are a
+sidechain's, and what looks like a person's prompt is the main agent's. A person speaks in it only where
+they refuse a tool call or answer a question.
 """
 
 from __future__ import annotations
@@ -14,15 +18,22 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.transcripts import speech
-from gitmem.transcripts.bookmark import Bookmark
-from gitmem.transcripts.calls import OPEN_CALLS, result_text, tool_call
-from gitmem.transcripts.chain import NONE, Link, Tree, key
-from gitmem.transcripts.client import Client
-from gitmem.transcripts.discover import claude_config_dir, sessions_of
+from gitmem.transcripts.chain import Link, Tree
+from gitmem.transcripts.claude_home import claude_config_dir, sessions_of
 from gitmem.transcripts.model import Message, Session, Source
-from gitmem.transcripts.reading import read_on, time_of
-from gitmem.transcripts.reply import Reply
-from gitmem.transcripts.said import Said
+from gitmem.transcripts.reader import (
+    NONE,
+    OPEN_CALLS,
+    Bookmark,
+    Client,
+    Reply,
+    Said,
+    key,
+    read_on,
+    result_text,
+    time_of,
+    tool_call,
+)
 
 NAME = "claude-code"
 RULES = f"{NAME} 2"
@@ -315,3 +326,62 @@ def _recognises(record: Mapping[str, Any]) -> bool:
 
 
 CLIENT = Client(NAME, read_session, _recognises, claude_config_dir, sessions_of)
+
+
+SPOKEN = frozenset({"refusal", "answer", "reply"})
+
+
+def read_subagent(
+    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True
+) -> Session:
+    """Reads a subagent's recording, or what was added to it; see `reading.read_on`.
+
+    Raises:
+        RepositoryError: the file cannot be read, or is no regular file.
+    """
+
+    def resume(mark: Bookmark) -> _Sidechain | None:
+        inner = _Reading.resume(path.stem, mark)
+        return _Sidechain(inner) if inner is not None else None
+
+    return read_on(
+        path,
+        start,
+        lambda start: _Sidechain(_Reading(path.stem, start)),
+        resume,
+        f"{RULES} subagent",
+        bookmarks=bookmarks,
+        keep=keep,
+    )
+
+
+class _Sidechain:
+    """The client's reading of records that are a conversation of their own here."""
+
+    def __init__(self, inner: _Reading) -> None:
+        self._inner = inner
+
+    @property
+    def end(self) -> int:
+        return self._inner.end
+
+    @end.setter
+    def end(self, value: int) -> None:
+        self._inner.end = value
+
+    @property
+    def settled(self) -> bool:
+        return self._inner.settled
+
+    def skim(self, raw: bytes, /) -> dict[str, Any] | None:
+        return self._inner.skim(raw)
+
+    def add(self, offset: int, record: dict[str, Any] | None) -> None:
+        self._inner.add(offset, {**record, "isSidechain": False} if record is not None else None)
+
+    def session(self, path: Path) -> Session:
+        read = self._inner.session(path)
+        return replace(read, messages=tuple(one for one in read.messages if one.source in SPOKEN))
+
+    def mark(self, edges: str) -> Bookmark:
+        return replace(self._inner.mark(edges), reader=f"{RULES} subagent")

@@ -12,11 +12,11 @@ from transcripts import Transcript, reasoned
 from gitmem.engines.anthropic_api.history import render
 from gitmem.extract.turns import to_look_at
 from gitmem.integrations.dreams.said import said as as_dreamt
+from gitmem.integrations.sessions import find
 from gitmem.notes.resume import resume_of
-from gitmem.transcripts.clients import read
+from gitmem.transcripts.discover import read
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.private import ignoring
-from gitmem.transcripts.search import find
+from gitmem.transcripts.privacy import ignoring
 from gitmem.transcripts.speech import spoken
 
 

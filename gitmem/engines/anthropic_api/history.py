@@ -16,7 +16,7 @@ from typing import Any
 from gitmem.core.text import counted, one_line, printable
 from gitmem.engines.prompts import clean
 from gitmem.transcripts.model import Message, ToolCall
-from gitmem.transcripts.private import without_private
+from gitmem.transcripts.privacy import without_private
 
 KEPT_BYTES = 240_000
 """Of a session, about: some 80,000 tokens at three bytes each, as newer tokenizers make of English. With

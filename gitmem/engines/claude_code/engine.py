@@ -18,7 +18,7 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.proposed import proposed
 from gitmem.engines.usage import Meter
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.transcripts.discover import claude_config_dir
+from gitmem.transcripts.claude_home import claude_config_dir
 
 NAME = "claude-code"
 

@@ -13,10 +13,9 @@ from gitmem.integrations.extraction_rules import left_out
 from gitmem.integrations.recordings import sessions_here
 from gitmem.integrations.switches import switched_off
 from gitmem.store.workspace import Workspace
-from gitmem.transcripts import clients
-from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.private import ignoring
+from gitmem.transcripts import discover
+from gitmem.transcripts.model import Message, Session, SessionFile
+from gitmem.transcripts.privacy import ignoring
 
 MOST_SESSIONS = 50
 """The newest ones."""
@@ -70,7 +69,7 @@ class SaidSince(Mapping[str, str]):
 
     def _text(self, file: SessionFile) -> str:
         try:
-            session = clients.read(
+            session = discover.read(
                 file.path, keep=False, ignore=ignoring(self._workspace.settings.all("ignore"))
             )
         except RepositoryError:
