@@ -16,6 +16,7 @@ from gitmem.cli.save import warn_of
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
+from gitmem.integrations.engines import choice_for
 from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
 from gitmem.store.settings import CHOICES
 
@@ -29,7 +30,7 @@ def init(
     ctx: typer.Context,
     engine: Annotated[
         str | None,
-        typer.Option("--engine", help="offline, anthropic or claude-code.", show_default=False),
+        typer.Option("--engine", help="agent, offline, anthropic or claude-code.", show_default=False),
     ] = None,
     project: Annotated[
         str,
@@ -119,6 +120,10 @@ def init(
         named = backing_up.named_backup(done.workspace)
         leaves = "git mem sync brings your backup up to date" if named else "nothing leaves this machine"
         run.out.data(f"gitmem keeps memory for {plan.project_id}; {leaves}")
+        chosen = choice_for(done.workspace, run.edges)
+        run.out.say(f"engine {chosen.gist} (git mem engine)")
+        if chosen.more:
+            run.out.say(f"more would be learned by {chosen.more}")
         run.out.say(f"undo: git mem uninstall{' (and git mem backup --off)' if plan.backup else ''}")
     else:
         files = sum(len(saved.laid_out) for saved in done.laid_out)
