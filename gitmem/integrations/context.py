@@ -121,7 +121,8 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                 )
             )
         if leave is not None and _tells(workspace, edges):
-            text = "\n".join(filter(None, (text, reminders.take(workspace.private_state, session))))
+            state = reminders.state_of(workspace.private_state, workspace.project_id)
+            text = "\n".join(filter(None, (text, reminders.take(state, session))))
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)

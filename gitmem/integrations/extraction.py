@@ -208,7 +208,8 @@ def _put_to_agent(
         {"message": one.change.origin.first, "find": json.loads(to_bytes(one))} for one in changes.suggested
     ]
     place = reminders.place_of(workspace.auto_memory, workspace.around.home)
-    waiting = reminders.leave(workspace.private_state, session.id, said, held, place)
+    state = reminders.state_of(workspace.private_state, workspace.project_id)
+    waiting = reminders.leave(state, session.id, said, held, place)
     if waiting:
         tally.log.append(f"{counted(waiting, 'statement')} put to the agent with the next prompt")
     return replace(changes, suggested=())
@@ -220,7 +221,7 @@ def park_untold(workspace: Workspace, edges: Edges, sessions: Sequence[str], tal
     Args:
         sessions: ids of sessions that ended now.
     """
-    state = workspace.private_state
+    state = reminders.state_of(workspace.private_state, workspace.project_id)
     for name, rows in list(reminders.ended(state, sessions, edges.now)):
         known = known_at(workspace)
         found = [one for row in rows if (one := suggestion_from_json(row.get("find"))) is not None]

@@ -1,10 +1,10 @@
 """What a session's agent is told once: words of its person that may last and are not in memory yet.
 
-The worker leaves them after a turn, `reminders/<session>` beside the private repository (JSON); the hook of
-the session's next prompt reads that file, says what fits into a few lines, and notes what it said in
-`reminded/<session>`, the keys of sentences, one a line. Each file has one writer. What the offline rules
-would have parked of the same words waits here too, until the agent was told or the session has ended. The
-hook loads this, so here is nothing that costs: what may be told was weighed by the worker.
+The worker leaves them after a turn, `reminders/<project>/waiting/<session>` beside the private repository
+(JSON); the hook of the session's next prompt reads that file, says what fits into a few lines, and notes
+what it said in `…/told/<session>`, the keys of sentences, one a line. Each file has one writer. What the
+offline rules would have parked of the same words waits here too, until the agent was told or the session
+has ended. The hook loads this, so here is nothing that costs: what may be told was weighed by the worker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from gitmem.integrations.place import read_json, read_regular
 from gitmem.values import dataclass
 
 FOLDER = "reminders"
-TOLD = "reminded"
+WAITING = "waiting"
+TOLD = "told"
 
 BYTES = 360
 """A text has at most a third as many tokens as bytes, in any language: so these are at most 120."""
@@ -28,7 +29,7 @@ BYTES = 360
 QUOTED = 160
 """Bytes of the first sentence of a text, which is cut here; the others are whole or wait for their turn."""
 
-WAITING = 12
+MOST = 12
 """Sentences of a session that wait to be told, the best ones."""
 
 KEPT = 500
@@ -67,6 +68,16 @@ def sentence(text: str, message: str, score: float) -> Sentence:
     return Sentence(hashlib.sha256(words.encode("utf-8", "replace")).hexdigest(), message, score, text)
 
 
+def state_of(private_state: Path, project: str) -> Path:
+    """Names the folder of a project's reminders.
+
+    Args:
+        private_state: `Workspace.private_state`, which all projects share.
+        project: its id.
+    """
+    return private_state / FOLDER / project
+
+
 def place_of(folder: Path | None, home: Path) -> str:
     """Names the folder where an agent keeps memory, as far as there is room for its name.
 
@@ -84,7 +95,7 @@ def leave(state: Path, session: str, found: Sequence[Sentence], held: Sequence[A
     """Leaves sentences for the session's next prompt; those that were left or told before are passed over.
 
     Args:
-        state: `Workspace.private_state`.
+        state: as `state_of` names it.
         session: id of the recorded session.
         held: finds that wait for the agent's decision, as JSON with the `message` that each stems from.
         place: where the agent keeps memory, as `place_of` names it.
@@ -99,7 +110,7 @@ def leave(state: Path, session: str, found: Sequence[Sentence], held: Sequence[A
     for one in found:
         if one.key not in told:
             rows.setdefault(one.key, one)
-    waiting = sorted((one for one in rows.values() if one.text), key=lambda one: -one.score)[:WAITING]
+    waiting = sorted((one for one in rows.values() if one.text), key=lambda one: -one.score)[:MOST]
     settled = [one for one in rows.values() if not one.text]
     decided = {one.message for one in settled}
     kept = [one for one in (*before, *held) if one.get("message") not in decided]
@@ -153,7 +164,7 @@ def ended(state: Path, sessions: Sequence[str], now: float) -> Iterator[tuple[st
         the session, as `close` takes it, and the finds that its agent was not told of.
     """
     names = {per_session.plain(session) for session in sessions}
-    folder = state / FOLDER
+    folder = state / WAITING
     for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
         if path.name.startswith(".") or (path.name not in names and now - path.lstat().st_mtime < PATIENCE):
             continue
@@ -194,7 +205,7 @@ def _told(state: Path, session: str) -> list[str]:
 
 def _read(state: Path, session: str) -> tuple[list[Sentence], list[Any], str]:
     """Sentences, finds that wait for their decision, and where the agent keeps memory."""
-    value = read_json(state / FOLDER / session, _BYTES)
+    value = read_json(state / WAITING / session, _BYTES)
     if not isinstance(value, dict):
         return [], [], ""
     rows = value.get("sentences")
@@ -218,5 +229,5 @@ def _write(state: Path, session: str, rows: Sequence[Sentence], held: Sequence[A
         "held": list(held),
     }
     per_session.write(
-        state / FOLDER / session, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        state / WAITING / session, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     )

@@ -37,6 +37,11 @@ class Held:
     def workspace(self) -> Workspace:
         return initialised_at(real_edges(self.repo))
 
+    @property
+    def state(self) -> Path:
+        workspace = self.workspace
+        return reminders.state_of(workspace.private_state, workspace.project_id)
+
     def say(self, *texts: str, event: str = "stop") -> None:
         """The person says this, the agent answers, and the worker runs."""
         for text in texts:
@@ -114,15 +119,33 @@ def test_a_session_that_ended_in_silence_gives_up_its_finds_after_a_day(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held.say(PASSING)
-    (left,) = (held.workspace.private_state / reminders.FOLDER).iterdir()
+    (left,) = (held.state / reminders.WAITING).iterdir()
     monkeypatch.setenv("GITMEM_NOW", str(left.stat().st_mtime + reminders.PATIENCE + 1))
     held.work("commit")
     assert len(held.waits()) == 1
 
 
+def test_what_waits_in_another_repository_stays_there(
+    held: Held, tmp_path: Path, home: Path, git, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held.say(PASSING)
+    (left,) = (held.state / reminders.WAITING).iterdir()
+    git("init", "-q", tmp_path / "other")
+    (tmp_path / "other/README").write_text("another\n")
+    git("-C", tmp_path / "other", "add", ".")
+    git("-C", tmp_path / "other", "commit", "-q", "-m", "another")
+    gitmem("init", "-y", cwd=tmp_path / "other")
+    other = Held(tmp_path / "other", home)
+    monkeypatch.setenv("GITMEM_NOW", str(left.stat().st_mtime + reminders.PATIENCE + 1))
+    other.work("commit")
+    assert other.waits() == [] and held.waits() == []
+    held.work("commit")
+    assert other.waits() == [] and len(held.waits()) == 1
+
+
 def test_what_the_agent_wrote_by_itself_is_not_parked_after_all(held: Held, gitmem: Gitmem) -> None:
     held.say(PASSING)
-    row = json.loads((held.workspace.private_state / reminders.FOLDER / ID).read_text())
+    row = json.loads((held.state / reminders.WAITING / ID).read_text())
     gitmem("remember", row["held"][0]["find"]["change"]["body"])
     held.work("session-end")
     assert held.waits() == []
@@ -161,7 +184,7 @@ def test_what_is_to_stay_out_of_memory_is_not_told(held: Held, gitmem: Gitmem, g
     told = "".join(held.prompt() for _ in range(9))
     assert "acquisition" not in told and "zebra" not in told and "force-push" not in told
     assert TOKEN[8:] not in told and "squash" not in told
-    state = (held.workspace.private_state / reminders.FOLDER / ID).read_text()
+    state = (held.state / reminders.WAITING / ID).read_text()
     assert TOKEN[8:] not in state and "acquisition" not in state and "zebra" not in state
 
 
@@ -191,7 +214,7 @@ def test_without_gitmems_hooks_nobody_is_told(held: Held, gitmem: Gitmem) -> Non
 def test_a_note_that_cannot_be_kept_is_not_told(held: Held) -> None:
     """It would be told again."""
     held.say(PASSING)
-    (held.workspace.private_state / reminders.TOLD).write_text("no folder")
+    (held.state / reminders.TOLD).write_text("no folder")
     assert held.prompt() == ""
 
 
@@ -200,8 +223,8 @@ def test_a_note_that_cannot_be_kept_is_not_told(held: Held) -> None:
     ["[]", "{", '{"sentences": [[1, 2]], "held": 3}', '{"sentences": [["k", "m", "x", "t", 5]]}', "\0"],
 )
 def test_a_damaged_file_tells_nothing(held: Held, text: str) -> None:
-    folder = held.workspace.private_state / reminders.FOLDER
-    folder.mkdir()
+    folder = held.state / reminders.WAITING
+    folder.mkdir(parents=True)
     (folder / ID).write_text(text)
     assert held.prompt() == ""
     held.say(PASSING)
