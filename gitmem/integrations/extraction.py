@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from gitmem.extract.changeset import ChangeSet, job_id, to_json
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Placed, Rules, plan_extraction
 from gitmem.extract.telling import NOTHING, Told
+from gitmem.extract.turns import goes_on_to_write
 from gitmem.integrations import reminders, stuck
 from gitmem.integrations.carrying_out import Step, Watch, carry_out, changesets_folder, quietly, recover
 from gitmem.integrations.edges import Edges, author
@@ -30,6 +31,7 @@ from gitmem.integrations.recordings import (
     News,
     Source,
     cursor_name,
+    cursors_folder,
     handled,
     label,
     news,
@@ -45,6 +47,7 @@ from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import SCOPES, Workspace
+from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts.model import Session
 
 SAVED_FROM = 4
@@ -142,7 +145,7 @@ def extract_sessions(
                     stuck.failed(workspace.state, name, asked, edges.now)
                 continue
             stuck.worked(workspace.state, name)
-            done.append(_do(workspace, edges, engine, one, session, plan, who, on))
+            done.append(_do(workspace, edges, engine, one, session, plan, mine.folders, who, on))
     if failures:
         raise failures[0]
     return tuple(done)
@@ -179,11 +182,16 @@ def _do(
     one: News,
     session: Session,
     plan: ExtractionPlan,
+    folders: Collection[Path],
     who: Signature,
     on: Watch,
 ) -> Outcome:
     """Carries one session's plan out, once it is on disk."""
     changes = _changeset(workspace, edges, engine, session, one.start, plan)
+    if goes_on_to_write(session.messages, folders, session.cwd):
+        # A commit had it read to the middle of a turn; what was said in that is the agent's.
+        last = cursors.load(cursors_folder(workspace), cursor_name(session.path)).last
+        reminders.settle(_reminders(workspace), session.id, last)
     if plan.tell is not None and one.source.attended:
         changes = _put_to_agent(workspace, session, plan.tell, changes, on.tally)
     on.step("write the changeset")
@@ -194,6 +202,10 @@ def _do(
     commits = carry_out(workspace, edges, changes, who, on)
     path.unlink(missing_ok=True)
     return Outcome(session.path, plan, commits, changes.suggested)
+
+
+def _reminders(workspace: Workspace) -> Path:
+    return reminders.state_of(workspace.private_state, workspace.project_id)
 
 
 def _put_to_agent(
@@ -208,8 +220,7 @@ def _put_to_agent(
         {"message": one.change.origin.first, "find": json.loads(to_bytes(one))} for one in changes.suggested
     ]
     place = reminders.place_of(workspace.auto_memory, workspace.around.home)
-    state = reminders.state_of(workspace.private_state, workspace.project_id)
-    waiting = reminders.leave(state, session.id, said, held, place)
+    waiting = reminders.leave(_reminders(workspace), session.id, said, held, place)
     if waiting:
         tally.log.append(f"{counted(waiting, 'statement')} put to the agent with the next prompt")
     return replace(changes, suggested=())
@@ -221,7 +232,7 @@ def park_untold(workspace: Workspace, edges: Edges, sessions: Sequence[str], tal
     Args:
         sessions: ids of sessions that ended now.
     """
-    state = reminders.state_of(workspace.private_state, workspace.project_id)
+    state = _reminders(workspace)
     for name, rows in list(reminders.ended(state, sessions, edges.now)):
         known = known_at(workspace)
         found = [one for row in rows if (one := suggestion_from_json(row.get("find"))) is not None]

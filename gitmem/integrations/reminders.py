@@ -119,6 +119,15 @@ def leave(state: Path, session: str, found: Sequence[Sentence], held: Sequence[A
     return len(waiting)
 
 
+def settle(state: Path, session: str, message: str) -> None:
+    """Lets nothing of a message wait any more: the agent wrote memory behind it, and knows of it."""
+    name = per_session.plain(session)
+    rows, held, place = _read(state, name)
+    if any(one.message == message and one.text for one in rows):
+        rows = [_without_text(one) if one.message == message else one for one in rows]
+        _write(state, name, rows, held, place)
+
+
 def take(state: Path, session: str) -> str:
     """Says what waits for a session's agent, as far as it fits; each sentence once.
 

@@ -104,6 +104,18 @@ def test_a_commit_in_the_middle_of_a_session_parks_nothing(held: Held) -> None:
     assert PASSING in held.prompt()
 
 
+def test_what_the_agent_wrote_down_behind_a_commit_is_not_told(held: Held) -> None:
+    """The commit had the turn read to its middle."""
+    held.say(PASSING, event="commit")
+    memory = f"{held.workspace.auto_memory}/db.md"
+    held.session.call("c1", "Write", file_path=memory, content="Tests use the real database.")
+    held.session.result("c1", "Written.")
+    held.say()
+    assert held.prompt() == ""
+    held.work("session-end")
+    assert held.waits() == []
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_what_no_agent_was_told_waits_when_the_session_ends(held: Held, told: bool) -> None:
     held.say(PASSING)
