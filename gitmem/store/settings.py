@@ -21,13 +21,13 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "share": ("off", "review", "direct"),
     "extract": ("auto", "suggest", "off"),
     "mode": ("topics", "log"),
-    "engine": ("offline", "anthropic", "claude-code"),
+    "engine": ("agent", "offline", "anthropic", "claude-code"),
 }
 DEFAULTS: Mapping[str, str] = {
     "share": "off",
     "extract": "suggest",
     "mode": "topics",
-    "engine": "offline",
+    "engine": "agent",
     "claudedir": ".claude",
     "dream": "true",
     "notes": "true",

@@ -59,7 +59,7 @@ def document(
         try:
             own.hold(settings, copy, work.watch, worktree, _task(given, copy), work.follow, _WHAT)
         finally:
-            forget(config, copy.session)
+            forget(config, copy.session, worktree or copy.memory)
             usage = work.watch.account.usage()
             if usage is not None:
                 meter.spent("document", work.model, usage)

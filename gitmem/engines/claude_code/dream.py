@@ -65,7 +65,7 @@ def consolidate(
         try:
             work.run()
         finally:
-            forget(config, copy.session)
+            forget(config, copy.session, worktree or copy.memory)
             usage = work.watch.account.usage()
             if usage is not None:
                 meter.spent("consolidate", work.model, usage)

@@ -170,3 +170,37 @@ def explain(given: ExtractInput) -> tuple[Considered, ...]:
         kept ones and near-misses, in order; sentences without any such sound are left out.
     """
     return tuple(_walk(given)[1])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A sentence that may be worth keeping.
+
+    Attributes:
+        message: uuid of the message that holds it.
+        text: the sentence, in a form that reads alone.
+        score: how likely it lasts, 0 to 1.
+        asked: whether the person plainly asked to remember it.
+    """
+
+    message: str
+    text: str
+    score: float
+    asked: bool
+
+
+_SCORES = {"asked": 0.95, "suggested": 0.6, "refused": 0.3}
+
+
+def candidates(given: ExtractInput) -> tuple[Candidate, ...]:
+    """Lists what may last of what people said, wide, best first.
+
+    Args:
+        given: as for `extract`.
+    """
+    found = [
+        Candidate(seen.message, seen.sentence, _SCORES[seen.verdict], seen.verdict == "asked")
+        for seen in explain(given)
+        if seen.verdict in _SCORES
+    ]
+    return tuple(sorted(found, key=lambda one: -one.score))
