@@ -14,8 +14,9 @@ from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.prompts import dreams
 from gitmem.engines.proved import proved_first
-from gitmem.engines.sandbox import TOOLS, Roots, Sandbox, Writable
+from gitmem.engines.tools import TOOLS, Sandbox, Writable
 from gitmem.engines.usage import Meter
+from gitmem.engines.view import Roots
 
 TURNS = 20
 """Requests until the first answer: a scope has some hundred memories, and files are read many at a time."""

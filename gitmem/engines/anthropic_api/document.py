@@ -12,8 +12,9 @@ from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.documented import DOCUMENT_BYTES, documented, is_settled, refused
 from gitmem.engines.prompts import documents as told
 from gitmem.engines.prompts.notes import repair
-from gitmem.engines.sandbox import Roots, Sandbox, Writable
+from gitmem.engines.tools import Sandbox, Writable
 from gitmem.engines.usage import Meter
+from gitmem.engines.view import Roots
 from gitmem.engines.writing import Document, DocumentInput
 
 REPAIR_TURNS = 3

@@ -12,7 +12,7 @@ from gitmem.engines.anthropic_api.history import STEP_BYTES
 from gitmem.engines.anthropic_api.loop import Loop
 from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.sandbox.sandbox import Sandbox
+from gitmem.engines.tools import Sandbox
 
 TURNS = 5
 """Requests for one portion of messages: read, write, answer, and two to spare."""

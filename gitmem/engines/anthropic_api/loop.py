@@ -8,8 +8,7 @@ from typing import Any
 from gitmem.engines.anthropic_api import request
 from gitmem.engines.anthropic_api.client import Client, Reply
 from gitmem.engines.anthropic_api.settings import ApiSettings
-from gitmem.engines.sandbox.sandbox import Result, Sandbox
-from gitmem.engines.sandbox.tools import TOOLS
+from gitmem.engines.tools import TOOLS, Result, Sandbox
 
 _LAST_TURN = "This is the last turn: make the changes that are still open in one go, or answer."
 

@@ -13,8 +13,9 @@ from gitmem.engines.anthropic_api.loop import Loop
 from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.noted import NOTES_BYTES, as_extracted, problems, refused
 from gitmem.engines.prompts import notes as told
-from gitmem.engines.sandbox import Roots, Sandbox, Writable
+from gitmem.engines.tools import Sandbox, Writable
 from gitmem.engines.usage import Meter
+from gitmem.engines.view import Roots
 from gitmem.engines.writing import Notes, NotesInput
 
 REPAIR_TURNS = 3

@@ -8,9 +8,9 @@ from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.asked import asked_in, uuids, with_asked
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.proposed import proposed
-from gitmem.engines.sandbox.sandbox import Sandbox
-from gitmem.engines.sandbox.view import Roots
+from gitmem.engines.tools import Sandbox
 from gitmem.engines.usage import Meter
+from gitmem.engines.view import Roots
 
 
 def extract(settings: ApiSettings, meter: Meter, given: ExtractInput) -> Extraction:
