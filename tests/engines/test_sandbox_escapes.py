@@ -421,7 +421,7 @@ def test_no_call_gets_out(one: Try, ground: Ground) -> None:
 def test_what_cannot_be_read_cannot_be_reached_by_another_tool(ground: Ground) -> None:
     """One way of reading a path for all of them."""
     refused = [one.input for one in TRIES if one.tool == "Read" and one.outcome != "fine"]
-    for path in (given.get("file_path") for given in refused if isinstance(given, dict)):
+    for path in (one.get("file_path") for one in refused if isinstance(one, dict)):
         if not isinstance(path, str):
             continue
         given = filled(path, ground)

@@ -76,12 +76,12 @@ def too_long_answer(settings: ApiSettings) -> ApiError:
     )
 
 
-def too_long_dream(settings: ApiSettings, seconds: float) -> ApiError:
-    """All requests of one dream together took too long."""
+def too_long(settings: ApiSettings, what: str, seconds: float) -> ApiError:
+    """All requests of one task together took too long."""
     return ApiError(
         "engine-timeout",
-        f"{settings.model} did not finish a dream within {seconds / 60:g} minutes",
-        "nothing was proposed; it is tried again another night",
+        f"{what} did not come to an end within {seconds / 60:g} minutes ({settings.model})",
+        "nothing was taken; it is tried again later",
         passing=True,
     )
 
