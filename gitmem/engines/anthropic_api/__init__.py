@@ -35,7 +35,14 @@ class AnthropicEngine(ModelEngine):
         return f"anthropic:{self._settings.model}"
 
     def run(self, task: Task) -> Outcome:
-        """Lets the model read and edit a copy of the tree; see `anthropic_api.run.run`."""
+        """Lets the model read and edit a copy of the tree, or asks a small one in short questions.
+
+        See `anthropic_api.run.run` and `anthropic_api.questions.run`.
+        """
+        if self._settings.questions and task.job == "extract" and task.session is not None:
+            from gitmem.engines.anthropic_api import questions
+
+            return questions.run(self._settings, self._meter, task, task.session)
         from gitmem.engines.anthropic_api.run import run
 
         return run(self._settings, self._meter, task, self._clock)

@@ -86,6 +86,16 @@ def too_long(settings: ApiSettings, what: str, seconds: float) -> ApiError:
     )
 
 
+def no_tool(settings: ApiSettings, what: str) -> ApiError:
+    """A model answered twice without calling a tool, so its answer says nothing about the memory."""
+    return ApiError(
+        "engine-no-tool",
+        f"{what} came to nothing: the model called no tool ({settings.model})",
+        "ask it one short question a sentence instead: git config --global gitmem.protocol questions; or "
+        "choose a model that works with tools: git config --global gitmem.model NAME",
+    )
+
+
 def declined(settings: ApiSettings) -> ApiError:
     """The provider's safety checks declined the request."""
     return ApiError(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gitmem.engines import prompts
 from gitmem.engines.anthropic_api import errors, request
 from gitmem.engines.anthropic_api.client import Client, Reply
 from gitmem.engines.anthropic_api.history import STEP_BYTES
@@ -23,8 +24,9 @@ from gitmem.engines.view import CALLS
 TURN_CALLS = 100
 """Calls of one turn that are carried out."""
 
-SECONDS = 1_800.0
-"""All requests of one task: the lock of a dream may be taken over after an hour."""
+SECONDS, MOST_SECONDS = 1_800.0, 3_300.0
+"""All requests of one task, and the same where one answer may take longer: the lock of a dream may be taken
+over after an hour."""
 
 _LAST_TURN = "This is the last turn: make the changes that are still open in one go, or answer."
 _ANSWER_NOW = "There are no more turns. Do not call tools: answer now, in the form that was asked for."
@@ -44,12 +46,17 @@ def run(settings: ApiSettings, meter: Meter, task: Task, clock: Callable[[], flo
     answers: list[str] = []
     log: list[str] = []
     wrong: tuple[str, ...] = ()
+    seconds = min(MOST_SECONDS, max(SECONDS, settings.patience))
     with Client(settings, meter, task.job) as client:
         for part in portions(task.session) if task.session else (None,):
-            talk = _Talk(client, settings, task, sandbox, clock, clock() + SECONDS)
+            talk = _Talk(client, settings, task, sandbox, clock, seconds, clock() + seconds)
             shown = Shown(sandbox.files, task.reads.sessions, worktree=task.reads.worktree, part=part)
             record = request.record(part, settings.ttl) if part else []
             answers.append(talk.say([*record, request.text(task.prompt(shown))], task.turns))
+            if settings.must_call and not talk.called:
+                answers[-1] = talk.say([request.text(prompts.text("tool-repair.v1"))], task.repair_turns)
+                if not talk.called:
+                    raise errors.no_tool(settings, task.what)
             wrong = tuple(task.judge(sandbox.files, answers))
             for _ in range(task.repairs):
                 if not wrong:
@@ -92,7 +99,9 @@ class _Talk:
     """A conversation with a model that works with tools: it calls, is answered, and in the end answers.
 
     Attributes:
+        seconds: what it may take.
         end: when it has taken too long, by the clock.
+        called: whether the model called a tool.
         log: what a person who asks why should know.
     """
 
@@ -101,8 +110,10 @@ class _Talk:
     task: Task
     sandbox: Sandbox
     clock: Callable[[], float]
+    seconds: float
     end: float
     turn: int = 0
+    called: bool = False
     log: list[str] = field(default_factory=list)
     _messages: list[dict[str, Any]] = field(default_factory=list)
 
@@ -124,6 +135,7 @@ class _Talk:
                 self._messages.append({"role": "assistant", "content": list(reply.blocks)})
             if not reply.calls:
                 return reply.text
+            self.called = True
             results = [self._result(reply, number) for number in range(len(reply.calls))]
             if left <= 1:
                 results.append(request.text(_LAST_TURN if left else _ANSWER_NOW))
@@ -133,7 +145,7 @@ class _Talk:
 
     def _ask(self) -> Reply:
         if self.clock() > self.end:
-            raise errors.too_long(self.settings, self.task.what, SECONDS)
+            raise errors.too_long(self.settings, self.task.what, self.seconds)
         self.turn += 1
         # Before it is asked: an answer may take minutes.
         before, now = self.task.tree, self.sandbox.files
