@@ -24,7 +24,7 @@ from gitmem.engines.anthropic_api.client import Client
 from gitmem.engines.anthropic_api.models import brief
 from gitmem.engines.anthropic_api.settings import ApiSettings
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.extract import Candidate, candidates
 from gitmem.engines.prompts import clean, text
 from gitmem.engines.task import Outcome, Task
 from gitmem.engines.usage import Meter
@@ -55,36 +55,6 @@ _SCHEMA = {
     "required": ["keep", "text", "type"],
     "additionalProperties": False,
 }
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A sentence that may last.
-
-    Attributes:
-        message: uuid of the message that holds it.
-        text: the sentence, readable alone.
-        score: probability that it lasts, 0 to 1.
-        asked: whether the person plainly asked to remember it.
-    """
-
-    message: str
-    text: str
-    score: float
-    asked: bool
-
-
-_SCORES = {"asked": 0.95, "suggested": 0.6, "refused": 0.3}
-
-
-def candidates(given: ExtractInput) -> tuple[Candidate, ...]:
-    """Lists what of the new messages may last, best first."""
-    found = [
-        Candidate(one.message, one.sentence, _SCORES[one.verdict], one.verdict == "asked")
-        for one in OfflineEngine().explain(given)
-        if one.verdict in _SCORES
-    ]
-    return tuple(sorted(found, key=lambda one: -one.score))
 
 
 class _Unusable(Exception):
