@@ -23,7 +23,7 @@ from gitmem.store.symlinks import linked
 from gitmem.store.workspace import MAIN, SCOPES, ScopeName, Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
-from gitmem.transcripts.claude_code import read_subagent
+from gitmem.transcripts.claude_code import is_subagents, read_subagent
 from gitmem.transcripts.model import Session, SessionFile
 from gitmem.transcripts.privacy import ignoring
 
@@ -139,7 +139,7 @@ def whole(workspace: Workspace, path: Path) -> Session:
 def label(session: Session) -> str:
     """What a session is called for a person."""
     # A subagent's recording has the id of the session that it belongs to.
-    part = "a subagent of " if session.path.parent.name == "subagents" else ""
+    part = "a subagent of " if is_subagents(session.path) else ""
     return f"{part}session {session.id}"
 
 

@@ -109,12 +109,14 @@ class Writers:
     def _recordings(self) -> tuple[tuple[Path, float], ...]:
         """Recordings of sessions and of their subagents, and when each was written to; newest first."""
         from gitmem.integrations.recordings import sessions_here
+        from gitmem.transcripts.claude_code import SUBAGENTS
 
         sessions = sessions_here(self._workspace, self._edges)
         found = {file.path: file.mtime_ns / 1e9 for file in sessions}
         for file in sessions:
             if file.client == "claude-code":
-                found |= dict.fromkeys((file.path.with_suffix("") / "subagents").glob("agent-*.jsonl"), 0.0)
+                beside = file.path.with_suffix("") / SUBAGENTS
+                found |= dict.fromkeys(beside.rglob("agent-*.jsonl"), 0.0)
         for path in [*self._also, *(path for path, time in found.items() if not time)]:
             with suppress(OSError):
                 found[path] = path.lstat().st_mtime
@@ -157,9 +159,9 @@ def _names(path: Path, places: Collection[Path]) -> bool:
 
 def _session(path: Path) -> Session:
     from gitmem.transcripts import discover
-    from gitmem.transcripts.claude_code import read_subagent
+    from gitmem.transcripts.claude_code import is_subagents, read_subagent
 
-    return read_subagent(path) if path.parent.name == "subagents" else discover.read(path)
+    return read_subagent(path) if is_subagents(path) else discover.read(path)
 
 
 def _writing(session: Session, time: float) -> Iterator[_Call]:

@@ -20,7 +20,7 @@ from typing import Any
 from gitmem.transcripts import speech
 from gitmem.transcripts.chain import Link, Tree
 from gitmem.transcripts.claude_home import claude_config_dir, sessions_of
-from gitmem.transcripts.model import Message, Session, Source
+from gitmem.transcripts.model import Message, Session, Source, ToolCall
 from gitmem.transcripts.reader import (
     NONE,
     OPEN_CALLS,
@@ -38,6 +38,10 @@ from gitmem.transcripts.reader import (
 NAME = "claude-code"
 RULES = f"{NAME} 2"
 """Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
+SUBAGENTS = "subagents"
+"""Folder of a session's subagents, beside its recording."""
+DEEPEST = 5
+"""Parts of a recording's path in which that folder is looked for: 2.1.330 keeps some folders below it."""
 _QUESTION = "AskUserQuestion"
 # Records that say nothing and can be most of a file. Between an object's opening brace and its first inner
 # one, and between its last inner one and its closing brace, every key is the object's own.
@@ -156,7 +160,7 @@ class _Reading:
         self._cwd = self._cwd or _string(record, "cwd")
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else None
-        prompt = speech.Spoken()
+        prompt = speech.NOTHING
         speaks = kind == "user" and isinstance(message, dict) and any(speech.texts(content))
         if speaks and not speech.injected(record):
             prompt = speech.spoken(content)
@@ -304,7 +308,8 @@ class _Reading:
         is_error = block.get("is_error") is True
         if called in self._calls:
             reply, index = self._calls.pop(called)
-            reply.tools[index] = replace(reply.tools[index], result=result_text(text), is_error=is_error)
+            call = reply.tools[index]
+            reply.tools[index] = ToolCall(call.id, call.name, call.input, result_text(text), is_error)
         name = self._names.pop(called, "")
         if is_error and (reason := speech.refusal_reason(text)):
             return [(reason, "refusal", name)]
@@ -353,6 +358,11 @@ def read_subagent(
         bookmarks=bookmarks,
         keep=keep,
     )
+
+
+def is_subagents(path: Path) -> bool:
+    """Whether a path is that of a subagent's recording, in `subagents` or in a folder of a team there."""
+    return path.name.startswith("agent-") and SUBAGENTS in path.parts[-DEEPEST:-1]
 
 
 class _Sidechain:

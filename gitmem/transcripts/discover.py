@@ -106,7 +106,9 @@ def subagents(sessions: Iterable[SessionFile]) -> Iterator[tuple[Path, str]]:
     for session in sessions:
         if session.client != "claude-code":
             continue
-        for meta in sorted((session.path.with_suffix("") / "subagents").glob("agent-*.meta.json")):
+        for meta in sorted(
+            (session.path.with_suffix("") / claude_code.SUBAGENTS).rglob("agent-*.meta.json")
+        ):
             try:
                 name = (document(meta) or {}).get("agentType")
             except GitmemError:
@@ -131,7 +133,7 @@ def is_transcript(path: Path, config: Path, tops: Sequence[Path]) -> bool:
         if not path.is_relative_to(base):
             continue
         inside = path.relative_to(base).parts
-        placed = (len(inside) == 4 and inside[2] == "subagents") or len(inside) == 2
+        placed = (len(inside) >= 4 and inside[2] == claude_code.SUBAGENTS) or len(inside) == 2
         if not placed or not inside[-1].startswith("agent-") or not inside[-1].endswith(".jsonl"):
             return False
         if any(place.is_symlink() for place in (path, *path.parents[: len(inside) - 1])):

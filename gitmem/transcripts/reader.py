@@ -35,8 +35,8 @@ _HEAD = 500
 """Lines in which a session's working directory is looked for; it is in the first prompt."""
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes; a longer line is skipped unread. Images in real records reach a few MB."""
-
-
+BUFFER = 256 * 1024
+"""Bytes: results of tools are lines of many KB, which would take several reads each."""
 _DECODER = json.JSONDecoder()
 
 
@@ -74,7 +74,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", "") or error
         raise RepositoryError(f"cannot read {path}: {reason}", "give a regular file") from error
-    with os.fdopen(handle, "rb") as file:
+    with os.fdopen(handle, "rb", BUFFER) as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise RepositoryError(f"cannot read {path}: not a regular file", "give a recorded session")
         yield file
@@ -139,7 +139,12 @@ def _pass_over(file: BinaryIO, place: int) -> tuple[int, bool]:
 
 def _parse(raw: bytes) -> dict[str, Any] | None:
     try:
-        value = _DECODER.decode(raw.decode("utf-8", "surrogatepass"))
+        text = raw.decode("utf-8", "surrogatepass")
+        # What nearly every line is: an object at its beginning, and a line feed. The usual way looks for
+        # blanks around it first.
+        value, end = _DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
+        if text[end:] not in ("\n", ""):
+            value = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

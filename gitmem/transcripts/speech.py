@@ -68,6 +68,9 @@ class Spoken(NamedTuple):
         return "\0".join((self.text, *self.pasted))
 
 
+NOTHING = Spoken()
+
+
 def clean(text: str) -> str:
     """Removes `<private>` spans and what UTF-8 cannot hold from a text that stands by itself."""
     if "<" not in text and text.isascii():
@@ -118,7 +121,7 @@ def prompt_text(content: object) -> str:
 def queued(content: object) -> Spoken:
     """Extracts what a person said in a queued prompt; a slash command is nothing."""
     said = spoken(content)
-    return Spoken() if _SLASH.match(said.text) else said
+    return NOTHING if _SLASH.match(said.text) else said
 
 
 def refusal_reason(result: str) -> Spoken:
@@ -132,11 +135,11 @@ def refusal_reason(result: str) -> Spoken:
         The reason; nothing for a bare refusal.
     """
     if not result.startswith(_REFUSED):
-        return Spoken()
+        return NOTHING
     _, is_said, reason = result.partition(_SAID)
     reason = reason.partition(_NOTE)[0].strip()
     if not is_said or _CLIENTS_REASON.match(reason):
-        return Spoken()
+        return NOTHING
     pastes: list[str] = []
     return _split([_marked(reason, pastes)], pastes)
 

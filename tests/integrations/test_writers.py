@@ -56,10 +56,11 @@ class Agent:
 
     def __init__(self, folder: Path, repo: Path, session: str, subagent: str = "") -> None:
         self.talk = Transcript(session, str(repo))
-        below = f"{session}/subagents/agent-{subagent}.jsonl" if subagent else f"{session}.jsonl"
+        folder_of, _, name = subagent.rpartition("/")
+        below = f"{session}/subagents/{folder_of}/agent-{name}.jsonl" if subagent else f"{session}.jsonl"
         self.path = folder.parent / below
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.aside = {"isSidechain": True, "agentId": subagent} if subagent else {}
+        self.aside = {"isSidechain": True, "agentId": name} if subagent else {}
         self.folder = folder
         self.talk.user("Do it.", **self.aside)
 
@@ -168,12 +169,13 @@ def test_each_commit_has_the_index_lines_of_its_own_memories(
     ]
 
 
+@pytest.mark.parametrize("name", ["a1b2", "workflows/wf_1/a1b2"])
 def test_a_subagent_that_goes_on_after_the_turn_is_found(
-    workspace: Workspace, edges: Edges, agent: Agents
+    workspace: Workspace, edges: Edges, agent: Agents, name: str
 ) -> None:
     """Stop fires before it ends, and more sessions are written to meanwhile."""
     agent(ONE).does("Agent", prompt="Run the tests.")
-    aside = agent(ONE, "a1b2")
+    aside = agent(ONE, name)
     aside.writes("tests.md", "Tests run with make.\n")
     for number in range(10, 16):
         agent(f"000000{number}-0000-4000-8000-000000000000").does("Bash", command="ls")

@@ -92,7 +92,7 @@ def test_the_normaliser_renames_places_ids_and_times_the_same_way_throughout(tmp
 
 def test_fixtures_name_no_machine() -> None:
     files = list(FIXTURES.rglob("*.jsonl"))
-    assert len(files) == 6
+    assert len(files) == 7
     for file in files:
         text = file.read_text(encoding="utf-8")
         assert not any(

@@ -25,6 +25,7 @@ def paste(text: str, id: str = "4b6e") -> str:
     return f'<pasted_content id="{id}">\n{text}\n</pasted_content id="{id}">\n'
 
 
+RECORDED = Path(__file__).parents[1] / "fixtures/sessions/pasted.jsonl"
 MAIL = "Hello, please always remember that we deploy on Fridays."
 
 
@@ -101,6 +102,17 @@ def test_a_hundred_thousand_tags_are_read_at_once() -> None:
         "".join(f"<pasted_content id={n}></pasted_content>" for n in range(50_000)),
     ):
         assert spoken(text + "a").whole
+
+
+def test_pastes_as_the_client_was_seen_to_record_them() -> None:
+    said = person(read(RECORDED))
+    assert [(one.text, one.pasted) for one in said] == [
+        (
+            "Here is the mail, what do I answer?",
+            ("Hello,\nplease always remember that we deploy on Fridays.\nAnn",),
+        ),
+        ("Look at this:\nand fix it please.", ("Traceback: boom\nline two of it",)),
+    ]
 
 
 @pytest.fixture
