@@ -18,6 +18,11 @@ from gitmem.integrations import engine_settings
 from gitmem.integrations.engine_settings import SetPlan, Standing, engine_standing, plan_set
 from gitmem.integrations.engines import Origin
 
+_PROTOCOLS = {
+    "tools": "with tools, over a copy of the memory",
+    "questions": "one short question a sentence that may last, where it extracts; else with tools",
+}
+
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
@@ -63,6 +68,8 @@ def engine(
     claude), or default: agent where a client runs gitmem's hooks, else offline. It asks before anything is
     sent out; `default` takes a value of --model or --base-url out again. A repository's own configuration
     and ANTHROPIC_BASE_URL choose nothing.
+    An answer is waited for as long as gitmem.patience says, in seconds. A model on this machine that is no
+    Claude is asked one short question a sentence, unless gitmem.protocol is `tools`.
     `engine test` makes one small round trip.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
@@ -93,6 +100,8 @@ def _show(run: Context) -> None:
         out.data(f"  endpoint  {chosen.endpoint}")
     if chosen.engine == "anthropic":
         out.data(f"  key       {'set, in ANTHROPIC_API_KEY' if chosen.key else 'not set'}")
+        out.data(f"  waits     {chosen.patience:,} s for an answer (gitmem.patience)")
+        out.data(f"  asks      {_PROTOCOLS[chosen.protocol]} (gitmem.protocol)")
     if chosen.program:
         out.data(f"  program   {chosen.program}")
     _show_sent(out, chosen)
@@ -183,6 +192,8 @@ def standing_value(found: Standing, now: float) -> dict[str, Any]:
         "endpoint": sound(chosen.endpoint) or None,
         "program": sound(chosen.program) or None,
         "key": bool(chosen.key),
+        "patience": chosen.patience or None,
+        "protocol": chosen.protocol or None,
         "sends": list(chosen.sends),
         "withheld": chosen.withheld or None,
         "missing": [{"what": sound(one.what), "remedy": sound(one.remedy)} for one in chosen.missing],

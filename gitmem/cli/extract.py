@@ -15,7 +15,7 @@ from gitmem.integrations.engines import engine_for
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.jobs import session_files
 from gitmem.rules.secrets import find_secrets, redact
-from gitmem.transcripts.clients import read as read_session
+from gitmem.transcripts.discover import read as read_session
 
 WHOLE = 160
 """Characters shown of a sentence."""

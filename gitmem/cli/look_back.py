@@ -15,7 +15,7 @@ from gitmem.integrations.lookback import Lookback, look_back, pass_over, unread
 from gitmem.integrations.suggestions import accept_suggestion
 from gitmem.store.parked import Suggestion
 from gitmem.store.workspace import Workspace
-from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import SessionFile
 
 
 def since_when(given: str) -> float:

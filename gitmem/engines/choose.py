@@ -15,10 +15,22 @@ from gitmem.values import dataclass
 EngineName = Literal["agent", "offline", "anthropic", "claude-code"]
 ENGINES: tuple[EngineName, ...] = ("agent", "offline", "anthropic", "claude-code")
 
+Protocol = Literal["tools", "questions"]
+
+PATIENCE, LOCAL_PATIENCE = 600, 1_800
+"""Seconds that one answer may take, of a server elsewhere and of one on this machine: that may read a long
+prompt for minutes before the first word."""
+
+LONGEST_PATIENCE = 3_000
+"""Seconds: the lock of a dream may be taken over after an hour."""
+
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 URL_VARIABLE = "ANTHROPIC_BASE_URL"
 _ENDPOINT = re.compile(r"ANTHROPIC_(?:\w+_)?BASE_URL|AWS_ENDPOINT_URL\w*")
 """What leads the client elsewhere, be it to another provider's."""
+
+_QUESTIONS = (("questions", True), ("questions", False), ("auto", True))
+_DIGITS = re.compile(r"[0-9]{1,6}")
 
 _SESSIONS = (
     "messages of sessions in this repository since the last extraction, with their history, and of each "
@@ -90,6 +102,11 @@ class Choice:
         key: the API key to send; empty for none. Never shown.
         proxy: what its requests go through; empty for none. It may hold a password.
         ca_file: certificates that the person trusts beside the system's; empty for none.
+        patience: seconds that one answer may take; 0 where nothing is waited for.
+        protocol: `tools`: the model works on a copy with tools; `questions`: extraction asks it one short
+            question a sentence. Empty for an engine that has but one way.
+        local: its server is on this machine.
+        foreign: the model is none of Anthropic's: what it can do is not known.
         sends: what leaves this machine, one line each.
         withheld: what of that is kept back.
         missing: what it lacks; empty where it can work.
@@ -109,6 +126,10 @@ class Choice:
     key: str = field(default="", repr=False)
     proxy: str = field(default="", repr=False)
     ca_file: str = ""
+    patience: int = 0
+    protocol: Protocol | Literal[""] = ""
+    local: bool = False
+    foreign: bool = False
     sends: tuple[str, ...] = ()
     withheld: str = ""
     missing: tuple[Missing, ...] = ()
@@ -138,7 +159,7 @@ class Choice:
 def choose(found: Found) -> Choice:
     """Says which engine is in force.
 
-    `gitmem.baseUrl`, `gitmem.model` and `gitmem.caFile` come from the person's own configuration alone
+    Address, model, certificates and how it is asked come from the person's own configuration alone
     (settings.PERSONAL); the environment gives the key, and a proxy that carries what is encrypted, but
     nothing else, since a repository's files can set the rest.
     """
@@ -231,6 +252,22 @@ def _anthropic(found: Found, why: str) -> Choice:
     if not found.sdk:
         missing.append(Missing("the package `anthropic` is not installed", "pip install anthropic"))
     notes = _environment_notes(found, url)
+    model = _last(found.values, "model") or DEFAULT_MODEL
+    patience = _last(found.values, "patience")
+    if patience and not (_DIGITS.fullmatch(patience) and 0 < int(patience) <= LONGEST_PATIENCE):
+        missing.append(
+            Missing(
+                f"gitmem.patience is {patience!r}",
+                f"Give seconds, up to {LONGEST_PATIENCE:,}: git config --global gitmem.patience 900",
+            )
+        )
+        patience = ""
+    protocol = _last(found.values, "protocol") or "auto"
+    if protocol not in ("auto", "tools", "questions"):
+        missing.append(
+            Missing(f"gitmem.protocol is {protocol!r}", "Set it to one of: auto, tools, questions.")
+        )
+    foreign = not model.lower().startswith("claude")
     proxy = _proxy(found.environ, url)
     bad_proxy = bool(proxy) and urlsplit(proxy).scheme not in ("http", "https")
     if bad_proxy:
@@ -243,12 +280,17 @@ def _anthropic(found: Found, why: str) -> Choice:
     return Choice(
         "anthropic",
         why,
-        model=_last(found.values, "model") or DEFAULT_MODEL,
+        model=model,
         endpoint=shown_address(url),
         base_url=url,
         key=key,
         proxy="" if bad_proxy else proxy,
         ca_file=_last(found.values, "cafile"),
+        patience=int(patience or (LOCAL_PATIENCE if local else PATIENCE)),
+        # On a person's own machine a model is small as a rule, and tools are more than it can do.
+        protocol="questions" if (protocol, local and foreign) in _QUESTIONS else "tools",
+        local=local,
+        foreign=foreign,
         sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ, _CHOICE, _DREAM),
         withheld=_WITHHELD,
         missing=tuple(missing),

@@ -61,7 +61,7 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
     from gitmem.integrations.pausing import paused
     from gitmem.integrations.switches import DISABLE, disabled
     from gitmem.recall.by_model import kept_here
-    from gitmem.transcripts.private import ignoring
+    from gitmem.transcripts.privacy import ignoring
 
     if disabled(edges.environ):
         return f"{DISABLE} is set"
@@ -96,7 +96,7 @@ def by_model(
     """
     from gitmem.integrations.engines import engine_for
     from gitmem.recall.by_model import select_by
-    from gitmem.transcripts.private import ignoring
+    from gitmem.transcripts.privacy import ignoring
 
     if reason := kept_back(workspace, edges, query):
         raise EngineError(f"Nothing was sent to {name}: {reason}")

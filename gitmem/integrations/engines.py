@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,8 +115,18 @@ def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:
     from gitmem.engines.anthropic_api.settings import ApiSettings
 
     settings = ApiSettings(
-        chosen.key, chosen.base_url, chosen.model, proxy=chosen.proxy, ca_file=chosen.ca_file
+        chosen.key,
+        chosen.base_url,
+        chosen.model,
+        patience=chosen.patience,
+        proxy=chosen.proxy,
+        ca_file=chosen.ca_file,
+        must_call=chosen.foreign,
+        questions=chosen.protocol == "questions",
     )
+    if chosen.local:
+        # It says nothing while it reads a prompt; and one that hangs is not helped by being asked again.
+        settings = replace(settings, timeout=chosen.patience, retries=0)
     return AnthropicEngine(settings, meter)
 
 
@@ -169,7 +180,7 @@ def origins(workspace: Workspace) -> tuple[Origin, ...]:
     for where, origin, pair in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
         name, _, value = pair.partition("\n")
         key = name.partition(".")[2].lower()
-        if key in ("engine", "model", "baseurl", "cafile", "maxruns", "maxtokens"):
+        if key in ("engine", "model", "baseurl", "cafile", "patience", "protocol", "maxruns", "maxtokens"):
             counts = key not in PERSONAL or where in ("global", "system")
             file = origin.removeprefix("file:") if origin.startswith("file:") else ""
             found.append(Origin(key, value, where, file, counts))

@@ -50,9 +50,6 @@ from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts.model import Session
 
-SAVED_FROM = 4
-"""Sessions, those written to last, that tell an agent's edit from a person's before an extraction."""
-
 FAILURES_BORNE = 2
 """Sessions that an engine may fail at before the rest waits, where it does not say that they are why."""
 
@@ -90,7 +87,7 @@ def extract_sessions(
     *,
     by_hand: bool = False,
     step: Step = quietly,
-    before: Callable[[Sequence[Session]], object] | None = None,
+    before: Callable[[Sequence[Path]], object] | None = None,
     watch: Watch | None = None,
 ) -> tuple[Outcome, ...]:
     """Extracts from sessions, after what an earlier, interrupted run left.
@@ -100,7 +97,8 @@ def extract_sessions(
         by_hand: the person asked for it: `gitmem.extract=off` counts as `suggest`, and a pause
             keeps back only what was said in it.
         step: is told before each step.
-        before: is called with the newest sessions before anything is planned: to save what agents wrote.
+        before: is called with the recordings that hold something new before anything is planned: to save
+            what agents wrote.
         watch: looks on; it wins over `step`.
 
     Returns:
@@ -122,7 +120,7 @@ def extract_sessions(
         recover(workspace, edges, who, on)
         fresh = news(workspace, paths)
         if before is not None:
-            before([session for _, session in read(workspace, fresh[-SAVED_FROM:], keep=False)])
+            before([one.source.path for one in fresh])
         most = MOST_FOR_MODEL if engine.reads_history else MOST
         for one, session in read(workspace, fresh, most=most) if rules.mode != "off" else ():
             if sum(not error.of_input for error in failures) == FAILURES_BORNE:
@@ -261,8 +259,6 @@ def _count(
     tally.spent(plan.usage)
     if plan.given.messages:
         tally.engine = engine.name
-    elif plan.covered:
-        tally.skip(label(session), "the agent wrote memory itself")
     else:
         tally.skip(label(session), "nothing new was said in it that may be learned")
     tally.log += plan.log

@@ -18,18 +18,17 @@ from gitmem.integrations.extraction import Outcome, extract_sessions, park_untol
 from gitmem.integrations.job_record import Tally, recorded
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_repository, is_on, log
-from gitmem.integrations.recordings import Source, sessions_here
+from gitmem.integrations.recordings import Source, agent_folder, memory_scope, sessions_here
 from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
-from gitmem.integrations.subagents import folder, is_transcript, memory_scope, recordings
 from gitmem.integrations.switches import DISABLE, switched_off
 from gitmem.store.commits import Written
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import ScopeName, Workspace
 from gitmem.transcripts.claude_code import NAME as CLAUDE_CODE
-from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.model import Session
+from gitmem.transcripts.discover import is_transcript, subagents
+from gitmem.transcripts.model import SessionFile
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
 
@@ -178,8 +177,8 @@ def learn(
 
     from gitmem.integrations.saving import save_all
 
-    def save(sessions: Sequence[Session]) -> object:
-        return save_all(workspace, edges, sessions, everywhere=True)
+    def save(recordings: Sequence[Path]) -> object:
+        return save_all(workspace, edges, recordings, everywhere=True)
 
     from gitmem.integrations.commit_trailers import learn_from_commits
 
@@ -266,7 +265,7 @@ def _subagents(
     told: set[Path] = set()
     for part in dict.fromkeys(part for part in parts if part.event == "subagent-stop"):
         where = edges_of(workspace.layout.common_dir.resolve(), part, edges.environ) or edges
-        agent, label = folder(part.agent), f"agent {part.agent}"
+        agent, label = agent_folder(part.agent), f"agent {part.agent}"
         scope = memory_scope(part.agent, where.cwd, workspace.claude_folder, edges.config)
         if agent is None or scope is None:
             tally.skip(label, "its definition names no memory")
@@ -278,10 +277,10 @@ def _subagents(
     if any(part.event == "session-start" for part in parts):
         # Where a person interrupts, no SubagentStop comes.
         scopes: dict[str, ScopeName | None] = {}
-        for path, name in recordings(files):
+        for path, name in subagents(files):
             if name not in scopes:
                 scopes[name] = memory_scope(name, edges.cwd, workspace.claude_folder, edges.config)
-            agent, scope = folder(name), scopes[name]
+            agent, scope = agent_folder(name), scopes[name]
             if path in told or agent is None or scope is None:
                 continue
             if is_transcript(path, edges.config, tops):

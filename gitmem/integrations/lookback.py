@@ -17,7 +17,7 @@ from gitmem.store.parked import Suggestion, digest, parked
 from gitmem.store.workspace import Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts.cursor import Cursor
-from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import SessionFile
 
 PATIENCE = 60.0
 """Seconds after which no further session is begun: somebody waits."""

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from gitmem.transcripts.clients import read
+from gitmem.transcripts.discover import read
 
 MB = 1_000_000
 RUNS = 5

@@ -17,7 +17,7 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations import lookback
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.store.parked import parked
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ASKED = "Please remember that we deploy from the release branch only."
 STATED = (

@@ -18,9 +18,12 @@ from gitmem.engines.claude_code.leftovers import forget
 from gitmem.engines.claude_code.parent import denied
 from gitmem.engines.claude_code.run import run
 from gitmem.engines.claude_code.scratch import May, scratch
-from gitmem.engines.claude_code.shown import shown
+from gitmem.engines.claude_code.session import lay_out
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
+from gitmem.engines.task import Task
+from gitmem.engines.tools import Writable
 from gitmem.engines.usage import Usage
+from gitmem.engines.view import Roots
 
 NOW = 1_795_000_000.0
 GIVEN = ConsolidateInput(
@@ -153,9 +156,12 @@ def test_a_dream_is_shown_memory_and_sessions_without_credentials() -> None:
         "main/notes.txt": b"x\n",
     }
     sessions = {"s-1": f"person: {key}\n", "../s-2": "x", "s-3": "plain\n"}
-    found = shown(ConsolidateInput(files, scope="local", sessions=sessions))
-    assert set(found.tree) == {"local/main/a.md", "local/main/MEMORY.md"}
-    assert set(found.hidden) == set(files) - {"main/a.md", "main/MEMORY.md"}
+    tree = {f"local/{path}": data for path, data in files.items()}
+    may = Writable(("main",), ("local",))
+    task = Task("consolidate", "The dream", tree, may, Roots(sessions=sessions), "x", lambda _: "")
+    found = lay_out(task)
+    assert set(found.files) == {"local/main/a.md", "local/main/MEMORY.md"}
+    assert set(found.hidden) == set(tree) - set(found.files)
     assert set(found.sessions) == {"s-1", "s-3"} and key not in found.sessions["s-1"]
     assert len(found.log) == 2 and not any(key in line for line in found.log)
 

@@ -17,7 +17,7 @@ from gitmem.integrations.pausing import pause
 from gitmem.integrations.spool import Job
 from gitmem.store.parked import parked
 from gitmem.store.workspace import Workspace
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ID = "00000001-0000-4000-8000-000000000000"
 PASSING = "We never mock the database in tests, because mocks hid a broken migration."

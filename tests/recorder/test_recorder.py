@@ -16,7 +16,7 @@ from record_sessions import memory, plain, prepare, transcript
 from scripted_api import Call, ScriptedApi, Step
 
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.discover import claude_config_dir, memory_folder, read_settings, sessions_of
+from gitmem.transcripts.claude_home import claude_config_dir, memory_folder, read_settings, sessions_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 TOOLS = [{"name": "Read"}]

@@ -24,6 +24,9 @@ class ApiSettings:
         max_tokens: output tokens an answer may take, thinking included.
         timeout: seconds without a byte from the server until it counts as hanging.
         patience: seconds that one answer may take in all, whatever comes meanwhile.
+        must_call: an answer before which no tool was called is not believed: many local models cannot call
+            any, and would seem to have found nothing.
+        questions: extraction asks one short question a sentence, without tools.
         proxy: what https requests go through; empty for none.
         ca_file: certificates to trust beside the system's; empty for none.
         retries: how often the SDK tries again after a rate limit, an overload or a lost connection.
@@ -42,6 +45,8 @@ class ApiSettings:
     ca_file: str = ""
     retries: int = 2
     ttl: Lifetime = "1h"
+    must_call: bool = False
+    questions: bool = False
 
     @property
     def url(self) -> str:

@@ -7,7 +7,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.transcripts.discover import project_dirs
+from gitmem.transcripts.claude_home import project_dirs
 
 _ENTRY_BYTES = 64 * 1024
 

@@ -1,0 +1,249 @@
+"""Extraction for small models: one short question a candidate, an answer in JSON, no tools.
+
+A model of a few billion parameters seldom gets through a conversation with tools, but it can say of one
+sentence whether it lasts. Which sentences are asked about is the offline engine's scored list. A schema
+goes with the question, and nothing relies on the server's keeping to it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from gitmem.core.change import MemoryType
+from gitmem.core.facts import added, lacking
+from gitmem.core.limits import DESCRIPTION_CHARS
+from gitmem.core.memory import create
+from gitmem.core.names import slugify
+from gitmem.core.text import counted, one_line
+from gitmem.engines.anthropic_api import errors
+from gitmem.engines.anthropic_api.client import Client
+from gitmem.engines.anthropic_api.models import brief
+from gitmem.engines.anthropic_api.settings import ApiSettings
+from gitmem.engines.engine import ExtractInput
+from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.prompts import clean, text
+from gitmem.engines.task import Outcome, Task
+from gitmem.engines.usage import Meter
+from gitmem.transcripts.model import Message
+
+QUESTIONS = 12
+"""Of one run: some ten seconds each on a processor without help, and a conversation teaches a handful."""
+
+OUTPUT_TOKENS = 400
+"""Of one answer: a sentence, and what some models think before it."""
+
+TEXT_CHARS = 600
+"""Of a sentence as the model words it; a longer one is no longer one fact."""
+
+NAME_WORDS = 7
+_BEFORE_CHARS = 300
+_SHOWN = 120
+_TYPES = get_args(MemoryType)
+_FENCE = re.compile(r"\A\s*```[A-Za-z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_THOUGHT = "</think>"
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "keep": {"type": "boolean"},
+        "text": {"type": "string"},
+        "type": {"type": "string", "enum": list(_TYPES)},
+    },
+    "required": ["keep", "text", "type"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A sentence that may last.
+
+    Attributes:
+        message: uuid of the message that holds it.
+        text: the sentence, readable alone.
+        score: probability that it lasts, 0 to 1.
+        asked: whether the person plainly asked to remember it.
+    """
+
+    message: str
+    text: str
+    score: float
+    asked: bool
+
+
+_SCORES = {"asked": 0.95, "suggested": 0.6, "refused": 0.3}
+
+
+def candidates(given: ExtractInput) -> tuple[Candidate, ...]:
+    """Lists what of the new messages may last, best first."""
+    found = [
+        Candidate(one.message, one.sentence, _SCORES[one.verdict], one.verdict == "asked")
+        for one in OfflineEngine().explain(given)
+        if one.verdict in _SCORES
+    ]
+    return tuple(sorted(found, key=lambda one: -one.score))
+
+
+class _Unusable(Exception):
+    """An answer is not what was asked for; the text says what is wrong."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A usable answer; `text` is empty for a sentence that is left."""
+
+    text: str
+    type: str
+
+
+def run(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) -> Outcome:
+    """Asks about each candidate, and writes a memory of each that the model keeps.
+
+    Args:
+        task: its tree is what the memories are put into.
+        given: the session.
+
+    Raises:
+        EngineError: no answer, or none of them can be used.
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
+    files = dict(task.tree)
+    lines: list[str] = []
+    log: list[str] = []
+    said = {message.uuid: number for number, message in enumerate(given.said, 1)}
+    wanted = [one for one in candidates(given)[:QUESTIONS] if one.message in said]
+    unusable = 0
+    with Client(settings, meter, task.job) as client:
+        for one in wanted:
+            number = said[one.message]
+            message = given.said[number - 1]
+            before = _before(given, number, message)
+            try:
+                kept = _Question(client, settings, one, message, before, log).ask()
+            except _Unusable as problem:
+                unusable += 1
+                log.append(f"no usable answer ({problem}) about: {one_line(one.text, _SHOWN)}")
+                continue
+            if kept.text:
+                path = _path(kept.text, given.agent, files)
+                file = path.rpartition("/")[2]
+                name, described = file.removesuffix(".md"), one_line(kept.text, DESCRIPTION_CHARS)
+                files[path] = create(name, described, kept.type, kept.text, file).render()
+                lines.append(f"memory/{path}: {number}: the model keeps “{one_line(one.text, _SHOWN)}”")
+        if wanted and unusable == len(wanted):
+            asked = counted(unusable, "question")
+            raise errors.bad_answer(settings, f"to {asked} it gave no answer of the form asked for")
+        return Outcome(files, ("\n".join(lines),), usage=client.usage, log=tuple(log))
+
+
+class _Question:
+    """One candidate, put to the model."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: ApiSettings,
+        one: Candidate,
+        message: Message,
+        before: str,
+        log: list[str],
+    ) -> None:
+        self._client, self._one, self._log = client, one, log
+        self._sources = (one.text, message.text, before)
+        self._request: dict[str, Any] = {
+            "system": text("question-system.v1"),
+            **brief(settings.model, OUTPUT_TOKENS),
+        }
+        config = self._request.get("output_config", {})
+        self._request["output_config"] = {**config, "format": {"type": "json_schema", "schema": _SCHEMA}}
+        sentence, context = clean([one.text, before])
+        day = f" on {message.time:%A, %Y-%m-%d}" if message.time else ""
+        parts = [f"Before it the agent said:\n{context}"] if context else []
+        self._messages = [_user("\n\n".join([*parts, f"The person said{day}:\n{sentence}"]))]
+
+    def ask(self) -> _Kept:
+        """Asks, once more where the answer cannot be used.
+
+        Raises:
+            _Unusable: neither can.
+        """
+        answer = self._say()
+        try:
+            return self._checked(answer)
+        except _Unusable as problem:
+            self._messages.append(_user(text("question-repair.v1").replace("{problem}", str(problem))))
+        answer = self._say()
+        kept = _read(answer)
+        try:
+            return self._checked(answer)
+        except _Unusable as problem:
+            # That it lasts is said; how it is worded is then the person's own.
+            own = one_line(self._one.text, _SHOWN)
+            self._log.append(f"kept in the person's own words ({problem}): {own}")
+            return _Kept(self._one.text, kept.type)
+
+    def _say(self) -> str:
+        reply = self._client.ask(whole=False, messages=self._messages, **self._request)
+        if reply.blocks:
+            self._messages.append({"role": "assistant", "content": list(reply.blocks)})
+        return reply.text
+
+    def _checked(self, answer: str) -> _Kept:
+        """The answer, held against what was said.
+
+        Raises:
+            _Unusable: it is of another form, or says more or less than the person.
+        """
+        kept = _read(answer)
+        if not kept.text:
+            return kept
+        if more := added(kept.text, self._sources):
+            raise _Unusable(f"it says {one_line(', '.join(more[:3]), 100)}, which the person did not say")
+        if less := lacking(self._one.text, kept.text):
+            raise _Unusable(f"it leaves out {one_line(', '.join(less[:3]), 100)}")
+        return kept
+
+
+def _read(answer: str) -> _Kept:
+    """Reads an answer's form.
+
+    Raises:
+        _Unusable: it has another.
+    """
+    plain = answer.rpartition(_THOUGHT)[2]
+    fenced = _FENCE.match(plain)
+    try:
+        value = json.loads(fenced[1] if fenced else plain)
+    except (ValueError, RecursionError):
+        raise _Unusable("it is not JSON") from None
+    if not isinstance(value, Mapping) or not isinstance(value.get("keep"), bool):
+        raise _Unusable("it does not say with true or false whether to keep it")
+    if not value["keep"]:
+        return _Kept("", _TYPES[0])
+    said, kind = value.get("text"), value.get("type")
+    if not isinstance(said, str) or not said.strip() or len(said) > TEXT_CHARS:
+        raise _Unusable(f"text is no sentence of at most {TEXT_CHARS} characters")
+    if kind not in _TYPES:
+        raise _Unusable(f"type is none of {', '.join(_TYPES)}")
+    return _Kept(" ".join(said.split()), str(kind))
+
+
+def _before(given: ExtractInput, number: int, message: Message) -> str:
+    """What a message answers, or the agent's words before it."""
+    last = given.said[number - 2] if number > 1 else None
+    said = message.context or (last.text if last is not None and last.role == "agent" else "")
+    return one_line(said[-4 * _BEFORE_CHARS :], _BEFORE_CHARS)
+
+
+def _path(said: str, agent: str, files: Mapping[str, bytes]) -> str:
+    stem = slugify(" ".join(said.split()[:NAME_WORDS]))
+    names = (f"{stem}{suffix}" for suffix in ("", *(f"-{at}" for at in range(2, len(files) + 3))))
+    paths = (f"local/{agent}/{name}.md" for name in names)
+    return next(path for path in paths if path not in files)
+
+
+def _user(content: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": content}]}
