@@ -24,7 +24,8 @@ WAITING = "waiting"
 TOLD = "told"
 
 BYTES = 360
-"""A text has at most a third as many tokens as bytes, in any language: so these are at most 120."""
+"""Of what is told at once, for 120 tokens at most: a token has about four bytes of English, three of
+Chinese, two and a half of a path, of which there are at most `_PLACE`. Tokenisers differ; none is asked."""
 
 QUOTED = 160
 """Bytes of the first sentence of a text, which is cut here; the others are whole or wait for their turn."""
@@ -38,7 +39,7 @@ KEPT = 500
 PATIENCE = 86_400.0
 """Seconds after which a session of which nobody heard counts as ended: it was killed, or lies unused."""
 
-_PLACE = 160
+_PLACE = 120
 _BYTES = 1024 * 1024
 _BEFORE = "Said here by the person, and not in memory yet: "
 _AFTER = ". What of it lasts beyond this session has its place in {place}; the rest is left."
@@ -227,7 +228,9 @@ def _read(state: Path, session: str) -> tuple[list[Sentence], list[Any], str]:
 
 
 def _is_sentence(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == 4 and all(isinstance(row[at], str) for at in (0, 1, 3))
+    if not isinstance(row, list) or len(row) != 4 or not isinstance(row[2], int | float):
+        return False
+    return all(isinstance(row[at], str) for at in (0, 1, 3))
 
 
 def _write(state: Path, session: str, rows: Sequence[Sentence], held: Sequence[Any], place: str) -> None:

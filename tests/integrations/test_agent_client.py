@@ -105,7 +105,8 @@ def test_the_agent_is_told_once_of_what_may_last_and_what_it_writes_is_its_own(w
         assert notes(first) == []
         second, after = talk.say("Now look at the greeting.", writes, Step("Looked."))
         (note,) = notes(second)
-        assert PASSING in note and place_of(folder / "memory", world.person.home) in note
+        place = place_of(folder / "memory", world.person.home)
+        assert PASSING in note and place and place in note
         assert len(note.encode()) <= BYTES
         assert notes(after) == [note]
         # What stands in the conversation stands there once.
