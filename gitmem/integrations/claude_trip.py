@@ -10,9 +10,9 @@ from typing import Any
 
 from gitmem.core.errors import EngineError
 from gitmem.core.text import one_line
+from gitmem.engines.budget import Meter
 from gitmem.engines.claude_code.proof import usage_of
 from gitmem.engines.claude_code.wiring import scrubbed
-from gitmem.engines.usage import Meter
 from gitmem.integrations.edges import Edges
 
 QUESTION = "Answer with one word: ready."

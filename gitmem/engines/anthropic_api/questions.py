@@ -22,11 +22,11 @@ from gitmem.engines.anthropic_api import errors
 from gitmem.engines.anthropic_api.client import Client
 from gitmem.engines.anthropic_api.models import brief
 from gitmem.engines.anthropic_api.settings import ApiSettings
+from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.prompts import clean, text
 from gitmem.engines.task import Outcome, Task
-from gitmem.engines.usage import Meter
 from gitmem.transcripts.model import Message
 
 QUESTIONS = 12
