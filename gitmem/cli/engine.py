@@ -12,8 +12,8 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import DAY, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Today, ends
 from gitmem.engines.choose import ENGINES, Choice
-from gitmem.engines.ledger import Today, ends
 from gitmem.integrations import engine_settings
 from gitmem.integrations.engine_settings import SetPlan, Standing, engine_standing, plan_set
 from gitmem.integrations.engines import Origin

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from gitmem.core.change import Change, Header
-from gitmem.core.trailers import Fate
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Fate, Usage
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.transcripts.model import Message
 from gitmem.values import dataclass

@@ -1,7 +1,7 @@
 """What flows ask of an engine with a model, each made into a Task, and what came of it into changes.
 
-Neither the tree that a model leaves nor its answer is trusted: see `proposed`, `consolidated`, `noted` and
-`documented`. Where the model's engine must not show it something, the offline engine does what it can.
+Neither the tree that a model leaves nor its answer is trusted: see `derive` and `consolidated`. Where the
+model's engine must not show it something, the offline engine does what it can.
 """
 
 from __future__ import annotations
@@ -13,10 +13,21 @@ from pathlib import Path
 from gitmem.core.change import Header
 from gitmem.core.text import decode
 from gitmem.engines import prompts
-from gitmem.engines.asked import asked_in, uuids, with_asked
-from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
-from gitmem.engines.documented import DOCUMENT_BYTES, documented, is_settled
-from gitmem.engines.documented import refused as refused_document
+from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.derive import (
+    DOCUMENT_BYTES,
+    NOTES_BYTES,
+    as_extracted,
+    asked_in,
+    documented,
+    is_settled,
+    note_problems,
+    proposed,
+    refused_document,
+    refused_notes,
+    uuids,
+    with_asked,
+)
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
@@ -26,13 +37,10 @@ from gitmem.engines.engine import (
     Step,
     Tell,
 )
-from gitmem.engines.noted import NOTES_BYTES, as_extracted, problems
-from gitmem.engines.noted import refused as refused_notes
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.prompts import documents as told_of_documents
 from gitmem.engines.prompts import dreams
 from gitmem.engines.prompts import notes as told_of_notes
-from gitmem.engines.proposed import proposed
 from gitmem.engines.task import Files, ModelEngine, Shown, Task, Unfit
 from gitmem.engines.tools import Writable
 from gitmem.engines.view import Roots
@@ -113,7 +121,7 @@ def sum_up(engine: ModelEngine, given: NotesInput) -> Notes:
         reads=Roots(given.worktree),
         system=SYSTEM,
         prompt=prompt,
-        judge=lambda files, _answers: problems(given.before, _text(files, file)),
+        judge=lambda files, _answers: note_problems(given.before, _text(files, file)),
         repair=lambda wrong, root: told_of_notes.repair(wrong, f"{root}/{file}"),
         session=session,
         repairs=1,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Ceilings, Meter, Today
 from gitmem.engines.choose import ENGINES, Choice, endpoint_problem
-from gitmem.engines.ledger import Ceilings, Today
-from gitmem.engines.usage import Meter, Usage
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import (
     Origin,

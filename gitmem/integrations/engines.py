@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import EngineError, UsageError
+from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
 from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
-from gitmem.engines.ledger import Ceilings, Ledger, LedgerMeter
-from gitmem.engines.usage import Meter
 from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.place import read_json
@@ -63,7 +62,7 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
 
         return OfflineEngine()
     if not chosen.missing:
-        from gitmem.engines.metered import MeteredEngine
+        from gitmem.engines.budget import MeteredEngine
 
         meter = meter_for(workspace, edges)
         return MeteredEngine(_made(workspace, edges, chosen, meter), meter)

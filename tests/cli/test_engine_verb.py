@@ -13,9 +13,8 @@ from ran import Gitmem
 
 from gitmem.core.change import Change
 from gitmem.core.errors import EngineError
-from gitmem.core.trailers import Provenance
-from gitmem.engines.ledger import Ledger, Spending
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Provenance, Usage
+from gitmem.engines.budget import Ledger, Spending
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.engines import claude_program, engine_for, ledger_for, meter_for
 from gitmem.store.commits import Write, commit

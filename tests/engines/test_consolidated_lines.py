@@ -16,7 +16,7 @@ from gitmem.core.account import lines_at, path_of
 from gitmem.core.daily_log import LogLine
 from gitmem.dream.plan import prove_plan
 from gitmem.engines.claude_code.session import lay_out, may_of
-from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
+from gitmem.engines.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
 from gitmem.engines.jobs import after_proved
 from gitmem.engines.offline import OfflineEngine

@@ -65,10 +65,11 @@ def test_a_small_model_is_asked_one_short_question_a_sentence() -> None:
     "answer",
     [
         f"```json\n{reply('Always run the linter before a commit.')}\n```",
+        f"Here is the JSON: {reply('Always run the linter before a commit.')} I hope that helps.",
         f"<think>It says always.</think>\n{reply('Always run the linter before a commit.')}",
     ],
 )
-def test_fences_and_thoughts_are_stripped(answer: str) -> None:
+def test_fences_thoughts_and_chatter_are_stripped(answer: str) -> None:
     found, _ = ask(answer, reply(keep=False))
     assert "Always run the linter before a commit." in {one.body for one in found.changes}
 
@@ -77,7 +78,9 @@ def test_fences_and_thoughts_are_stripped(answer: str) -> None:
     ("wrong", "problem"),
     [
         ("Yes, keep it.", "not JSON"),
-        ("[]", "true or false"),
+        ("[]", "not JSON"),
+        ("{}", "true or false"),
+        ("{" * 100_000, "not JSON"),
         ('{"keep": "yes"}', "true or false"),
         (reply(""), "no sentence"),
         (reply("x " * 400), "no sentence"),

@@ -13,6 +13,7 @@ import pytest
 from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 
 from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, guard, proof, wiring
 from gitmem.engines.claude_code.leftovers import forget
 from gitmem.engines.claude_code.parent import denied
@@ -22,7 +23,6 @@ from gitmem.engines.claude_code.session import lay_out
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.task import Task
 from gitmem.engines.tools import Writable
-from gitmem.engines.usage import Usage
 from gitmem.engines.view import Roots
 
 NOW = 1_795_000_000.0

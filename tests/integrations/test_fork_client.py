@@ -17,9 +17,9 @@ from record_sessions import prepare, transcript
 from scripted_api import Call, Step
 
 from gitmem.core.errors import EngineError
+from gitmem.engines.budget import Unmetered
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, wiring
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.engines.usage import Unmetered
 from gitmem.transcripts.claude_code import read_session
 
 pytestmark = pytest.mark.client

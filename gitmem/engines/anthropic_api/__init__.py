@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from gitmem.core.change import Header
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, ApiSettings
+from gitmem.engines.budget import Meter
 from gitmem.engines.task import ModelEngine, Outcome, Task
-from gitmem.engines.usage import Meter
 
 __all__ = ["DEFAULT_MODEL", "AnthropicEngine", "ApiSettings"]
 

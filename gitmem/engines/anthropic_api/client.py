@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gitmem.core.trailers import Usage
 from gitmem.engines.anthropic_api import errors
 from gitmem.engines.anthropic_api.models import Spent, dollars
 from gitmem.engines.anthropic_api.settings import OFFICIAL_URL, ApiSettings
-from gitmem.engines.usage import Meter, Usage
+from gitmem.engines.budget import Meter
 
 if TYPE_CHECKING:
     from anthropic import Anthropic

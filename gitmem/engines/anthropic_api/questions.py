@@ -8,7 +8,6 @@ goes with the question, and nothing relies on the server's keeping to it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -23,11 +22,11 @@ from gitmem.engines.anthropic_api import errors
 from gitmem.engines.anthropic_api.client import Client
 from gitmem.engines.anthropic_api.models import brief
 from gitmem.engines.anthropic_api.settings import ApiSettings
+from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import Candidate, candidates
 from gitmem.engines.prompts import clean, text
 from gitmem.engines.task import Outcome, Task
-from gitmem.engines.usage import Meter
 from gitmem.transcripts.model import Message
 
 QUESTIONS = 12
@@ -43,7 +42,6 @@ NAME_WORDS = 7
 _BEFORE_CHARS = 300
 _SHOWN = 120
 _TYPES = get_args(MemoryType)
-_FENCE = re.compile(r"\A\s*```[A-Za-z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _THOUGHT = "</think>"
 _SCHEMA = {
     "type": "object",
@@ -184,9 +182,10 @@ def _read(answer: str) -> _Kept:
         _Unusable: it has another.
     """
     plain = answer.rpartition(_THOUGHT)[2]
-    fenced = _FENCE.match(plain)
+    # What stands around the object, be it a fence or a sentence, is no part of the answer.
+    start, end = plain.find("{"), plain.rfind("}")
     try:
-        value = json.loads(fenced[1] if fenced else plain)
+        value = json.loads(plain[start : end + 1])
     except (ValueError, RecursionError):
         raise _Unusable("it is not JSON") from None
     if not isinstance(value, Mapping) or not isinstance(value.get("keep"), bool):

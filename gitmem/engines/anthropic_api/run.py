@@ -15,10 +15,10 @@ from gitmem.engines.anthropic_api import errors, request
 from gitmem.engines.anthropic_api.client import Client, Reply
 from gitmem.engines.anthropic_api.history import STEP_BYTES
 from gitmem.engines.anthropic_api.settings import ApiSettings
+from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.task import Outcome, Shown, Task
 from gitmem.engines.tools import TOOLS, Sandbox
-from gitmem.engines.usage import Meter
 from gitmem.engines.view import CALLS
 
 TURN_CALLS = 100

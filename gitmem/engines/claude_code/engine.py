@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gitmem.core.change import Header
+from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Meter
 from gitmem.engines.claude_code.fork import Order, allowed, fork, readable, refuse_to_start
 from gitmem.engines.claude_code.held import canary
 from gitmem.engines.claude_code.parent import Parent, model_of, read_parent
@@ -14,7 +16,6 @@ from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.task import ModelEngine, Outcome, Shown, Task, Unfit
-from gitmem.engines.usage import Meter, Usage
 from gitmem.transcripts.claude_home import claude_config_dir
 
 NAME = "claude-code"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Meter
 from gitmem.engines.claude_code import wiring
 from gitmem.engines.claude_code.held import Watch, closed, refuse_without_program
 from gitmem.engines.claude_code.leftovers import forget
@@ -15,7 +17,6 @@ from gitmem.engines.claude_code.run import run
 from gitmem.engines.claude_code.scratch import SCOPES, May, Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.task import Task
-from gitmem.engines.usage import Meter, Usage
 
 _WHAT = "The fork of the session"
 

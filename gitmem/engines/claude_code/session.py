@@ -17,6 +17,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.names import is_memory_file, kind
 from gitmem.core.text import counted, decode, one_line
 from gitmem.engines import prompts
+from gitmem.engines.budget import Meter
 from gitmem.engines.claude_code import held, own, wiring
 from gitmem.engines.claude_code.fork import allowed
 from gitmem.engines.claude_code.leftovers import forget
@@ -24,7 +25,6 @@ from gitmem.engines.claude_code.parent import refuse_without_hooks
 from gitmem.engines.claude_code.scratch import May, Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.task import Outcome, Shown, Task, Unfit
-from gitmem.engines.usage import Meter
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import scan
 

@@ -9,16 +9,58 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
+from gitmem.engines.engine import (
+    ConsolidateInput,
+    Consolidation,
+    Engine,
+    ExtractInput,
+    Extraction,
+    Tell,
+    untold,
+)
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.values import dataclass
+
+
+class Meter(Protocol):
+    """Counts what an engine spends, and holds it back where the day's ceiling is reached."""
+
+    def allow(self) -> None:
+        """Is asked before each request.
+
+        Raises:
+            EngineError: nothing more may be spent today.
+        """
+        ...
+
+    def spent(self, job: str, model: str, usage: Usage) -> None:
+        """Is told after each request.
+
+        Args:
+            job: `extract`, `select`, `consolidate`, `notes`, `document` or `test`.
+        """
+        ...
+
+
+class Unmetered:
+    """Counts nothing and allows everything."""
+
+    def allow(self) -> None:
+        """Allows it."""
+
+    def spent(self, job: str, model: str, usage: Usage) -> None:
+        """Forgets it."""
+
 
 DAYS_KEPT = 400
 """Files of days before go: a year can be looked back on."""
@@ -245,3 +287,44 @@ def _from_line(line: bytes) -> Spending | None:
         return Spending(time, texts[0], texts[1], usage, value.get("run") is True, texts[2])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+
+
+class MeteredEngine:
+    """Lets another engine work; its requests are counted by the meter that it was made with."""
+
+    def __init__(self, engine: Engine, meter: LedgerMeter) -> None:
+        self._engine, self._meter = engine, meter
+
+    @property
+    def name(self) -> str:
+        """The engine's own."""
+        return self._engine.name
+
+    @property
+    def reads_history(self) -> bool:
+        """The engine's own."""
+        return self._engine.reads_history
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        """One run; raises `EngineError` beyond the day's ceiling."""
+        self._meter.begin()
+        return self._engine.extract(given)
+
+    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        """No run of its own, but its tokens count."""
+        return self._engine.select(query, headers, limit)
+
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
+        """One run; raises `EngineError` beyond the day's ceiling."""
+        self._meter.begin()
+        return self._engine.consolidate(given, tell)
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        """One run; raises `EngineError` beyond the day's ceiling."""
+        self._meter.begin()
+        return self._engine.sum_up(given)
+
+    def document(self, given: DocumentInput) -> Document:
+        """One run; raises `EngineError` beyond the day's ceiling."""
+        self._meter.begin()
+        return self._engine.document(given)
