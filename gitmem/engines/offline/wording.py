@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gitmem.core.names import slugify
-from gitmem.engines.offline.sentences import masked
+from gitmem.engines.offline.prose import masked
 
 # An index entry is about 150 characters, and the name takes its share (design, section 4).
 DESCRIPTION = 110
