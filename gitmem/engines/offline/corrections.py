@@ -30,6 +30,9 @@ _REASONED = ("**why", "**how to apply", "why:", "how to apply:")
 OLD_WORDS = 4
 """Words that name what is given up, at most: of more, most must be in the memory, of these each."""
 
+SHORT_CLAIM = 4
+"""Content words of a claim that its old word alone makes sure of, at most."""
+
 SUBJECT = 0.5
 """Share of a claim's words that a correction without the old word must hold to be about it."""
 
@@ -188,7 +191,8 @@ def _meant(given: ExtractInput, way: Reversal, new: str, surely: bool) -> Iterat
             known = gist(f"{claim.text}")
             whole = gist(f"{memory.description} {claim.text}")
             shared = len(about & whole.words) / max(1, len(whole.words))
-            if way.old and surely and not (fresh.words - gist(way.old).words) & whole.words:
+            more = (fresh.words - gist(way.old).words) & whole.words
+            if way.old and surely and not more and len(known.words) > SHORT_CLAIM:
                 continue
             if way.old:
                 if says(known, way.old, new) or (number == 0 and says(whole, way.old, new)):

@@ -205,12 +205,11 @@ _FOREIGN_BEFORE = re.compile(
 
 # What is to be noted is a step to come, not a fact: "make a note, we also need to add the other half".
 _STEP_TO_COME = re.compile(
-    r"^(?:that )?(?:(?:we|i|you)(?:'ll|'re going to| are going to)?|there (?:is|are)|to)(?: also| still"
-    r"| then| later| first)* (?:need to|have to"
-    r"|should|must|will|want to|to do)?(?: also| still| then| later)* ?(?:add|implement|create|fix|write"
-    r"|build|update|finish|remove|delete|rename"
-    r"|move|refactor|come back|revisit|clean)\b(?!.*\b(?:always|never|every|each|whenever|before|after"
-    r"|when)\b)"
+    r"^(?:that )?(?:(?:we|i|you)(?: also| still| then| later| first)*(?:'ll| will|'re going to"
+    r"| are going to| need to"
+    r"| have to| should| must| want to)|there (?:is|are)(?: \w+){0,3} to|to)(?: also| still| then| later)* "
+    r"(?:add|implement|create|fix|write|build|update|finish|remove|delete|rename|move|refactor|come back"
+    r"|revisit|clean)\b(?!.*\b(?:always|never|every|each|whenever|before|after|when)\b)"
 )
 # A thing to do in the task at hand: "remember to add the import too".
 _AT_HAND = re.compile(
@@ -359,6 +358,8 @@ _SWITCHES = tuple(
         rf"\b(?:stop|quit|no more|no longer|avoid) (?:using |doing |with )?{_THING}{_END}",
         rf"\b(?:we|i|they) (?:don't|do not|aren't|are not|won't)(?: \w+)?(?: (?:use|on|to|do|with"
         rf"|via))? {_THING} (?:any ?more|any longer|now)\b",
+        rf"\b(?:don't|do not|won't|no longer)(?: \w+)?(?: (?:to|with|on|via|in|from|for|by))? {_THING}"
+        r" (?:any ?more|any longer)\b",
         rf"\b(?:we|i|they)(?:'ve| have)? (?:dropped|abandoned|retired|killed|removed|got rid of"
         rf"|gave up(?: on)?|stopped using|ditched) {_THING}{_END}",
         rf"(?:^|[,;] ){_THING} (?:is|are|was|were)(?: now)? (?:gone|dead|deprecated|out|outdated"
