@@ -361,7 +361,8 @@ class _Session:
             if stood and new:
                 asked = asked or any(one.asked for one in stood)
                 first = stood[0].first or stood[0].message.uuid
-                self._state(replace(made, asked=asked, first=first), corrects=True)
+                score = ASKED_CONFIDENCE if asked else score
+                self._state(replace(made, asked=asked, score=score, first=first), corrects=True)
             if stood:
                 return True
         return False

@@ -76,11 +76,11 @@ _CLAUSE = (
 _HERE = tuple(
     re.compile(_OPEN + _POLITE + pattern, re.S)
     for pattern in (
+        rf"{_REMEMBER}{_LATER} (?P<to>(?:not |never )?to) (?P<rest>.+)",
         rf"{_REMEMBER}{_LATER} ?(?:that (?:fact )?|: ?|, | ?[–—-] |(?:this|it|the following)(?: one"
         rf"| fact| too| also)*"
         rf"{_LATER} ?(?::|[–—-]|,) ?)(?P<rest>{_NOT_A_FACT}.+)",
         rf"{_REMEMBER}{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
-        rf"{_REMEMBER}{_LATER} (?P<to>(?:not )?to) (?P<rest>.+)",
         rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} ?(?:that |: ?|, "
         rf"| ?[–—-] )(?P<rest>{_NOT_A_FACT}.+)",
         rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
@@ -101,8 +101,8 @@ _HERE = tuple(
         r"(?:write|note|jot|take) (?:that|this|it) down(?::|,| ?[–—-]) ?(?P<rest>.+)",
         r"(?:make|let's make) (?:it|this) (?:a|the|our) (?:standing |general |permanent |hard )?(?:rule"
         r"|habit|policy|convention)"
-        r"(?: for \w+)?(?: (?:that|to)|:|,| ?[–—-]) ?(?P<rest>.+)",
-        r"(?:(?:a |one )?(?:new|another|standing|house|general|permanent|project|hard) rule"
+        r"(?P<rule>)(?: for \w+)?(?: (?:that|to)|:|,| ?[–—-]) ?(?P<rest>.+)",
+        r"(?P<rule>)(?:(?:a |one )?(?:new|another|standing|house|general|permanent|project|hard) rule"
         r"|rule)(?: for you)?(?::| ?[–—-]) ?(?P<rest>.+)",
     )
 )
@@ -239,7 +239,7 @@ class Request:
         where: `here`, in the sentence; `below`, in what follows it; `before`, in what was said before.
         start, end: the statement's place in the sentence; 0 and 0 where it is not in it.
         negated: it is what not to do ("remember not to …").
-        to_do: it is a thing to do ("remember to …").
+        to_do: it is a thing to do ("remember to …"), or a rule.
         standing: it asks for no memory, but for something from now on.
     """
 
@@ -272,14 +272,14 @@ def request(sentence: str) -> Request | None:
         if found is None:
             continue
         rest = found["rest"]
-        to_do = found.re.groupindex.get("to") is not None
+        kinds = found.groupdict()
+        to_do = "to" in kinds
         asks = low.rstrip(" )\"'").endswith("?") and not _asks_politely(low)
         if (to_do and _AT_HAND.search(rest)) or _SO_NOW.search(rest):
             return None
         if _enough(rest) and not asks and not _STEP_TO_COME.match(rest) and not _REMINDED_OF.match(rest):
-            return Request(
-                "here", found.start("rest"), len(sentence), to_do and found["to"].startswith("not"), to_do
-            )
+            negated = to_do and kinds["to"] != "to"
+            return Request("here", found.start("rest"), len(sentence), negated, to_do or "rule" in kinds)
         if asks or _REMINDED_OF.match(rest):
             return None
     for pattern in _FOREIGN:
