@@ -48,6 +48,7 @@ from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
+from gitmem.transcripts.cursor import Handled
 from gitmem.transcripts.model import Session
 
 FAILURES_BORNE = 2
@@ -267,14 +268,20 @@ def _count(
 
 
 def foresee(
-    workspace: Workspace, edges: Edges, engine: Engine, paths: Sequence[Path]
+    workspace: Workspace, edges: Edges, engine: Engine, paths: Sequence[Path], *, anew: bool = False
 ) -> tuple[Outcome, ...]:
-    """What `extract_sessions` by hand would do; writes nothing, not even a cursor."""
+    """What `extract_sessions` by hand would do; writes nothing, not even a cursor.
+
+    Args:
+        anew: as if nothing of the sessions had been looked at before. What was learned of them stands among
+            what is known.
+    """
     rules = rules_of(workspace, edges, True)
-    done = handled(workspace)
+    done = Handled() if anew else handled(workspace)
     known = known_at(workspace)
+    fresh = [News(0, Source(path, pressing=True)) for path in paths] if anew else news(workspace, paths)
     found = []
-    for one, session in read(workspace, news(workspace, paths), keep=False, follow=True):
+    for one, session in read(workspace, fresh, keep=False, follow=True):
         mine = rules_for(workspace, rules, one.source, session, edges.now)
         plan = plan_extraction(
             session,

@@ -673,6 +673,19 @@ def test_a_dry_run_tells_all_and_writes_nothing(workspace: Workspace, repo: Path
     assert refs(workspace) == {} and set(repo.joinpath(".git").rglob("*")) == before
 
 
+def test_a_dry_run_of_a_session_answers_whatever_was_looked_at_before(
+    workspace: Workspace, repo: Path
+) -> None:
+    words = ["-C", repo, "extract", "--json", "--session", FIXTURES / "plain.jsonl"]
+    run(*words)
+    before = refs(workspace)
+    _, out, _ = run(*words, "-n")
+    [told] = json.loads(out)["sessions"]
+    assert not told["stored"] and not told["suggested"]
+    assert told["known"] and len(told["considered"]) >= 5
+    assert refs(workspace) == before
+
+
 def test_a_dry_run_does_not_print_a_secret(workspace: Workspace, home: Path, repo: Path) -> None:
     path = session(home, repo, f"Remember that the deploy token is {KEY} for staging.")
     for words in ((), ("--json",)):
