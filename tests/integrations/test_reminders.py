@@ -93,8 +93,9 @@ def test_what_does_not_fit_comes_with_the_prompt_after(held: Held) -> None:
     more = f"{SECOND[:-1]} and a merge says who looked at what it brings, which we want to keep for good."
     held.say(PASSING, more)
     first, second = held.prompt(), held.prompt()
-    assert PASSING in first and "squash" not in first
-    assert "squash" in second and PASSING not in second
+    for words in (PASSING, "squash"):
+        assert (words in first) != (words in second)
+    assert (PASSING in first) != ("squash" in first)
     assert held.prompt() == ""
 
 
@@ -196,7 +197,7 @@ def test_what_is_to_stay_out_of_memory_is_not_told(held: Held, gitmem: Gitmem, g
     told = "".join(held.prompt() for _ in range(9))
     assert "acquisition" not in told and "zebra" not in told and "force-push" not in told
     assert TOKEN[8:] not in told and "squash" not in told
-    state = (held.state / reminders.WAITING / ID).read_text()
+    state = "".join(path.read_text() for path in held.state.rglob("*") if path.is_file())
     assert TOKEN[8:] not in state and "acquisition" not in state and "zebra" not in state
 
 

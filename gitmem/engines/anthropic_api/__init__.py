@@ -48,11 +48,11 @@ class AnthropicEngine(ModelEngine):
         return run(self._settings, self._meter, task, self._clock)
 
     def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Asks which memories are certainly useful; see `gitmem.engines.anthropic_api.select.select`."""
+        """Asks which memories are certainly useful; see `gitmem.engines.anthropic_api.questions.select`."""
         if limit < 1 or not headers:
             return ()
         from gitmem.engines.anthropic_api.client import Client
-        from gitmem.engines.anthropic_api.select import select
+        from gitmem.engines.anthropic_api.questions import select
 
         with Client(self._settings, self._meter, "select") as client:
             return select(client, self._settings, query, headers, limit)

@@ -1,29 +1,31 @@
-"""Extraction for small models: one short question a candidate, an answer in JSON, no tools.
+"""Short questions to a model, each with an answer in JSON that is never trusted to be what was asked for.
 
-A model of a few billion parameters seldom gets through a conversation with tools, but it can say of one
-sentence whether it lasts. Which sentences are asked about is the offline engine's scored list. A schema
-goes with the question, and nothing relies on the server's keeping to it.
+Two are asked. Which memories help with a prompt; and, of small models, whether one sentence lasts: a model
+of a few billion parameters seldom gets through a conversation with tools, but it can say that. Which
+sentences are asked about is the offline engine's scored list. A schema goes with each question, and nothing
+relies on the server's keeping to it: what stands around the object is passed over, and what cannot be used
+is sent back once.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from gitmem.core.change import MemoryType
+from gitmem.core.change import Header, MemoryType
 from gitmem.core.facts import added, lacking
-from gitmem.core.limits import DESCRIPTION_CHARS
+from gitmem.core.limits import CANDIDATES, DESCRIPTION_CHARS
 from gitmem.core.memory import create
 from gitmem.core.names import slugify
 from gitmem.core.text import counted, one_line
 from gitmem.engines.anthropic_api import errors
 from gitmem.engines.anthropic_api.client import Client
-from gitmem.engines.anthropic_api.models import brief
-from gitmem.engines.anthropic_api.settings import ApiSettings
+from gitmem.engines.anthropic_api.settings import ApiSettings, brief
 from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
+from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.extract import Candidate, candidates
 from gitmem.engines.prompts import clean, text
 from gitmem.engines.task import Outcome, Task
@@ -33,17 +35,21 @@ QUESTIONS = 12
 """Of one run: some ten seconds each on a processor without help, and a conversation teaches a handful."""
 
 OUTPUT_TOKENS = 400
-"""Of one answer: a sentence, and what some models think before it."""
+"""Of an answer about a sentence: the sentence, and what some models think before it."""
+
+CHOICE_TOKENS = 256
+"""Of a choice of memories: a few numbers."""
 
 TEXT_CHARS = 600
 """Of a sentence as the model words it; a longer one is no longer one fact."""
 
 NAME_WORDS = 7
 _BEFORE_CHARS = 300
+_QUERY_CHARS, _LINE_CHARS = 4_000, 240
 _SHOWN = 120
 _TYPES = get_args(MemoryType)
 _THOUGHT = "</think>"
-_SCHEMA = {
+_KEEP: dict[str, Any] = {
     "type": "object",
     "properties": {
         "keep": {"type": "boolean"},
@@ -53,10 +59,128 @@ _SCHEMA = {
     "required": ["keep", "text", "type"],
     "additionalProperties": False,
 }
+_CHOICE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"chosen": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["chosen"],
+    "additionalProperties": False,
+}
 
 
 class _Unusable(Exception):
     """An answer is not what was asked for; the text says what is wrong."""
+
+
+class _Dialogue:
+    """A question and what follows it.
+
+    Args:
+        system: name of the system text.
+        tokens: of one answer, without what a model thinks that cannot do without.
+        schema: of the answer.
+    """
+
+    def __init__(
+        self, client: Client, settings: ApiSettings, system: str, tokens: int, schema: dict[str, Any]
+    ) -> None:
+        self._client = client
+        self._messages: list[dict[str, Any]] = []
+        self._request: dict[str, Any] = {"system": text(system), **brief(settings.model, tokens)}
+        config = self._request.get("output_config", {})
+        self._request["output_config"] = {**config, "format": {"type": "json_schema", "schema": schema}}
+
+    def say(self, content: str) -> str:
+        """Says something and returns the answer, which may have been cut."""
+        self._messages.append({"role": "user", "content": [{"type": "text", "text": content}]})
+        reply = self._client.ask(whole=False, messages=self._messages, **self._request)
+        if reply.blocks:
+            self._messages.append({"role": "assistant", "content": list(reply.blocks)})
+        return reply.text
+
+
+def _object(answer: str) -> Mapping[str, Any]:
+    """Reads the object of an answer: a fence, thoughts or a sentence around it are no part of it.
+
+    Raises:
+        _Unusable: there is none.
+    """
+    plain = answer.rpartition(_THOUGHT)[2]
+    start, end = plain.find("{"), plain.rfind("}")
+    try:
+        value = json.loads(plain[start : end + 1])
+    except (ValueError, RecursionError):
+        raise _Unusable("it is not JSON") from None
+    if not isinstance(value, Mapping):
+        raise _Unusable("it is no JSON object")
+    return value
+
+
+def select(
+    client: Client, settings: ApiSettings, query: str, headers: Sequence[Header], limit: int
+) -> tuple[int, ...]:
+    """Asks which memories are certainly useful for a request.
+
+    Args:
+        query: what the person asked.
+        headers: candidates; of more than `CANDIDATES` the best by words are shown, then the newest.
+        limit: how many at most, at least 1.
+
+    Returns:
+        indices into `headers`, best first.
+
+    Raises:
+        EngineError: no answer, or twice one that cannot be used.
+    """
+    shown = shown_headers(query, headers)
+    talk = _Dialogue(client, settings, "select.v1", CHOICE_TOKENS, _CHOICE)
+    answer = talk.say(_question(query, [headers[at] for at in shown], limit))
+    try:
+        return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
+    except _Unusable as problem:
+        repair = text("select-repair.v1").replace("{problem}", str(problem)).replace("{limit}", str(limit))
+    answer = talk.say(repair)
+    try:
+        return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
+    except _Unusable as problem:
+        raise errors.bad_answer(settings, f"asked for a choice of memories, {problem}") from None
+
+
+def shown_headers(query: str, headers: Sequence[Header]) -> tuple[int, ...]:
+    """Returns the indices of the headers that a model is shown, in their order in `headers`."""
+    if len(headers) <= CANDIDATES:
+        return tuple(range(len(headers)))
+    best = OfflineEngine().select(query, headers, CANDIDATES)
+    newest = sorted(set(range(len(headers))) - set(best), key=lambda at: (-headers[at].time, at))
+    return tuple(sorted([*best, *newest[: CANDIDATES - len(best)]]))
+
+
+def _chosen(answer: str, count: int, limit: int) -> tuple[int, ...]:
+    """Reads a choice out of an answer.
+
+    Args:
+        count: numbers go from 1 to this.
+        limit: how many at most.
+
+    Raises:
+        _Unusable: it is something else.
+    """
+    numbers = _object(answer).get("chosen")
+    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+        raise _Unusable("it holds no list of numbers called chosen")
+    if any(not 1 <= number <= count for number in numbers):
+        raise _Unusable(f"it holds a number that is not between 1 and {count}")
+    if len(set(numbers)) < len(numbers):
+        raise _Unusable("it holds a number twice")
+    if len(numbers) > limit:
+        raise _Unusable(f"it holds more than {limit} numbers")
+    return tuple(numbers)
+
+
+def _question(query: str, headers: Sequence[Header], limit: int) -> str:
+    lines = clean([f"[{header.type}] {header.name}: {header.description}" for header in headers])
+    listed = "\n".join(f"{number}. {one_line(line, _LINE_CHARS)}" for number, line in enumerate(lines, 1))
+    asked = one_line(clean([query])[0], _QUERY_CHARS)
+    return f"The memories:\n{listed}\n\nThe request:\n{asked}\n\nChoose at most {limit}.\n"
 
 
 @dataclass(frozen=True)
@@ -119,18 +243,13 @@ class _Question:
         before: str,
         log: list[str],
     ) -> None:
-        self._client, self._one, self._log = client, one, log
+        self._talk = _Dialogue(client, settings, "question-system.v1", OUTPUT_TOKENS, _KEEP)
+        self._one, self._log = one, log
         self._sources = (one.text, message.text, before)
-        self._request: dict[str, Any] = {
-            "system": text("question-system.v1"),
-            **brief(settings.model, OUTPUT_TOKENS),
-        }
-        config = self._request.get("output_config", {})
-        self._request["output_config"] = {**config, "format": {"type": "json_schema", "schema": _SCHEMA}}
         sentence, context = clean([one.text, before])
         day = f" on {message.time:%A, %Y-%m-%d}" if message.time else ""
         parts = [f"Before it the agent said:\n{context}"] if context else []
-        self._messages = [_user("\n\n".join([*parts, f"The person said{day}:\n{sentence}"]))]
+        self._asked = "\n\n".join([*parts, f"The person said{day}:\n{sentence}"])
 
     def ask(self) -> _Kept:
         """Asks, once more where the answer cannot be used.
@@ -138,12 +257,11 @@ class _Question:
         Raises:
             _Unusable: neither can.
         """
-        answer = self._say()
         try:
-            return self._checked(answer)
+            return self._checked(self._talk.say(self._asked))
         except _Unusable as problem:
-            self._messages.append(_user(text("question-repair.v1").replace("{problem}", str(problem))))
-        answer = self._say()
+            repair = text("question-repair.v1").replace("{problem}", str(problem))
+        answer = self._talk.say(repair)
         kept = _read(answer)
         try:
             return self._checked(answer)
@@ -152,12 +270,6 @@ class _Question:
             own = one_line(self._one.text, _SHOWN)
             self._log.append(f"kept in the person's own words ({problem}): {own}")
             return _Kept(self._one.text, kept.type)
-
-    def _say(self) -> str:
-        reply = self._client.ask(whole=False, messages=self._messages, **self._request)
-        if reply.blocks:
-            self._messages.append({"role": "assistant", "content": list(reply.blocks)})
-        return reply.text
 
     def _checked(self, answer: str) -> _Kept:
         """The answer, held against what was said.
@@ -181,14 +293,8 @@ def _read(answer: str) -> _Kept:
     Raises:
         _Unusable: it has another.
     """
-    plain = answer.rpartition(_THOUGHT)[2]
-    # What stands around the object, be it a fence or a sentence, is no part of the answer.
-    start, end = plain.find("{"), plain.rfind("}")
-    try:
-        value = json.loads(plain[start : end + 1])
-    except (ValueError, RecursionError):
-        raise _Unusable("it is not JSON") from None
-    if not isinstance(value, Mapping) or not isinstance(value.get("keep"), bool):
+    value = _object(answer)
+    if not isinstance(value.get("keep"), bool):
         raise _Unusable("it does not say with true or false whether to keep it")
     if not value["keep"]:
         return _Kept("", _TYPES[0])
@@ -212,7 +318,3 @@ def _path(said: str, agent: str, files: Mapping[str, bytes]) -> str:
     names = (f"{stem}{suffix}" for suffix in ("", *(f"-{at}" for at in range(2, len(files) + 3))))
     paths = (f"local/{agent}/{name}.md" for name in names)
     return next(path for path in paths if path not in files)
-
-
-def _user(content: str) -> dict[str, Any]:
-    return {"role": "user", "content": [{"type": "text", "text": content}]}
