@@ -92,10 +92,8 @@ def test_a_sentence_is_told_once_with_the_folder_and_in_few_words(held: Held) ->
 def test_what_does_not_fit_comes_with_the_prompt_after(held: Held) -> None:
     more = f"{SECOND[:-1]} and a merge says who looked at what it brings, which we want to keep for good."
     held.say(PASSING, more)
-    first, second = held.prompt(), held.prompt()
-    for words in (PASSING, "squash"):
-        assert (words in first) != (words in second)
-    assert (PASSING in first) != ("squash" in first)
+    told = [held.prompt(), held.prompt()]
+    assert sorted((PASSING in one) + 2 * ("squash" in one) for one in told) == [1, 2]
     assert held.prompt() == ""
 
 
@@ -193,8 +191,10 @@ def test_what_is_to_stay_out_of_memory_is_not_told(held: Held, gitmem: Gitmem, g
         "<private>We never mention the acquisition, because it is secret.</private> Fix the test.",
         "We never ship on zebra days, because they are bad.",
         "We never force-push to main, because it lost work.",
+        PASSING,
     )
     told = "".join(held.prompt() for _ in range(9))
+    assert PASSING in told
     assert "acquisition" not in told and "zebra" not in told and "force-push" not in told
     assert TOKEN[8:] not in told and "squash" not in told
     state = "".join(path.read_text() for path in held.state.rglob("*") if path.is_file())
