@@ -17,7 +17,7 @@ from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.extract.edits import claim_keys, dated, is_text, nameless, said_anew, sides, taken_out, texts
 from gitmem.extract.known import Known
 from gitmem.extract.logged import as_logged, log_lines, moment
-from gitmem.extract.near import nearest
+from gitmem.extract.near import nearest, says
 from gitmem.extract.rules import Rules as Rules
 from gitmem.extract.rules import folders_of as folders_of
 from gitmem.extract.rules import home as home
@@ -85,6 +85,7 @@ class ExtractionPlan:
             in what it wrote in that turn.
         offset: byte of the transcript to go on from.
         usage, log: the engine's, see `Extraction`.
+        tell: what the session's agent may be told of, best first; None where the engine tells no agent.
     """
 
     given: ExtractInput
@@ -97,6 +98,7 @@ class ExtractionPlan:
     offset: int = 0
     usage: Usage | None = None
     log: tuple[str, ...] = ()
+    tell: tuple[Change, ...] | None = None
 
 
 def plan_extraction(
@@ -157,6 +159,7 @@ def plan_extraction(
         covered=tuple(dict.fromkeys(sorter.covered)),
         usage=found.usage,
         log=found.log,
+        tell=None if found.tell is None else tuple(filter(sorter.may_be_told, found.tell)),
     )
 
 
@@ -226,6 +229,18 @@ class _Sorter:
             )
         else:
             self.suggested.append(placed)
+
+    def may_be_told(self, change: Change) -> bool:
+        """Whether a statement is put to the agent: no rule keeps it out of memory, and it is not there."""
+        weighed = weigh(texts(change), self.rules.allow)
+        if weighed.warned or self._refusal(change, weighed.refused) is not None or self._waits(change):
+            return False
+        if any(self.known.find(change.agent, key) for key in _body_keys(change)):
+            return False
+        known = [header.description for header in self.known.manifest]
+        for placed in self.stored:
+            known += [placed.change.description, placed.change.body]
+        return not says(change.body, known)
 
     def _may_pass(self, change: Change, placed: Change, is_open: bool) -> bool:
         """Whether no person has to look at it first."""

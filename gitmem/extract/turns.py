@@ -93,6 +93,20 @@ def to_look_at(
     )
 
 
+def goes_on_to_write(messages: Sequence[Message], folders: Collection[Path], cwd: str = "") -> bool:
+    """Whether the agent writes memory before the first prompt: in a turn that was read to its middle.
+
+    Args:
+        messages: what was added to a session, oldest first.
+    """
+    for message in messages:
+        if message.role == "person" and message.source == "prompt":
+            return False
+        if any(writes_memory(call, folders, cwd) for call in message.tools):
+            return True
+    return False
+
+
 def writes_memory(call: ToolCall, folders: Collection[Path], cwd: str = "") -> bool:
     """Whether a tool call wrote into a live directory; of shell commands best effort.
 

@@ -14,7 +14,7 @@ from gitmem.integrations.carrying_out import Step, Watch, quietly
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, extract_sessions
+from gitmem.integrations.extraction import Outcome, extract_sessions, park_untold
 from gitmem.integrations.job_record import Tally, recorded
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_repository, is_on, log
@@ -26,10 +26,14 @@ from gitmem.store.commits import Written
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import ScopeName, Workspace
+from gitmem.transcripts.claude_code import NAME as CLAUDE_CODE
 from gitmem.transcripts.discover import is_transcript, subagents
 from gitmem.transcripts.model import SessionFile
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
+
+GOING_ON = 3_600.0
+"""Seconds since its last record within which a session of which no end was heard counts as going on."""
 
 PRESSING = frozenset({"session-end", "pre-compact"})
 """Events after which a session is looked at however little was said in it."""
@@ -201,7 +205,7 @@ def learn(
     from gitmem.integrations.engines import engine_for
 
     files = sessions_here(workspace, edges)
-    sources = [*_sources(files, job), *_subagents(workspace, edges, job, files, on.tally)]
+    sources = [*_sources(files, job, edges.now), *_subagents(workspace, edges, job, files, on.tally)]
     engine = engine_for(workspace, edges)
     failed: EngineError | None = None
     done: tuple[Outcome, ...] = ()
@@ -212,6 +216,7 @@ def learn(
     except EngineError as error:
         # Before a compaction notes are taken without the engine, too.
         failed = error
+    park_untold(workspace, edges, _over(job), on.tally)
     from gitmem.integrations.notes.taking import take_notes
 
     try:
@@ -233,14 +238,22 @@ def _off(workspace: Workspace, edges: Edges, environ: Mapping[str, str]) -> str:
     return f"switched off by {why}" if why else ""
 
 
-def _sources(files: Sequence[SessionFile], job: Job | None) -> Iterator[Source]:
+def _sources(files: Sequence[SessionFile], job: Job | None, now: float) -> Iterator[Source]:
     """Sessions of `main`: those that ended are looked at now, and at a start all that others left."""
     parts = job.all if job else ()
     ended = {part.session_id for part in parts if part.event in PRESSING}
     begun = [part.session_id for part in parts if part.event == "session-start"]
+    over = _over(job)
     for file in files:
         pressing = file.id in ended or "" in ended or any(file.id != id for id in begun)
-        yield Source(file.path, pressing=pressing)
+        # Its hooks tell a session of Claude Code something with the next prompt, if there is one.
+        recent = file.client == CLAUDE_CODE and now - file.mtime_ns / 1e9 < GOING_ON
+        yield Source(file.path, pressing=pressing, attended=recent and file.id not in over)
+
+
+def _over(job: Job | None) -> tuple[str, ...]:
+    """Sessions that ended, as far as a job tells."""
+    return tuple(part.session_id for part in (job.all if job else ()) if part.event == "session-end")
 
 
 def _subagents(

@@ -49,12 +49,14 @@ class Source:
         agent: whose session it is: folder name of the agent.
         scope: where a subagent's memory belongs; None for `main`.
         pressing: looked at now, however little was said in it.
+        attended: the session goes on, and with its next prompt its agent can be told something.
     """
 
     path: Path
     agent: str = MAIN
     scope: ScopeName | None = None
     pressing: bool = False
+    attended: bool = False
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ from prompt_cache import PromptCache
 from gitmem.core.change import Header
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.anthropic_api.settings import Lifetime
+from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.usage import Unmetered
 from gitmem.extract.telling import shown
 from gitmem.transcripts.model import Message, ToolCall
 from gitmem.transcripts.privacy import withheld

@@ -16,8 +16,8 @@ from transcripts import Transcript
 
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import parse, render
+from gitmem.core.trailers import Usage
 from gitmem.core.trailers import parse as trailers
-from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Notes, NotesInput
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.context import session_start

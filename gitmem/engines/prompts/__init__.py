@@ -85,7 +85,7 @@ def manifest(headers: Sequence[Header], root: str = "memory", heading: str = _EX
         lines += ["", f"in {folder}/", *(one_line(line, _LINE) for line in clean(listed[folder]))]
     if len(newest) > MANIFEST_LINES:
         left = len(newest) - MANIFEST_LINES
-        lines += ["", f"and {left} older ones: use Grep where a subject is missing here"]
+        lines += ["", f"and {left} older ones: search the folder where a subject is missing here"]
     return "\n".join(lines)
 
 
