@@ -36,7 +36,7 @@ SLACK = 2.0
 
 CALLS = frozenset({*EDITORS, "Bash", "memory"})
 _PIECE = 4
-"""Characters of a line by which a call is known to have written it."""
+"""Characters of a line by which a call is known to have written it, where it wrote as many."""
 
 
 class _Call(NamedTuple):
@@ -101,9 +101,9 @@ class Writers:
 
     @cached_property
     def _code(self) -> str:
-        """The code commit that the present work tree stands on; empty on an unborn branch."""
-        top = self._workspace.layout.worktree
-        return self._workspace.git.run(["rev-parse", "--verify", "-q", "HEAD"], cwd=top, check=False).text
+        from gitmem.integrations.saving import code_head
+
+        return code_head(self._workspace)
 
     @cached_property
     def _recordings(self) -> tuple[tuple[Path, float], ...]:
@@ -188,5 +188,6 @@ def _is_in(call: ToolCall, added: Collection[str]) -> bool:
         return True
     given = "\n".join(given_by(call))
     # A patch has a sign before each line, and an edit may be a part of one.
-    pieces = [piece for line in given.splitlines() if len(piece := line.strip().lstrip("+ ")) >= _PIECE]
+    pieces = [piece for line in given.splitlines() if (piece := line.strip().lstrip("+ "))]
+    pieces = [piece for piece in pieces if len(piece) >= _PIECE] or pieces
     return any(line in given or any(piece in line for piece in pieces) for line in added)

@@ -189,14 +189,15 @@ def test_a_subagent_that_goes_on_after_the_turn_is_found(
     assert (told.writer, told.session, "tests.md" in files) == ("agent", ONE, True)
 
 
+@pytest.mark.parametrize("to", ["9090", "80"])
 def test_of_two_that_wrote_one_file_the_newest_has_it(
-    workspace: Workspace, edges: Edges, agent: Agents
+    workspace: Workspace, edges: Edges, agent: Agents, to: str
 ) -> None:
     one, two = agent(ONE), agent(TWO)
     one.writes("ports.md", PORTS)
     for _ in range(5):
         two.does("Bash", command="ls")
-    two.edits("ports.md", "8080", "9090")
+    two.edits("ports.md", "8080", to)
     save_all(workspace, edges)
     assert [told.session for told, files in taught(workspace) if "ports.md" in files] == [TWO]
 
