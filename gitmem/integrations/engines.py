@@ -19,6 +19,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.engines.anthropic_api import AnthropicEngine
+    from gitmem.engines.task import ModelEngine
 
 LEDGER = "spending"
 """Folder of the ledger, beside the private repository: one budget a person."""
@@ -75,7 +76,7 @@ def choice_for(workspace: Workspace, edges: Edges, name: str = "") -> Choice:
     )
 
 
-def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> Engine:
+def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> ModelEngine:
     """A chosen engine that lacks nothing and asks a model."""
     if chosen.engine == "anthropic":
         return api_engine(chosen, meter)
