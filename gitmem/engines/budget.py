@@ -19,16 +19,7 @@ from typing import Any, Protocol
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.engine import (
-    ConsolidateInput,
-    Consolidation,
-    Engine,
-    ExtractInput,
-    Extraction,
-    Tell,
-    untold,
-)
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
+from gitmem.engines.task import ModelEngine, Outcome, Task
 from gitmem.values import dataclass
 
 
@@ -289,42 +280,29 @@ def _from_line(line: bytes) -> Spending | None:
         return None
 
 
-class MeteredEngine:
-    """Lets another engine work; its requests are counted by the meter that it was made with."""
+class MeteredEngine(ModelEngine):
+    """Holds another engine to a day's ceilings: each job for a flow is one run.
 
-    def __init__(self, engine: Engine, meter: LedgerMeter) -> None:
+    Its requests are counted by the meter that it was made with.
+    """
+
+    def __init__(self, engine: ModelEngine, meter: LedgerMeter) -> None:
         self._engine, self._meter = engine, meter
+        self.reads_history = engine.reads_history
 
     @property
     def name(self) -> str:
         """The engine's own."""
         return self._engine.name
 
-    @property
-    def reads_history(self) -> bool:
-        """The engine's own."""
-        return self._engine.reads_history
-
-    def extract(self, given: ExtractInput) -> Extraction:
-        """One run; raises `EngineError` beyond the day's ceiling."""
+    def begin(self) -> None:
+        """Counts a run; raises `EngineError` beyond the day's ceiling."""
         self._meter.begin()
-        return self._engine.extract(given)
+
+    def run(self, task: Task) -> Outcome:
+        """Lets the engine work."""
+        return self._engine.run(task)
 
     def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         """No run of its own, but its tokens count."""
         return self._engine.select(query, headers, limit)
-
-    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        """One run; raises `EngineError` beyond the day's ceiling."""
-        self._meter.begin()
-        return self._engine.consolidate(given, tell)
-
-    def sum_up(self, given: NotesInput) -> Notes:
-        """One run; raises `EngineError` beyond the day's ceiling."""
-        self._meter.begin()
-        return self._engine.sum_up(given)
-
-    def document(self, given: DocumentInput) -> Document:
-        """One run; raises `EngineError` beyond the day's ceiling."""
-        self._meter.begin()
-        return self._engine.document(given)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import (
@@ -124,7 +125,21 @@ class Unfit(EngineError):
 
 
 class ModelEngine:
-    """The jobs of an engine that asks a model; a kind of engine adds `run`."""
+    """The jobs of an engine that asks a model; a kind of engine adds `name`, `run` and `select`.
+
+    Attributes:
+        reads_history: whether it wants what was said in the session before.
+    """
+
+    reads_history: bool = False
+
+    @property
+    def name(self) -> str:
+        """Gives the value of the `Gitmem-Engine` trailer: `anthropic:<model>`, …."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Is told that a job begins; raises `EngineError` where it must not."""
 
     def run(self, task: Task) -> Outcome:
         """Has a model work on a copy of a tree until the judge is content, or its turns are used up.
@@ -136,31 +151,34 @@ class ModelEngine:
         """
         raise NotImplementedError
 
-    @property
-    def name(self) -> str:
-        """Gives the value of the `Gitmem-Engine` trailer."""
+    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        """Picks the memories that help with a query; see `Engine.select`."""
         raise NotImplementedError
 
     def extract(self, given: ExtractInput) -> Extraction:
         """Proposes what to add, update or delete; see `jobs.extract`."""
         from gitmem.engines.jobs import extract
 
+        self.begin()
         return extract(self, given)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Proves what can be proved, then lets the model work; see `jobs.consolidate`."""
         from gitmem.engines.jobs import consolidate
 
+        self.begin()
         return consolidate(self, given, tell)
 
     def sum_up(self, given: NotesInput) -> Notes:
         """Has a model write a session's notes on; see `jobs.sum_up`."""
         from gitmem.engines.jobs import sum_up
 
+        self.begin()
         return sum_up(self, given)
 
     def document(self, given: DocumentInput) -> Document:
         """Has a model edit a copy of a document; see `jobs.document`."""
         from gitmem.engines.jobs import document
 
+        self.begin()
         return document(self, given)

@@ -8,36 +8,29 @@ from typing import NoReturn
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.engines.choose import Choice
-from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
+from gitmem.engines.task import ModelEngine, Outcome, Task
 
 
-class UnreadyEngine:
+class UnreadyEngine(ModelEngine):
     """Stands in for the chosen engine; another one must not take over unasked, nor must hooks break."""
 
-    reads_history = False
-
     def __init__(self, choice: Choice) -> None:
-        self.name = f"{choice.engine}:{choice.model}" if choice.model else choice.engine
         self._choice = choice
 
-    def extract(self, given: ExtractInput) -> Extraction:  # noqa: ARG002 - the protocol's
+    @property
+    def name(self) -> str:
+        """The name of the engine that was chosen, and its model."""
+        return ":".join(filter(None, (self._choice.engine, self._choice.model)))
+
+    def begin(self) -> None:
+        """Raises `EngineError`, before anything is looked at."""
+        self.refuse()
+
+    def run(self, task: Task) -> Outcome:  # noqa: ARG002 - every engine is given one
         """Raises `EngineError`."""
         self.refuse()
 
     def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:  # noqa: ARG002
-        """Raises `EngineError`."""
-        self.refuse()
-
-    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:  # noqa: ARG002
-        """Raises `EngineError`."""
-        self.refuse()
-
-    def sum_up(self, given: NotesInput) -> Notes:  # noqa: ARG002 - the protocol's
-        """Raises `EngineError`."""
-        self.refuse()
-
-    def document(self, given: DocumentInput) -> Document:  # noqa: ARG002 - the protocol's
         """Raises `EngineError`."""
         self.refuse()
 

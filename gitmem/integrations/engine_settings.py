@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError, UsageError
@@ -23,6 +23,9 @@ from gitmem.integrations.engines import (
 )
 from gitmem.store.git import config_set, config_unset
 from gitmem.store.workspace import Workspace
+
+TEST_SECONDS = 300
+"""A person waits for the answer to a test: long enough for a local server that loads its model first."""
 
 DEFAULT = "default"
 """The word that takes a setting out again."""
@@ -170,7 +173,7 @@ def try_engine(workspace: Workspace, edges: Edges) -> Tested:
         model = ask_claude(chosen.program, edges, counted)
         name = f"{chosen.engine}:{model}" if model else chosen.engine
     else:
-        engine = api_engine(chosen, counted)
+        engine = api_engine(replace(chosen, patience=min(chosen.patience, TEST_SECONDS)), counted)
         engine.select(_QUESTION, _HEADERS, 1)
         name = engine.name
     return Tested(name, True, "", time.monotonic() - began, counted.usage)

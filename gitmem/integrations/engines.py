@@ -21,6 +21,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.engines.anthropic_api import AnthropicEngine
+    from gitmem.engines.task import ModelEngine
 
 _CLIENT_BYTES = 16 * 1024 * 1024
 
@@ -94,7 +95,7 @@ def _signed_in(edges: Edges) -> bool:
     return isinstance(value, dict) and bool(value.get("oauthAccount"))
 
 
-def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> Engine:
+def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> ModelEngine:
     """A chosen engine that lacks nothing and asks a model."""
     if chosen.engine == "anthropic":
         return api_engine(chosen, meter)

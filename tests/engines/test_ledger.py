@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from talk import person
 
+from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import (
@@ -19,8 +22,8 @@ from gitmem.engines.budget import (
     counted_tokens,
     ends,
 )
-from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.engine import ExtractInput
+from gitmem.engines.task import ModelEngine, Outcome, Task
 
 NOON = 1_795_003_200.0 - 1_795_003_200 % 86_400 + 43_200
 DAY = 86_400
@@ -55,21 +58,24 @@ def test_no_request_is_made_over_the_days_tokens_and_the_next_day_is_new(tmp_pat
     meter(tmp_path, now=NOON + DAY).allow()
 
 
-class Asking(OfflineEngine):
+class Asking(ModelEngine):
     """Makes some requests in each extraction."""
 
     def __init__(self, meter: LedgerMeter, requests: int) -> None:
         self.meter, self.requests = meter, requests
 
-    def extract(self, given: ExtractInput) -> Extraction:
+    def run(self, task: Task) -> Outcome:
         for _ in range(self.requests):
             self.meter.allow()
             self.meter.spent("extract", "haiku", Usage(1, 1))
-        return Extraction()
+        return Outcome(task.tree, ("nothing",))
+
+    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        return ()
 
 
 def test_runs_are_counted_by_extractions_and_not_by_requests(tmp_path: Path) -> None:
-    given = ExtractInput(())
+    given = ExtractInput((person(1, "thanks"),))
     held = meter(tmp_path)
     engine = MeteredEngine(Asking(held, 3), held)
     engine.extract(given)

@@ -37,8 +37,19 @@ def asked(body: dict[str, Any]) -> str:
 
 
 def ask(*answers: str, given: ExtractInput = GIVEN) -> tuple[Extraction, MessagesApi]:
+    """Has the model answer in turn."""
     with MessagesApi([Answer(answer) for answer in answers]) as api:
         return engine(api, Counting(), model="qwen3-4b", questions=True).extract(given), api
+
+
+def ask_of(linter: str, port: str) -> tuple[Extraction, MessagesApi]:
+    """Has the model answer by what it is asked about."""
+
+    def decide(body: dict[str, Any]) -> Step:
+        return Answer(port if "5433" in asked(body) else linter)
+
+    with MessagesApi(decide) as api:
+        return engine(api, Counting(), model="qwen3-4b", questions=True).extract(GIVEN), api
 
 
 def chosen(**values: str) -> Choice:
@@ -48,7 +59,7 @@ def chosen(**values: str) -> Choice:
 def test_a_small_model_is_asked_one_short_question_a_sentence() -> None:
     """No tools, a schema, and the agent's question with the answer; what it keeps is a change."""
     port = "The staging database listens on port 5433."
-    found, api = ask(reply("Always run the linter before a commit."), reply(port, "project"))
+    found, api = ask_of(reply("Always run the linter before a commit."), reply(port, "project"))
     assert {one.body for one in found.changes} == {"Always run the linter before a commit.", port}
     assert {(one.op, one.type, one.origin.first) for one in found.changes} == {
         ("add", "feedback", "u1"),
@@ -72,7 +83,7 @@ def test_a_small_model_is_asked_one_short_question_a_sentence() -> None:
     ],
 )
 def test_fences_thoughts_and_chatter_are_stripped(answer: str) -> None:
-    found, _ = ask(answer, reply(keep=False))
+    found, _ = ask_of(answer, reply(keep=False))
     assert "Always run the linter before a commit." in {one.body for one in found.changes}
 
 
@@ -108,11 +119,11 @@ def test_what_the_model_would_add_is_never_stored() -> None:
 
 def test_a_model_that_never_answers_usably_is_said_to_and_what_was_asked_for_is_kept() -> None:
     """One sentence without an answer is in the log; none with one is a failure, not an empty find."""
-    found, _ = ask("?", "?", reply(PORT, "project"))
+    found, _ = ask_of("?", reply(PORT, "project"))
     assert any("no usable answer" in line for line in found.log)
     assert any("5433" in one.body and one.asked for one in found.changes)
     with pytest.raises(EngineError, match="no answer of the form"):
-        ask("?", "?", "?", "?")
+        ask_of("?", "?")
 
 
 def test_questions_are_bounded_and_the_best_come_first(monkeypatch: pytest.MonkeyPatch) -> None:

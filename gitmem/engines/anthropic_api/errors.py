@@ -121,7 +121,8 @@ def translated(problem: Exception, settings: ApiSettings) -> ApiError:
             "engine-timeout",
             f"{server} did not answer within {settings.timeout:g} seconds, or not wholly within "
             f"{settings.patience:g}",
-            "it is tried again; see whether the server is well, or is a local one still loading its model?",
+            "it is tried again; see whether the server is well, or is a local one still loading its model? "
+            "A slow one gets more time: git config --global gitmem.patience SECONDS",
             passing=True,
         )
     if isinstance(problem, httpx2.RemoteProtocolError | httpx2.ReadError):

@@ -18,10 +18,11 @@ from gitmem.core.names import is_memory_file, kind
 from gitmem.core.text import counted, decode, one_line
 from gitmem.engines import prompts
 from gitmem.engines.budget import Meter
-from gitmem.engines.claude_code import held, own, wiring
+from gitmem.engines.claude_code import held, wiring
 from gitmem.engines.claude_code.fork import allowed
 from gitmem.engines.claude_code.leftovers import forget
-from gitmem.engines.claude_code.parent import refuse_without_hooks
+from gitmem.engines.claude_code.parent import denied, refuse_without_hooks
+from gitmem.engines.claude_code.run import run
 from gitmem.engines.claude_code.scratch import May, Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.task import Outcome, Shown, Task, Unfit
@@ -121,12 +122,8 @@ class Session:
         with scratch(self._settings.temp, laid.files, may_of(task, laid, worktree), laid.sessions) as copy:
             watch = self._watch = held.Watch(task.what, copy)
 
-            def follow(line: bytes) -> str | None:
-                return self._follow(line, watch, copy, laid)
-
-            said = self._prompt(copy, laid, worktree)
             try:
-                own.hold(self._settings, copy, watch, worktree, said, follow, task.what)
+                self._hold(watch, copy, laid, worktree)
             finally:
                 forget(config, copy.session, worktree or copy.memory)
                 usage = watch.account.usage()
@@ -138,6 +135,28 @@ class Session:
             raise EngineError(f"{task.what} changed files behind its answer", "Nothing was taken.")
         log = (*laid.log, *watch.refused)
         return Outcome(files, tuple(self._answers), self._wrong, usage, log)
+
+    def _hold(self, watch: held.Watch, copy: Scratch, laid: Laid, worktree: Path | None) -> None:
+        """Runs the client without what the repository brings along, until it has ended."""
+        settings = self._settings
+        unread = wiring.unread(worktree, denied(worktree)) if worktree else []
+        client = wiring.client_settings(
+            settings.python, copy.rules, held.closed(settings, copy, worktree), unread
+        )
+        code, errors = run(
+            wiring.dream_words(
+                settings.program, copy.session, settings.model, client, settings.dream_turns
+            ),
+            cwd=worktree or copy.memory,
+            environ={**wiring.scrubbed(settings.environ), **wiring.WITHOUT_MEMORY},
+            given=wiring.message(self._prompt(copy, laid, worktree)),
+            folder=copy.folder,
+            timeout=settings.dream_timeout,
+            line=lambda line: self._follow(line, watch, copy, laid),
+            what=self._task.what,
+            talks=True,
+        )
+        watch.end(code, errors)
 
     def _prompt(self, copy: Scratch, laid: Laid, worktree: Path | None) -> str:
         shown = Shown(laid.files, laid.sessions, str(copy.memory), str(copy.sessions), worktree)
