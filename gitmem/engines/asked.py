@@ -31,6 +31,10 @@ def with_asked(changes: tuple[Change, ...], asked: tuple[Change, ...]) -> tuple[
     said = [gist(f"{one.description}\n{one.body}") for one in changes if one.op in ("add", "update")]
     missed = []
     for one in asked:
+        if one.op == "delete":
+            if not any(made.file == one.file and made.op in ("update", "delete") for made in changes):
+                missed.append(replace(one, reason=f"{one.reason} (the model left it out)"))
+            continue
         wanted = gist(one.body)
         needed = COVERED * len(wanted.words)
         if not any(
