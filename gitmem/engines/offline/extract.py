@@ -376,15 +376,18 @@ class _Session:
                 sentence=one.text,
             )
             stood = self._taken_back(way.old, new) if way.old else []
+            text = _dated(new, heard.message)
             surely = asked and not way.plainly
-            change = corrections.given_up(self._given, way, new, _dated(new, heard.message), surely=surely)
+            change = corrections.given_up(self._given, way, new, text, surely=surely)
             if change is not None:
-                origin = _origin(self._given, heard.message)
-                change = replace(
-                    change, reason=made.label, confidence=round(score, 2), asked=asked, origin=origin
-                )
-                self._reversed.append((made, change))
+                self._reversed.append((made, self._as_said(change, made)))
                 return True
+            doubtful = corrections.given_up(self._given, way, new, text) if surely and way.old else None
+            if doubtful is not None:
+                # What was asked for is stored as it is; whether it replaces this is for the person to say.
+                unsure = replace(made, asked=False, score=SUGGESTED)
+                self._reversed.append((unsure, self._as_said(doubtful, unsure)))
+                return False
             if stood and new:
                 asked = asked or any(one.asked for one in stood)
                 first = stood[0].first or stood[0].message.uuid
@@ -393,6 +396,15 @@ class _Session:
             if stood:
                 return True
         return False
+
+    def _as_said(self, change: Change, find: Find) -> Change:
+        return replace(
+            change,
+            reason=find.label,
+            confidence=round(find.score, 2),
+            asked=find.asked,
+            origin=_origin(self._given, find.message),
+        )
 
     def _taken_back(self, old: str, new: str) -> list[Find]:
         """Drops what this session said of what is given up, and gives it."""
