@@ -207,12 +207,9 @@ def main() -> None:
     kept = [(signals.odds(alone(one), sentence), lasts, "") for one, lasts in written(WRITTEN_HELD_OUT)]
     print("written, held out", curve(kept, 1, ()))
     if given.show:
-        for name, weights in (("OF_SENTENCE", sentence), ("OF_MESSAGE", message)):
-            print(f"{name}: Mapping[str, float] = {{")
-            for cue, weight in weights.items():
-                if cue != "written":
-                    print(f'    "{cue}": {weight},')
-            print("}")
+        for cue in dict.fromkeys((*sentence, *message)):
+            if cue != "written":
+                print(f'    "{cue}": ({sentence.get(cue, 0.0)}, {message.get(cue, 0.0)}),')
 
 
 def shared(row: Row) -> Row:

@@ -37,3 +37,12 @@ def test_another_number_is_another_statement_and_known_already_is_no_answer() ->
     shrugged = change("noop", "We deploy from the release branch only.")
     assert [one.origin.first for one in with_asked((wrong, shrugged), found)[2:]] == ["m0", "m1"]
     assert with_asked((), ()) == ()
+
+
+def test_what_is_to_be_forgotten_is_not_left_out_either() -> None:
+    """A deletion says nothing, so that no words of a model's changes can stand for it."""
+    gone = Change("delete", "tabs", "Indent with tabs", "feedback", "", "asked", 0.9, True, file="tabs.md")
+    other = change("add", "Deploys come from the release branch alone.")
+    assert with_asked((other,), (gone,))[1].op == "delete"
+    done = Change("delete", "tabs", "Indent with tabs", "feedback", "", "said", 0.9, False, file="tabs.md")
+    assert with_asked((done,), (gone,)) == (done,)

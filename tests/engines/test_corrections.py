@@ -113,3 +113,14 @@ def test_within_one_session_the_later_word_holds() -> None:
     assert change.body == "We write commits in English, not Dutch." and change.asked
     assert (change.origin.first, change.origin.last) == ("m0", "m1")
     assert said("Remember that we write commits in Dutch.", "forget what I said about Dutch") == ()
+
+
+def test_a_request_that_may_replace_a_memory_is_stored_and_the_replacing_is_asked() -> None:
+    """One old word in a long claim is no proof that all of the claim is given up."""
+    held = "Deploys of the billing service go through Heroku after the nightly reports were mailed."
+    data = create("deploys", "Billing deploys", "project", held, "deploys.md").render()
+    message = Message("m", "person", "remember that previews run on Fly, not Heroku", None, "prompt")
+    header = Header("local", "main", "deploys.md", "deploys", "Billing deploys", "project")
+    first, second = extract(ExtractInput((message,), (header,), memory={"local/main/deploys.md": data}))
+    assert (first.op, first.asked) == ("add", True)
+    assert (second.op, second.asked, second.file) == ("update", False, "deploys.md")

@@ -25,6 +25,7 @@ from gitmem.extract.plan import home as home_scope
 from gitmem.extract.turns import to_look_at, writes_memory
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
+from gitmem.integrations.suggestions import accept_suggestion
 from gitmem.store.commits import Write, commit
 from gitmem.store.live import save
 from gitmem.store.live_plan import Request
@@ -235,6 +236,24 @@ def test_messages_that_a_fork_repeats_count_once(
     assert len(looked) == len(set(looked))
     bodies = [one.change.body for one in parked(workspace)]
     assert len(bodies) == len(set(bodies)) >= 1
+
+
+def test_who_changes_their_mind_changes_the_memory(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    """What is to be forgotten goes at once, with its provenance; a correction waits, and then replaces."""
+    for name, said in (("tabs", "Indent with tabs"), ("pnpm", "Use pnpm for installing packages")):
+        text = f"---\nname: {name}\ndescription: {said}\ntype: feedback\n---\n\n{said}.\n"
+        put(workspace, f"main/{name}.md", text)
+    said = ("please forget what I said about tabs", "actually use bun, not pnpm")
+    extract(workspace, edges, session(home, repo, *said))
+    assert "main/tabs.md" not in tree(workspace)
+    told = parse_trailers(history(workspace)[0])
+    assert (told.op, told.writer, told.session[:8]) == ("delete", "extract", "00000001")
+    assert "Use pnpm" in tree(workspace)["main/pnpm.md"]
+    [waiting] = parked(workspace)
+    assert accept_suggestion(workspace, edges, waiting) is not None
+    assert tree(workspace)["main/pnpm.md"].endswith("---\n\nUse bun, not pnpm.\n")
 
 
 def test_the_recorded_session_reads_sensibly(workspace: Workspace, edges: Edges) -> None:

@@ -179,19 +179,15 @@ def given_up(
 def _meant(given: ExtractInput, way: Reversal, new: str, surely: bool) -> Iterator[tuple[float, str, int]]:
     """Claims that a reversal may be about: how well it fits, whose memory, which claim of the body."""
     fresh = gist(new)
-    about = fresh.words | gist(way.old).words
+    old = gist(way.old)
+    about = fresh.words | old.words
     for path, data in given.memory.items():
         _, agent, file = path.split("/", 2)
         if agent != given.agent or file.startswith(("archive/", "logs/")):
             continue
-        memory = parse(file, data)
-        for number, claim in enumerate(memory.parsed.claims):
-            if claim.text.lower().startswith(_REASONED) or claim.text.startswith("#"):
-                continue
-            known = gist(f"{claim.text}")
-            whole = gist(f"{memory.description} {claim.text}")
+        for number, known, whole in _statements(file, data):
             shared = len(about & whole.words) / max(1, len(whole.words))
-            more = (fresh.words - gist(way.old).words) & whole.words
+            more = (fresh.words - old.words) & whole.words
             if way.old and surely and not more and len(known.words) > SHORT_CLAIM:
                 continue
             if way.old:
@@ -199,6 +195,17 @@ def _meant(given: ExtractInput, way: Reversal, new: str, surely: bool) -> Iterat
                     yield 1 + shared, path, number
             elif _contradicts(fresh, known):
                 yield shared, path, number
+
+
+@lru_cache(maxsize=2048)
+def _statements(file: str, data: bytes) -> tuple[tuple[int, Gist, Gist], ...]:
+    """The claims of a memory's body that state something: place, what it says, the same with its title."""
+    memory = parse(file, data)
+    return tuple(
+        (number, gist(claim.text), gist(f"{memory.description} {claim.text}"))
+        for number, claim in enumerate(memory.parsed.claims)
+        if not claim.text.lower().startswith(_REASONED) and not claim.text.startswith("#")
+    )
 
 
 def _contradicts(new: Gist, known: Gist) -> bool:

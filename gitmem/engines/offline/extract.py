@@ -57,6 +57,12 @@ SHORT_ANSWER = 12
 """Words of an answer that is not understood without its question, at most."""
 
 QUESTION_CHARS = 160
+
+OPENING = 12
+"""Messages after which a session is no longer about what it began with; its opening is told till then."""
+
+OPENING_WORDS = 6
+OPENING_CHARS = 220
 _QUESTION_NEAR = 600
 _QUESTION = re.compile(r"(?:^|(?<=[.!?:\n]))\s*([^.!?\n]*(?:\.\w[^.!?\n]*)*\?)[\"'*_`)\s]*(?=\s|$)")
 _IMPERATIVE = re.compile(
@@ -71,7 +77,9 @@ _PERSON = re.compile(
     r"|rather|review|care|don't like|live|use|come|maintain|own)|my|personally)\b"
 )
 
+_QUOTES = re.compile(r"you (?:also |just )?(?:wrote|said|mentioned)\b", re.I)
 _TELLS_HOW = frozenset({"corrects", "likes", "forbids", "we never"})
+_REPLIES = frozenset({"corrects", "agrees", "starts pointing", "negation", "contrast"})
 _OF_THE_TASK = frozenset({"question", "asks", "task", "lets", "agrees", "i did", "broken"})
 
 
@@ -94,6 +102,7 @@ class Spoken:
             "question" not in self.cues
             and len(self.text.split()) >= SHORTEST
             and not self.text.endswith(":")
+            and not _QUOTES.match(self.text)
         )
 
 
@@ -106,6 +115,7 @@ class Heard:
         passages: the person's own words, see `prose.passages`.
         circumstances: names of cues that the whole message bears.
         agent: what the agent said before.
+        opening: what the session began with; empty for its first message and long after it.
     """
 
     message: Message
@@ -113,6 +123,7 @@ class Heard:
     passages: tuple[tuple[Spoken, ...], ...]
     circumstances: frozenset[str]
     agent: str = field(default="", repr=False)
+    opening: str = ""
 
     @property
     def cues(self) -> frozenset[str]:
@@ -154,6 +165,7 @@ class Find:
         parts: other sentences of the message that are in it.
         first: uuid of the first message that says it; empty for `message`.
         odds: log odds of `line` by itself.
+        occasion: what it was said in reply to, where it is not understood without.
         stated: it is put as a statement, not as a question, and says something by itself.
     """
 
@@ -168,6 +180,7 @@ class Find:
     sentence: str = ""
     parts: tuple[str, ...] = ()
     first: str = ""
+    occasion: str = ""
     stated: bool = True
     odds: float = 0.0
 
@@ -180,6 +193,7 @@ def read(messages: Sequence[Message], first: int = 0) -> tuple[Heard, ...]:
         first: how many messages of people went before.
     """
     found: list[Heard] = []
+    opening = ""
     for place, (message, before) in enumerate(_with_agent(messages), first):
         question = _last_question(before)
         passages = tuple(
@@ -196,8 +210,21 @@ def read(messages: Sequence[Message], first: int = 0) -> tuple[Heard, ...]:
             place=place,
             pasted=bool(message.pasted) or len(message.text.split()) > 2 * words,
         )
-        found.append(Heard(message, question, passages, around, before))
+        told = opening if place < OPENING else ""
+        found.append(Heard(message, question, passages, around, before, told))
+        if place == 0 and spoken and not request(spoken[0].text):
+            opening = _opening([one.text for one in spoken])
     return tuple(found)
+
+
+def _opening(sentences: Sequence[str]) -> str:
+    """What a session is about, as far as its first sentences of some length say so."""
+    told = ""
+    for one in sentences:
+        text = wording.without_opening(one)
+        if len(text.split()) >= OPENING_WORDS and len(told) + len(text) < OPENING_CHARS:
+            told = f"{told} {text}".strip()
+    return told
 
 
 def _with_agent(messages: Sequence[Message]) -> Iterator[tuple[Message, str]]:
@@ -349,15 +376,18 @@ class _Session:
                 sentence=one.text,
             )
             stood = self._taken_back(way.old, new) if way.old else []
+            text = _dated(new, heard.message)
             surely = asked and not way.plainly
-            change = corrections.given_up(self._given, way, new, _dated(new, heard.message), surely=surely)
+            change = corrections.given_up(self._given, way, new, text, surely=surely)
             if change is not None:
-                origin = _origin(self._given, heard.message)
-                change = replace(
-                    change, reason=made.label, confidence=round(score, 2), asked=asked, origin=origin
-                )
-                self._reversed.append((made, change))
+                self._reversed.append((made, self._as_said(change, made)))
                 return True
+            doubtful = corrections.given_up(self._given, way, new, text) if surely and way.old else None
+            if doubtful is not None:
+                # What was asked for is stored as it is; whether it replaces this is for the person to say.
+                unsure = replace(made, asked=False, score=SUGGESTED)
+                self._reversed.append((unsure, self._as_said(doubtful, unsure)))
+                return False
             if stood and new:
                 asked = asked or any(one.asked for one in stood)
                 first = stood[0].first or stood[0].message.uuid
@@ -366,6 +396,15 @@ class _Session:
             if stood:
                 return True
         return False
+
+    def _as_said(self, change: Change, find: Find) -> Change:
+        return replace(
+            change,
+            reason=find.label,
+            confidence=round(find.score, 2),
+            asked=find.asked,
+            origin=_origin(self._given, find.message),
+        )
 
     def _taken_back(self, old: str, new: str) -> list[Find]:
         """Drops what this session said of what is given up, and gives it."""
@@ -399,6 +438,8 @@ class _Session:
             score=score,
             first=old.first or old.message.uuid,
             message=find.message,
+            # What it was said in reply to may be what it corrects.
+            occasion="" if before.how == "corrects" else old.occasion,
         )
         how = "corrects what was said before" if before.how == "corrects" else "said before in this session"
         self._dropped.append((find, how))
@@ -466,6 +507,9 @@ class _Session:
         reason = f"{find.label}: {wording.description(find.line)}"
         if open_date and find.asked:
             reason += " (the date it speaks of is unclear)"
+        if find.occasion:
+            # In the same claim: what is rejected or forgotten of it must not bury others of the session.
+            said = wording.statement(said) + _dated(find.occasion, find.message)
         change = Change(
             op="add",
             name=wording.slug(find.line, frozenset(taken)),
@@ -549,8 +593,24 @@ def _find(heard: Heard, passage: Sequence[Spoken], best: int, run: range) -> Fin
         why=why,
         sentence=one.text,
         stated=stated,
+        occasion="" if why else _occasion(heard, asks=said.startswith("Asked “")),
         odds=one.odds,
     )
+
+
+def _occasion(heard: Heard, *, asks: bool) -> str:
+    """What words were said in reply to, where they are not understood without it.
+
+    Args:
+        asks: the question stands beside them already.
+    """
+    first = heard.passages[0][0]
+    parts = []
+    if first.cues & _REPLIES and heard.question and not asks:
+        parts.append(f"in reply to “{heard.question}”")
+    if heard.opening:
+        parts.append(f"in a session that began with “{heard.opening}”")
+    return f" (Said {', '.join(parts)})" if parts else ""
 
 
 def _of_the_task(heard: Heard) -> bool:
