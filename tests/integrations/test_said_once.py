@@ -17,7 +17,7 @@ pytestmark = pytest.mark.client
 
 ASKED = "Please remember that we deploy from the release branch only, main can hold unrun migrations."
 PLAIN = "Please remember: never mock the database in tests."
-STATED = "No, don't mock the database in tests, a mock hid a broken migration last quarter."
+STATED = "No, don't mock the database in tests, because a mock hid a broken migration last quarter."
 
 
 @pytest.fixture
