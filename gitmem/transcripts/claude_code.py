@@ -171,7 +171,7 @@ class _Reading:
                 _string(record, "parentUuid"),
                 _string(record, "logicalParentUuid"),
                 talks,
-                bool(prompt),
+                prompt is not speech.NOTHING,
             )
         )
         if stretch == NONE:
@@ -200,7 +200,7 @@ class _Reading:
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 said += self._result(block, record)
-        if prompt:
+        if prompt is not speech.NOTHING:
             said.append((prompt, "prompt", ""))
         elif any(text.startswith(speech.INTERRUPTED) for text in speech.texts(content)):
             self._said.interrupt(stretch)
@@ -215,7 +215,8 @@ class _Reading:
         by_person = attachment.get("commandMode", "prompt") == "prompt"
         if not by_person or speech.injected(record) or speech.injected(attachment):
             return
-        if said := speech.queued(attachment.get("prompt")):
+        said = speech.queued(attachment.get("prompt"))
+        if said is not speech.NOTHING:
             self._say(offset, stretch, uuid, record, [(said, "queued", "")])
 
     def _say(
@@ -256,7 +257,7 @@ class _Reading:
     def _queue(self, offset: int, record: dict[str, Any]) -> None:
         operation, said = record.get("operation"), speech.queued(record.get("content"))
         text, pasted = said
-        if operation == "enqueue" and said and not speech.injected(record):
+        if operation == "enqueue" and said is not speech.NOTHING and not speech.injected(record):
             handed_out = offset < self._start
             stamp = _string(record, "timestamp")
             session = _string(record, "sessionId") or self._id
@@ -267,7 +268,9 @@ class _Reading:
             self._waiting.append(_Waiting(key(said.whole), number, handed_out))
         elif operation == "popAll":
             # Taken back into the input line: what is sent in the end is recorded on its own.
-            for waiting in [one for one in self._waiting if not said or one.text == key(said.whole)]:
+            for waiting in [
+                one for one in self._waiting if said is speech.NOTHING or one.text == key(said.whole)
+            ]:
                 self._waiting.remove(waiting)
                 self._said.take_back(waiting.number)
 
@@ -282,7 +285,7 @@ class _Reading:
         for use in uses:
             if called := _string(use, "id"):
                 self._names[called] = _string(use, "name")
-        texts = list(speech.texts(content))
+        texts = speech.texts(content)
         if offset < self._start or not (texts or uses):
             self._said.reply(None, stretch)
             return
@@ -311,7 +314,7 @@ class _Reading:
             call = reply.tools[index]
             reply.tools[index] = ToolCall(call.id, call.name, call.input, result_text(text), is_error)
         name = self._names.pop(called, "")
-        if is_error and (reason := speech.refusal_reason(text)):
+        if is_error and (reason := speech.refusal_reason(text)) is not speech.NOTHING:
             return [(reason, "refusal", name)]
         if name == _QUESTION and not is_error:
             return [(answer, "answer", q) for q, answer in speech.answers(record.get("toolUseResult"))]

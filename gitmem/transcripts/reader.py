@@ -373,7 +373,7 @@ _IN_SECRETS = f"{ascii_letters}{digits}_.~+/=-"
 def tool_call(id: str, name: str, given: object) -> ToolCall:
     """Makes a call, its input without private spans and cut."""
     length = INPUT_LENGTH if name in _WRITERS else RESULT_LENGTH
-    return ToolCall(id, name, _cut(given, length, _DEPTH) if isinstance(given, Mapping) else {})
+    return ToolCall(id, name, _cut(given, length, _DEPTH) if isinstance(given, dict) else {})
 
 
 def result_text(text: str) -> str:
@@ -387,7 +387,7 @@ def _cut(value: Any, length: int, depth: int) -> Any:
         cut = clean(looked_at if "<" in looked_at else looked_at[:length])[:length]
         # The last word of what goes on may be half a secret, which nobody would know for one.
         return cut.rstrip(_IN_SECRETS) if len(value) > length == len(cut) else cut
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {clean(str(k)): _cut(v, length, depth - 1) for k, v in value.items()} if depth else {}
     if isinstance(value, list):
         return [_cut(v, length, depth - 1) for v in value] if depth else []

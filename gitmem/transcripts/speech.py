@@ -59,9 +59,6 @@ class Spoken(NamedTuple):
     text: str = ""
     pasted: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.text or self.pasted)
-
     @property
     def whole(self) -> str:
         """The same for what counts as the same when it is sent again."""
@@ -69,6 +66,7 @@ class Spoken(NamedTuple):
 
 
 NOTHING = Spoken()
+"""What is answered wherever nothing was said: compared by identity, once for each record of a session."""
 
 
 def clean(text: str) -> str:
@@ -82,21 +80,26 @@ def cleaned(blocks: Sequence[str]) -> list[str]:
     """The same for the blocks of one message: a span may go on from one to the next."""
     if any("<" in block for block in blocks):
         blocks = without_private(blocks)
-    return [block if block.isascii() else block.encode("utf-8", "replace").decode() for block in blocks]
+    return [block if block.isascii() else _encodable(block) for block in blocks]
 
 
-def texts(content: object) -> Iterator[str]:
-    """Yields the text blocks of a `content` field, which is a string or a list of blocks."""
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def texts(content: object) -> list[str]:
+    """The text blocks of a `content` field, which is a string or a list of blocks."""
     if isinstance(content, str):
-        yield content
-    elif isinstance(content, list):
-        for block in content:
-            if (
-                isinstance(block, dict)
-                and block.get("type") == "text"
-                and isinstance(block.get("text"), str)
-            ):
-                yield block["text"]
+        return [content]
+    blocks = content if isinstance(content, list) else []
+    found = [
+        block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"
+    ]
+    return [text for text in found if isinstance(text, str)]
 
 
 def spoken(content: object, *, pastes: bool = True) -> Spoken:
@@ -152,7 +155,7 @@ def answers(tool_use_result: object) -> Iterator[tuple[str, Spoken]]:
     for question, answer in given.items():
         chosen = ", ".join(a for a in answer if isinstance(a, str)) if isinstance(answer, list) else answer
         pastes: list[str] = []
-        if isinstance(chosen, str) and (said := _split([_marked(chosen, pastes)], pastes)):
+        if isinstance(chosen, str) and (said := _split([_marked(chosen, pastes)], pastes)) is not NOTHING:
             yield clean(question), said
 
 
@@ -230,4 +233,5 @@ def _split(blocks: Sequence[str], pastes: Sequence[str]) -> Spoken:
     said = [part.strip() for part in cleaned(parts)]
     typed = "\n".join(part for part, paste in zip(said, is_paste, strict=True) if part and not paste)
     pasted = (part[:PASTE_LENGTH] for part, paste in zip(said, is_paste, strict=True) if part and paste)
-    return Spoken(typed, tuple(pasted))
+    found = Spoken(typed, tuple(pasted))
+    return found if found.text or found.pasted else NOTHING
