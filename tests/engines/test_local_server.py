@@ -112,7 +112,8 @@ def test_what_the_model_would_add_is_never_stored() -> None:
     """It lasts, the model says; the words are then the person's."""
     more = reply("Run the linter 12 times before you commit to release-9.")
     found, _ = ask(more, more, given=ExtractInput((person(1, RULE),), now=NOW))
-    assert [change.body for change in found.changes] == [RULE]
+    (change,) = found.changes
+    assert change.body.lower() in RULE.lower()
     assert any("person's own words" in line for line in found.log)
 
 
