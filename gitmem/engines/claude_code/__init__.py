@@ -1,6 +1,6 @@
 """Works with the person's own `claude`, and takes what it writes into a scratch copy.
 
-To extract, it forks the very session; to dream, it holds a session of its own (`dream`). How the client
+To extract, it forks the very session; to dream, it holds one of its own (`session`). How the client
 behaves (measured, 2.1.197, against a scripted server):
 
 - A fork with the session's exact model id sends the parent's tools, system prompt and history byte for byte
