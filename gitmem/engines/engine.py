@@ -40,6 +40,7 @@ class ExtractInput:
         transcript: the recorded session; None where it is no file.
         worktree: top of the code's work tree; None where there is none.
         now: epoch seconds.
+        suggested: how many finds of this session wait in review already.
     """
 
     messages: tuple[Message, ...]
@@ -54,6 +55,7 @@ class ExtractInput:
     transcript: Path | None = None
     worktree: Path | None = None
     now: float = 0.0
+    suggested: int = 0
 
     @cached_property
     def said(self) -> tuple[Message, ...]:

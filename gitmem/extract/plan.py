@@ -141,6 +141,7 @@ def plan_extraction(
         transcript=session.path,
         worktree=worktree,
         now=now,
+        suggested=sum(one.change.origin.session == session.id for one in known.suggestions),
     )
     plan = ExtractionPlan(given, handled=looked.handled, offset=session.end)
     if rules.mode == "off" or not looked.messages:

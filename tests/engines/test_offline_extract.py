@@ -289,6 +289,23 @@ def test_a_pointing_sentence_is_kept_with_the_one_before() -> None:
     assert wide("Stop doing that.") == ()
 
 
+def test_a_session_gets_three_suggestions_at_most_however_often_it_is_looked_at() -> None:
+    rules = [
+        f"Never deploy the {word} service on Fridays, because {word} has no one on call."
+        for word in ("billing", "search", "mail", "ledger", "report", "login", "image", "audit")
+    ]
+    messages = said(*rules, *rules, *("ok",) * 12)
+    found = OfflineEngine().extract(ExtractInput(messages)).changes
+    assert 1 <= len([change for change in found if change.op == "add"]) <= 3
+    assert OfflineEngine().extract(ExtractInput(messages, suggested=3)).changes == ()
+
+
+def test_what_is_known_takes_no_room_from_what_is_not() -> None:
+    known = header("no-squash", "Never squash merge pull requests")
+    texts = ("never squash merge pull requests", "never rebase shared branches")
+    assert [change.op for change in extract(*texts, manifest=(known,))].count("add") == 1
+
+
 def test_explain_tells_the_score_of_what_was_not_chosen() -> None:
     considered = explain(
         "remember that we log the id", "we never log in UTC here", "nice", "never rebase shared branches"

@@ -13,7 +13,7 @@ from gitmem.core.memory import Memory, parse
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import wording
 from gitmem.engines.offline.consolidating.edit import described, reworded, without
-from gitmem.engines.offline.likeness import Gist, gist, near, same, words
+from gitmem.engines.offline.likeness import NEAR, Gist, gist, near, same, words
 from gitmem.engines.offline.requests import Reversal
 
 _AGAIN = re.compile(
@@ -97,7 +97,9 @@ def _likely_the_same(new: Gist, old: Gist) -> bool:
     if not near(new, old) or new.numbers != old.numbers:
         return False
     contained = new.words <= old.words or old.words <= new.words
-    return contained and (same(new, old) or same(old, new))
+    # A long statement that has all the words of a short one says something else besides.
+    alike = len(new.words & old.words) >= NEAR * len(new.words | old.words)
+    return contained and alike and (same(new, old) or same(old, new))
 
 
 def _same_subject(new: Gist, old: Gist) -> bool:

@@ -295,7 +295,7 @@ class _Session:
         asked = [find for find in self._finds if find.asked]
         found = [self._change(find, taken) for find in asked]
         found += [change for _, change in self._reversed]
-        found += [self._change(find, taken) for find in self._suggested()]
+        found += [change for _, change in self._suggested(taken)]
         return tuple(found)
 
     def candidates(self) -> tuple[Candidate, ...]:
@@ -312,7 +312,7 @@ class _Session:
     def explained(self) -> tuple[Considered, ...]:
         """What became of each, in the order of the messages."""
         order = {heard.message.uuid: place for place, heard in enumerate(self._heard)}
-        suggested = self._suggested()
+        suggested = [find for find, change in self._suggested(set()) if change.op != "noop"]
         found = []
         for find in self._finds:
             if find.asked:
@@ -329,16 +329,27 @@ class _Session:
         found += [Considered(find.message.uuid, find.sentence, "known", why) for find, why in self._dropped]
         return tuple(sorted(found, key=lambda one: order[one.message]))
 
-    def _suggested(self) -> list[Find]:
-        """The likeliest, one a message, as many as the session is long enough for."""
-        most = min(MOST, 1 + len(self._heard) // MESSAGES_A_SUGGESTION)
+    def _suggested(self, taken: set[str]) -> list[tuple[Find, Change]]:
+        """The likeliest, one a message, as many as there is room for; and those of them that are known."""
+        room = min(MOST - self._given.suggested, 1 + len(self._heard) // MESSAGES_A_SUGGESTION)
         open_to = [find for find in self._finds if find.stated and not find.asked]
         likely = sorted((one for one in open_to if one.score >= SUGGESTED), key=lambda one: -one.score)
-        plain = max((one for one in open_to if one.odds >= PLAINER), key=lambda one: one.odds, default=None)
-        found: dict[str, Find] = {}
-        for find in (*likely, *([plain] if plain else ())):
-            found.setdefault(find.message.uuid, find)
-        return list(found.values())[:most]
+        plain = sorted((one for one in open_to if one.odds >= PLAINER), key=lambda one: -one.odds)
+        found: list[tuple[Find, Change]] = []
+        heard: set[str] = set()
+        for finds, most in ((likely, MOST), (plain, 1)):
+            left = min(room - len(heard), most)
+            for find in finds:
+                if left <= 0:
+                    break
+                if find.message.uuid in heard:
+                    continue
+                change = self._change(find, taken)
+                found.append((find, change))
+                if change.op != "noop":
+                    heard.add(find.message.uuid)
+                    left -= 1
+        return found
 
     def _hear(self, heard: Heard) -> None:
         used: set[str] = set()
