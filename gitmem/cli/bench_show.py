@@ -14,10 +14,12 @@ from gitmem.integrations.benching.gold import Label
 from gitmem.integrations.benching.recall import DEPTHS, Measured
 
 ROWS = (
-    ("stored", "precision of what is stored unasked"),
+    ("stored", "precision of what is stored"),
+    ("suggested", "precision of what is suggested"),
     ("stored_and_suggested", "precision with suggestions"),
     ("recall_asked_stored", "recall, asked for and stored"),
     ("recall_plain", "recall of what was plainly said"),
+    ("recall_plain_wide", "recall of it by all candidates"),
     ("recall", "recall of all labels"),
     ("types", "right types"),
 )
@@ -44,6 +46,8 @@ def show_extraction(
     out.data(f"engine {engine}: {size}")
     for key, title in ROWS:
         out.data(f"{title:<36} {_shown(total[key])}")
+    out.data(f"{'suggestions a session':<36} {total['suggested_a_session']}")
+    out.data(f"{'candidates a session':<36} {total['candidates_a_session']}")
     out.data(f"{'excluded content kept':<36} {total['exclusion_violations']}")
     out.data(f"{'finds where nothing is to keep':<36} {total['finds_where_nothing_is_to_keep']}")
     out.say(f"{total['messages'] / max(seconds, 1e-6):.0f} messages a second")

@@ -12,8 +12,8 @@ from urllib.parse import SplitResult, urlsplit
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, OFFICIAL_URL
 from gitmem.values import dataclass
 
-EngineName = Literal["offline", "anthropic", "claude-code"]
-ENGINES: tuple[EngineName, ...] = ("offline", "anthropic", "claude-code")
+EngineName = Literal["agent", "offline", "anthropic", "claude-code"]
+ENGINES: tuple[EngineName, ...] = ("agent", "offline", "anthropic", "claude-code")
 
 Protocol = Literal["tools", "questions"]
 
@@ -47,6 +47,13 @@ _DREAM = (
     "for a dream the memories of its scope, what it looks up in the sessions since the last one, and "
     "tracked files that it asks to read"
 )
+_TOLD = (
+    "to a prompt of the session in which you said it, at most 120 tokens: your words that may last and are "
+    "not in memory yet, each once"
+)
+_NO_REQUEST = "no request of its own"
+_NO_PRICE = "requests of its own to the server on this machine, up to the day's ceilings"
+_REQUESTS = "requests of its own, {paid}, up to the day's ceilings"
 _WITHHELD = (
     "<private> spans, messages that gitmem.ignore matches, what was said in a pause, secrets that are found"
 )
@@ -61,12 +68,16 @@ class Found:
         environ: the person's environment.
         sdk: whether the Anthropic SDK can be imported.
         program: path of the person's own `claude`; empty where there is none.
+        signed_in: whether that has an account to ask with.
+        carried: whether a client here runs gitmem's hooks, by which its agent can be told something.
     """
 
     values: Mapping[str, str]
     environ: Mapping[str, str]
     sdk: bool = True
     program: str = ""
+    signed_in: bool = False
+    carried: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +111,10 @@ class Choice:
         withheld: what of that is kept back.
         missing: what it lacks; empty where it can work.
         notes: what a person should know besides.
+        tells: whether agents are told what may last.
+        adds: what it adds to requests that are made anyway; empty for nothing.
+        costs: what it costs, in words.
+        more: what would learn more here, and the command for it; empty where nothing would.
     """
 
     engine: str
@@ -119,6 +134,19 @@ class Choice:
     withheld: str = ""
     missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
+    tells: bool = False
+    adds: str = ""
+    costs: str = _NO_REQUEST
+    more: str = ""
+
+    @property
+    def gist(self) -> str:
+        """What it does and costs, for somebody who has just begun."""
+        if self.tells:
+            return "agent: what you say in passing is put to the agent of that session, 120 tokens at most"
+        if self.engine in ("agent", "offline"):
+            return f"{self.engine}: what you ask to remember is stored, other finds wait in review"
+        return f"{self.engine}: {self.costs}"
 
     @property
     def summary(self) -> str:
@@ -141,8 +169,11 @@ def choose(found: Found) -> Choice:
         return _anthropic(found, why)
     if name == "claude-code":
         return _claude_code(found, why)
+    if name == "agent" or (not name and found.carried):
+        return _agent(found, why)
     if name in ("", "offline"):
-        return Choice("offline", why)
+        why = why if name else f"{why}, and no client here runs gitmem's hooks"
+        return Choice("offline", why, more=_more(found))
     known = Missing(f"there is no engine {name!r}", f"Choose one: git mem engine set {'|'.join(ENGINES)}")
     return Choice(name, why, missing=(known,))
 
@@ -188,6 +219,25 @@ def shown_address(url: str) -> str:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
+
+
+def _agent(found: Found, why: str) -> Choice:
+    note = (
+        "no client here runs gitmem's hooks, so no agent is told, and what was not asked for waits in "
+        "review: git mem init adds them to Claude Code"
+    )
+    notes = () if found.carried else (note,)
+    adds = _TOLD if found.carried else ""
+    return Choice("agent", why, notes=notes, tells=found.carried, adds=adds, more=_more(found))
+
+
+def _more(found: Found) -> str:
+    """What would learn more than words and the agent in the session do, of what is there already."""
+    if found.program and found.signed_in:
+        return "claude-code, by a fork of each session: git mem engine set claude-code"
+    if found.sdk and found.environ.get(KEY_VARIABLE, "").strip():
+        return f"anthropic, with the key in {KEY_VARIABLE}: git mem engine set anthropic"
+    return ""
 
 
 def _anthropic(found: Found, why: str) -> Choice:
@@ -245,6 +295,7 @@ def _anthropic(found: Found, why: str) -> Choice:
         withheld=_WITHHELD,
         missing=tuple(missing),
         notes=notes,
+        costs=_NO_PRICE if local else _REQUESTS.format(paid="paid by your key"),
     )
 
 
@@ -286,6 +337,7 @@ def _claude_code(found: Found, why: str) -> Choice:
         ),
         missing=tuple(missing),
         notes=tuple(notes),
+        costs=_REQUESTS.format(paid="paid as your own sessions are"),
     )
 
 

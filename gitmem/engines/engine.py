@@ -76,11 +76,14 @@ class Extraction:
         changes: proposals in the order in which they were said; `noop` where a statement is known already.
         usage: what it cost; None for an engine that asks no model.
         log: what it tried and was refused, one line each, for a person who asks why.
+        tell: statements that may last, best first, for the agent of the session to decide on; None from an
+            engine that tells no agent.
     """
 
     changes: tuple[Change, ...] = ()
     usage: Usage | None = None
     log: tuple[str, ...] = ()
+    tell: tuple[Change, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -159,8 +159,8 @@ def try_engine(workspace: Workspace, edges: Edges) -> Tested:
         EngineError: it cannot run, or does not answer; the hint says what to do.
     """
     chosen = choice_for(workspace, edges)
-    if chosen.engine == "offline":
-        return Tested("offline", asked=False, why="nothing leaves this machine")
+    if chosen.engine in ("offline", "agent"):
+        return Tested(chosen.engine, asked=False, why="it makes no request")
     if chosen.missing:
         from gitmem.engines.unready import UnreadyEngine
 

@@ -12,7 +12,9 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
 from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
+from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
+from gitmem.integrations.place import read_json
 from gitmem.store.settings import PERSONAL
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -20,6 +22,8 @@ from gitmem.values import dataclass
 if TYPE_CHECKING:
     from gitmem.engines.anthropic_api import AnthropicEngine
     from gitmem.engines.task import ModelEngine
+
+_CLIENT_BYTES = 16 * 1024 * 1024
 
 LEDGER = "spending"
 """Folder of the ledger, beside the private repository: one budget a person."""
@@ -50,7 +54,11 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
         name: the one to take instead of the one that is set.
     """
     chosen = choice_for(workspace, edges, name)
-    if chosen.engine == "offline":
+    if chosen.tells:
+        from gitmem.engines.agent import AgentEngine
+
+        return AgentEngine()
+    if chosen.engine in ("offline", "agent"):
         from gitmem.engines.offline import OfflineEngine
 
         return OfflineEngine()
@@ -72,8 +80,19 @@ def choice_for(workspace: Workspace, edges: Edges, name: str = "") -> Choice:
             edges.environ,
             sdk=find_spec("anthropic") is not None,
             program=claude_program(workspace, edges),
+            signed_in=_signed_in(edges),
+            carried=any(carries(tree.path) for tree in workspace.worktrees if tree.path.is_dir()),
         )
     )
+
+
+def _signed_in(edges: Edges) -> bool:
+    """Whether Claude Code has an account of the person's; what it is, is not looked at."""
+    if (edges.config / ".credentials.json").is_file():
+        return True
+    folder = edges.config if edges.environ.get("CLAUDE_CONFIG_DIR") else edges.home
+    value = read_json(folder / ".claude.json", _CLIENT_BYTES)
+    return isinstance(value, dict) and bool(value.get("oauthAccount"))
 
 
 def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> ModelEngine:

@@ -33,14 +33,14 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "share": ("off", "review", "direct"),
     "extract": ("auto", "suggest", "off"),
     "mode": ("topics", "log"),
-    "engine": ("offline", "anthropic", "claude-code"),
+    "engine": ("agent", "offline", "anthropic", "claude-code"),
     "protocol": ("auto", "tools", "questions"),
 }
 DEFAULTS: Mapping[str, str] = {
     "share": "off",
     "extract": "suggest",
     "mode": "topics",
-    "engine": "offline",
+    "engine": "agent",
     "protocol": "auto",
     "claudedir": ".claude",
     "dream": "true",

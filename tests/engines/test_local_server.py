@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from gitmem.core.errors import EngineError
 from gitmem.engines.anthropic_api.questions import QUESTIONS
 from gitmem.engines.choose import LOCAL_PATIENCE, PATIENCE, Choice, Found, choose
 from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.engines.offline.extract import candidates
 from gitmem.integrations.engines import api_engine
 
 RULE = "From now on, always run the linter before you commit."
@@ -112,8 +113,7 @@ def test_what_the_model_would_add_is_never_stored() -> None:
     """It lasts, the model says; the words are then the person's."""
     more = reply("Run the linter 12 times before you commit to release-9.")
     found, _ = ask(more, more, given=ExtractInput((person(1, RULE),), now=NOW))
-    (change,) = found.changes
-    assert change.body.lower() in RULE.lower()
+    assert [change.body for change in found.changes] == ["Always run the linter before you commit."]
     assert any("person's own words" in line for line in found.log)
 
 
@@ -128,10 +128,8 @@ def test_a_model_that_never_answers_usably_is_said_to_and_what_was_asked_for_is_
 
 def test_questions_are_bounded_and_the_best_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person waits for nothing, but the machine works for minutes."""
-    many = tuple(
-        SimpleNamespace(message="u1", text=f"Step {at} takes tool {at}.", score=1 - at / 100, asked=False)
-        for at in range(40)
-    )
+    (one,) = candidates(ExtractInput((person(1, RULE),), now=NOW))
+    many = tuple(replace(one, message="u1", text=f"Step {at} takes tool {at}.") for at in range(40))
     monkeypatch.setattr("gitmem.engines.anthropic_api.questions.candidates", lambda _: many)
     found, api = ask(*[reply(keep=False)] * QUESTIONS)
     assert [f"Step {at} takes" in asked(body) for at, body in enumerate(api.bodies)] == [True] * QUESTIONS

@@ -17,7 +17,7 @@ from gitmem.engines.anthropic_api.history import STEP_BYTES
 from gitmem.engines.derive import note_problems
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.writing import Notes, NotesInput
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
 
 FILE = "memory/local/main/session-notes.md"
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

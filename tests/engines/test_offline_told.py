@@ -7,7 +7,8 @@ import pytest
 from gitmem.core.change import Change
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.contractions import spelled
+from gitmem.engines.offline.extract import candidates
+from gitmem.engines.offline.prose import spelled
 from gitmem.transcripts.model import Message, Source
 
 
@@ -29,13 +30,6 @@ def test_apostrophes_are_put_back_outside_of_quotes(typed: str, meant: str) -> N
     assert spelled(typed) == meant
 
 
-def test_a_refusal_says_how_to_work_where_a_prompt_says_what_to_do_next() -> None:
-    """Who refuses a call speaks of the agent's ways; the same words in a prompt are a step of the task."""
-    text = "don't use sed here"
-    assert found(text) == ()
-    assert [change.type for change in found(text, "refusal")] == ["feedback"]
-
-
 @pytest.mark.parametrize(
     "text", ["not now", "wait", "wrong file, take the other one", "leave it alone for now"]
 )
@@ -47,24 +41,19 @@ def test_a_refusal_of_the_moment_teaches_nothing(text: str) -> None:
     ("text", "stored"),
     [
         ("from now on write the test before the fix", True),
-        ("never force push without asking me", True),
-        ("you should always run the linter before you say it works", True),
+        ("make it a rule that the linter runs before you say it works", True),
         ("from now on do that first", False),
+        ("from now on the counter starts at 1, adapt the tests", False),
+        ("never force push without asking me", False),
+        ("in future the export should have a header line", False),
+        ("keep in mind that the lock is held here", False),
         ("our users are teachers, most of them on tablets", False),
         ("no wildcard imports in this codebase", False),
     ],
 )
-def test_only_what_is_laid_down_for_good_in_so_many_words_is_stored_unasked(
-    text: str, stored: bool
-) -> None:
+def test_only_what_is_laid_down_for_good_in_so_many_words_is_stored(text: str, stored: bool) -> None:
+    """On "never", "future" or "keep in mind" alone nothing is stored: half of these are about the task."""
     assert [change.asked for change in found(text) if change.asked] == [True] * stored
-
-
-def test_a_fact_is_kept_without_the_request_that_leans_on_it() -> None:
-    (change,) = found("the company is called Example Ltd, use that in the footer")
-    assert change.body == "The company is called Example Ltd."
-    (change,) = found("can you make the colours softer, I use a light terminal")
-    assert change.body == "I use a light terminal."
 
 
 def test_a_document_is_no_statement_of_the_person() -> None:
@@ -85,8 +74,18 @@ def test_a_hostile_line_takes_no_time() -> None:
         found((piece * 900)[:990])
 
 
-def test_a_short_answer_is_kept_with_its_question() -> None:
-    message = Message("m1", "person", "we don't want mocks anywhere", None, "answer", context="How?")
-    (change,) = OfflineEngine().extract(ExtractInput((message,))).changes
-    assert change.body == "We don't want mocks anywhere (asked: “How?”)."
-    assert "asked" not in change.description
+@pytest.mark.parametrize("source", ["answer", "prompt"])
+def test_a_short_answer_is_kept_with_its_question(source: Source) -> None:
+    question = "How many workers can the limiter take?"
+    agent = Message("m0", "agent", f"I looked at it. {question}", None, "reply")
+    answer = Message("m1", "person", "Seven. Eight trips it.", None, source, context=question)
+    (find,) = candidates(ExtractInput((agent, answer)))
+    assert find.text == "How many workers can the limiter take? Seven. Eight trips it."
+    assert find.change.body == f"Asked “{question}”: Seven. Eight trips it."
+    assert find.change.description.startswith("How many workers")
+
+
+@pytest.mark.parametrize("text", ["yes please", "go ahead", "run it", "why?"])
+def test_an_answer_that_says_nothing_of_its_own_is_none(text: str) -> None:
+    agent = Message("m0", "agent", "Shall I run the tests?", None, "reply")
+    assert candidates(ExtractInput((agent, Message("m1", "person", text, None, "prompt")))) == ()

@@ -34,7 +34,7 @@ from gitmem.store.commits import read_tip
 from gitmem.store.git import config_set
 from gitmem.store.paging import page
 from gitmem.store.trees import read_files, write_tree
-from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import SessionFile
 
 
 @pytest.fixture

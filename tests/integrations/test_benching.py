@@ -18,7 +18,7 @@ SAID = [
     {"uuid": "aaaaaa-1", "text": "from now on squash before you merge"},
     {"uuid": "aaaaaa-2", "role": "agent", "text": "From now on I always squash."},
     {"uuid": "bbbbbb-1", "text": "our users are teachers"},
-    {"uuid": "cccccc-1", "text": "never commit on fridays, ask me first. also we support node 20 and up"},
+    {"uuid": "cccccc-1", "text": "remember we never commit on fridays. remember we support node 20"},
 ]
 
 
@@ -52,10 +52,11 @@ def test_a_find_is_right_where_its_message_has_a_label_with_its_words(tmp_path: 
     assert [missed.keys for missed in one.missed] == [("mondays",)]
     total = figures([one])
     assert total["stored"]["right"] == 1
-    assert total["stored"]["of"] == 2
+    assert total["stored"]["of"] == 3
     assert total["stored_and_suggested"]["share"] == 0.5
     assert total["recall_asked_stored"]["share"] == 1.0
     assert total["recall_plain"]["share"] == 1.0
+    assert total["recall_plain_wide"]["share"] == 1.0
     assert total["recall"]["right"] == 2
     assert total["types"]["right"] == 1
     assert total["exclusion_violations"] == 1

@@ -29,7 +29,7 @@ from gitmem.integrations.upkeep import keep_house
 from gitmem.notes.kept import all_notes, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.share.backup_place import private_refs
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ID = "00000001-0000-4000-8000-000000000000"
 OTHER = "00000002-0000-4000-8000-000000000000"

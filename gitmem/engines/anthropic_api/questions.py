@@ -26,6 +26,7 @@ from gitmem.engines.anthropic_api.settings import ApiSettings, brief
 from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.extract import Candidate, candidates
 from gitmem.engines.prompts import clean, text
 from gitmem.engines.task import Outcome, Task
 from gitmem.transcripts.model import Message
@@ -180,36 +181,6 @@ def _question(query: str, headers: Sequence[Header], limit: int) -> str:
     listed = "\n".join(f"{number}. {one_line(line, _LINE_CHARS)}" for number, line in enumerate(lines, 1))
     asked = one_line(clean([query])[0], _QUERY_CHARS)
     return f"The memories:\n{listed}\n\nThe request:\n{asked}\n\nChoose at most {limit}.\n"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A sentence that may last.
-
-    Attributes:
-        message: uuid of the message that holds it.
-        text: the sentence, readable alone.
-        score: probability that it lasts, 0 to 1.
-        asked: whether the person plainly asked to remember it.
-    """
-
-    message: str
-    text: str
-    score: float
-    asked: bool
-
-
-_SCORES = {"asked": 0.95, "suggested": 0.6, "refused": 0.3}
-
-
-def candidates(given: ExtractInput) -> tuple[Candidate, ...]:
-    """Lists what of the new messages may last, best first."""
-    found = [
-        Candidate(one.message, one.sentence, _SCORES[one.verdict], one.verdict == "asked")
-        for one in OfflineEngine().explain(given)
-        if one.verdict in _SCORES
-    ]
-    return tuple(sorted(found, key=lambda one: -one.score))
 
 
 @dataclass(frozen=True)

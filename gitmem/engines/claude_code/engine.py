@@ -16,7 +16,7 @@ from gitmem.engines.claude_code.settings import ForkSettings
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.task import ModelEngine, Outcome, Shown, Task, Unfit
-from gitmem.transcripts.discover import claude_config_dir
+from gitmem.transcripts.claude_home import claude_config_dir
 
 NAME = "claude-code"
 

@@ -97,7 +97,7 @@ def fork(settings: ForkSettings, config: Path, parent: Parent, meter: Meter, ord
         try:
             _run(settings, parent, order, copy, watch)
         finally:
-            forget(config, copy.session)
+            forget(config, copy.session, parent.cwd)
             usage = watch.account.usage()
             if usage is not None:
                 meter.spent(order.job, order.model, usage)

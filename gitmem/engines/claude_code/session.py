@@ -125,7 +125,7 @@ class Session:
             try:
                 self._hold(watch, copy, laid, worktree)
             finally:
-                forget(config, copy.session)
+                forget(config, copy.session, worktree or copy.memory)
                 usage = watch.account.usage()
                 if usage is not None:
                     meter.spent(task.job, self.model, usage)

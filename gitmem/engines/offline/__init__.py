@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gitmem.core.change import Header
 from gitmem.engines.engine import (
@@ -16,9 +17,12 @@ from gitmem.engines.engine import (
 )
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 
+if TYPE_CHECKING:
+    from gitmem.engines.offline.extract import Candidate
+
 
 class OfflineEngine:
-    """Takes what people plainly state; few and right rather than many."""
+    """Takes what people plainly ask for, and suggests a few of what they state."""
 
     name = "offline"
     reads_history = False
@@ -28,6 +32,12 @@ class OfflineEngine:
         from gitmem.engines.offline.extract import extract
 
         return Extraction(extract(given))
+
+    def candidates(self, given: ExtractInput) -> tuple[Candidate, ...]:
+        """All that may last, best first; see `gitmem.engines.offline.extract.candidates`."""
+        from gitmem.engines.offline.extract import candidates
+
+        return candidates(given)
 
     def explain(self, given: ExtractInput) -> tuple[Considered, ...]:
         """Tells what was considered and why it was kept or refused."""

@@ -1,79 +1,636 @@
-"""From messages to proposed changes: judge each sentence, compare with what is known."""
+"""From messages to proposed changes: score what was said, compare it with what is known.
+
+Three things come of a session. What was plainly asked for (`requests`) is a change at once. What gives up
+something that memory holds becomes an update of that memory, so that it never stands beside its opposite.
+Of all the rest the few likeliest are suggested; the others are there as `candidates`, for whoever decides
+better than a formula.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from gitmem.core.change import Change, Header, Origin
+from gitmem.core.change import Change, Header, MemoryType, Origin
 from gitmem.core.dates import annotate, relative_dates, unclear
 from gitmem.engines.engine import Considered, ExtractInput
-from gitmem.engines.offline import prose, wording
-from gitmem.engines.offline.judge import Find, Refusal, asks_for_several, judge
+from gitmem.engines.offline import corrections, prose, signals, wording
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
-from gitmem.engines.offline.repeats import Stated, earlier, takes_back
-from gitmem.engines.offline.sentences import Sentence, sentences
+from gitmem.engines.offline.requests import Request, request, reversals, takes_back
 from gitmem.transcripts.model import Message
+
+SUGGESTED = 0.33
+"""Probability from which something may be suggested."""
+
+PLAIN = -0.3
+"""Log odds by itself (`signals.odds`) from which a sentence is a candidate whatever its message: of written
+sentences that were held out .73 of these are right, and they are .56 of what is to be found there."""
+
+PLAINER = 0.0
+"""Log odds by itself from which one sentence is suggested where the likelier leave room (.75, and .47)."""
+
+TELLING = -1.2
+"""Log odds by itself (`signals.odds`) of a sentence that may be suggested, at least."""
+
+WIDE = 0.14
+"""Probability from which something is a candidate: 12 messages of a labelled session of 24, with 84 of 100
+of what is to be kept in them, where each session is told by the others."""
+
+MOST = 3
+"""Suggestions of one extraction, and of this many messages of a person one at most (but one at least)."""
+MESSAGES_A_SUGGESTION = 8
+
+ASKED_CONFIDENCE = 0.95
+"""What was plainly asked is as sure as a rule can be of prose."""
+
+RUN_CHARS = 400
+"""Characters of neighbouring sentences that are kept together, at most."""
+
+BELOW_CHARS = 4_000
+"""Characters of what stands below "remember the following:", or was pasted there; more is no fact."""
+
+SHORTEST = 3
+"""Words of a sentence that says something by itself, at least."""
+
+SHORT_ANSWER = 12
+"""Words of an answer that is not understood without its question, at most."""
+
+QUESTION_CHARS = 160
+_QUESTION_NEAR = 600
+_QUESTION = re.compile(r"(?:^|(?<=[.!?:\n]))\s*([^.!?\n]*(?:\.\w[^.!?\n]*)*\?)[\"'*_`)\s]*(?=\s|$)")
+_IMPERATIVE = re.compile(
+    r"^(?:please |always |never |don't |do not |not )*(?:use|prefer|keep|put|write|ask|run|avoid|stop"
+    r"|make|call|name|follow"
+    r"|add|show|tell|commit|push|test|let|leave|skip|explain|check|start|treat|always|never|don't|do|not"
+    r"|no)\b"
+)
+_PERSON = re.compile(
+    r"^(?:i'm|i am|i've|i(?:'d| would| always| usually| really| personally| generally)* (?:prefer|like"
+    r"|love|hate|dislike|work|know|speak"
+    r"|rather|review|care|don't like|live|use|come|maintain|own)|my|personally)\b"
+)
+
+_TELLS_HOW = frozenset({"corrects", "likes", "forbids", "we never"})
+_OF_THE_TASK = frozenset({"question", "asks", "task", "lets", "agrees", "i did", "broken"})
 
 
 @dataclass(frozen=True)
-class _Said:
+class Spoken:
+    """One sentence of a person, with the names of its cues."""
+
+    text: str
+    cues: frozenset[str]
+
+    @property
+    def odds(self) -> float:
+        """Log odds that it lasts, taken by itself."""
+        return signals.odds(self.cues)
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says something by itself, and asks nothing."""
+        return (
+            "question" not in self.cues
+            and len(self.text.split()) >= SHORTEST
+            and not self.text.endswith(":")
+        )
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One message of a person.
+
+    Attributes:
+        question: what the agent asked just before; empty where it asked nothing.
+        passages: the person's own words, see `prose.passages`.
+        circumstances: names of cues that the whole message bears.
+        agent: what the agent said before.
+    """
+
     message: Message
-    sentence: Sentence
-    verdict: Find | Refusal
+    question: str
+    passages: tuple[tuple[Spoken, ...], ...]
+    circumstances: frozenset[str]
+    agent: str = field(default="", repr=False)
+
+    @property
+    def cues(self) -> frozenset[str]:
+        """All of them, of whichever sentence."""
+        return self.circumstances.union(*(one.cues for passage in self.passages for one in passage))
 
 
-def _judged(given: ExtractInput) -> Iterator[_Said]:
-    for message in given.messages:
-        if message.role != "person" or message.source == "reply":
-            continue
-        opening = ""
-        for paragraph in prose.paragraphs(message.text):
-            for sentence in sentences(paragraph):
-                opening = opening or sentence.text
-                if not asks_for_several(sentence.opening):
-                    sentence = replace(sentence, opening=opening)
-                verdict = judge(sentence, message.source)
-                if verdict is not None:
-                    yield _Said(message, sentence, verdict)
+@dataclass(frozen=True)
+class Candidate:
+    """Something that a person said and that may last.
+
+    Attributes:
+        message: uuid of the message.
+        text: one sentence, readable alone.
+        score: probability that it lasts, 0 to 1.
+        asked: they plainly asked that it be remembered.
+        change: the memory that it would make, compared with what is known.
+    """
+
+    message: str
+    text: str
+    score: float
+    asked: bool
+    change: Change = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Find:
+    """Words worth keeping, before they are compared with what is known.
+
+    Attributes:
+        message: the last one that says it.
+        said: the statement; more than a sentence where they belong together.
+        line: the sentence that says most; it names and describes the memory.
+        label: what a reviewer reads.
+        score: probability that it lasts.
+        why: the reason that they gave; may be empty.
+        sentence: the words as they were typed.
+        parts: other sentences of the message that are in it.
+        first: uuid of the first message that says it; empty for `message`.
+        odds: log odds of `line` by itself.
+        stated: it is put as a statement, not as a question, and says something by itself.
+    """
+
+    message: Message
+    said: str
+    line: str
+    type: MemoryType
+    label: str
+    score: float
+    why: str = ""
+    asked: bool = False
+    sentence: str = ""
+    parts: tuple[str, ...] = ()
+    first: str = ""
+    stated: bool = True
+    odds: float = 0.0
+
+
+def read(messages: Sequence[Message], first: int = 0) -> tuple[Heard, ...]:
+    """Reads the words of people and what they bear.
+
+    Args:
+        messages: a conversation, oldest first.
+        first: how many messages of people went before.
+    """
+    found: list[Heard] = []
+    for place, (message, before) in enumerate(_with_agent(messages), first):
+        question = _last_question(before)
+        passages = tuple(
+            tuple(Spoken(text, signals.cues(text)) for text in passage)
+            for passage in prose.passages(message.text)
+        )
+        spoken = [one for passage in passages for one in passage]
+        words = sum(len(one.text.split()) for one in spoken)
+        around = signals.circumstances(
+            message.source,
+            len(spoken),
+            words,
+            answers=bool(question),
+            place=place,
+            pasted=bool(message.pasted) or len(message.text.split()) > 2 * words,
+        )
+        found.append(Heard(message, question, passages, around, before))
+    return tuple(found)
+
+
+def _with_agent(messages: Sequence[Message]) -> Iterator[tuple[Message, str]]:
+    """Messages of people, each with what the agent said just before it."""
+    before = ""
+    for message in messages:
+        if message.role == "agent":
+            before = message.text or before
+        elif message.source != "reply":
+            yield message, message.context if message.source == "answer" else before
+            before = ""
+
+
+def _last_question(text: str) -> str:
+    asked = _QUESTION.findall(text[-_QUESTION_NEAR:])
+    plain = " ".join(asked[-1].split()).strip("*_ ") if asked else ""
+    return plain if len(plain) <= QUESTION_CHARS else ""
+
+
+def extract(given: ExtractInput) -> tuple[Change, ...]:
+    """Proposes memories from what people said.
+
+    Args:
+        given: messages, what is known, and the instruction files.
+
+    Returns:
+        what was asked for, in order; updates of what was given up; then suggestions, best first.
+        Deterministic; nothing but what was plainly asked for is marked as such.
+    """
+    return _Session(given).changes()
+
+
+def candidates(given: ExtractInput) -> tuple[Candidate, ...]:
+    """Gives all that may last, best first: wide, for whoever decides better than a formula.
+
+    What memory or an instruction file says already is left out.
+    """
+    return _Session(given).candidates()
+
+
+def explain(given: ExtractInput) -> tuple[Considered, ...]:
+    """Tells which sentences may last, with their scores, and what became of each.
+
+    Args:
+        given: as for `extract`.
+    """
+    return _Session(given).explained()
+
+
+class _Session:
+    """One look at the new messages of a session."""
+
+    def __init__(self, given: ExtractInput) -> None:
+        self._given = given
+        new = {message.uuid for message in given.messages if message.role == "person"}
+        self._every = read(given.said)
+        self._heard = [one for one in self._every if one.message.uuid in new]
+        self._stated: list[corrections.Stated] = []
+        self._finds: list[Find] = []
+        self._reversed: list[tuple[Find, Change]] = []
+        self._dropped: list[tuple[Find, str]] = []
+        for heard in self._heard:
+            self._hear(heard)
+
+    def changes(self) -> tuple[Change, ...]:
+        """What to do about it."""
+        taken = {header.name for header in self._given.manifest}
+        asked = [find for find in self._finds if find.asked]
+        found = [self._change(find, taken) for find in asked]
+        found += [change for _, change in self._reversed]
+        found += [self._change(find, taken) for find in self._suggested()]
+        return tuple(found)
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All that may last, best first."""
+        taken = {header.name for header in self._given.manifest}
+        pairs = [(find, self._change(find, taken)) for find in self._finds] + self._reversed
+        found = [
+            Candidate(find.message.uuid, wording.statement(find.line), find.score, find.asked, change)
+            for find, change in pairs
+            if change.op != "noop"
+        ]
+        return tuple(sorted(found, key=lambda one: -one.score))
+
+    def explained(self) -> tuple[Considered, ...]:
+        """What became of each, in the order of the messages."""
+        order = {heard.message.uuid: place for place, heard in enumerate(self._heard)}
+        suggested = self._suggested()
+        found = []
+        for find in self._finds:
+            if find.asked:
+                verdict, reason = "asked", find.label
+            elif find in suggested:
+                verdict, reason = "suggested", f"{find.label} (score {find.score:.2f})"
+            else:
+                verdict, reason = "refused", f"score {find.score:.2f}: others are likelier to last"
+            found.append(Considered(find.message.uuid, find.sentence, verdict, reason))  # type: ignore[arg-type]
+        for find, change in self._reversed:
+            verdict = "asked" if find.asked else "suggested"
+            reason = f"{find.label} ({change.op} of {change.name})"
+            found.append(Considered(find.message.uuid, find.sentence, verdict, reason))  # type: ignore[arg-type]
+        found += [Considered(find.message.uuid, find.sentence, "known", why) for find, why in self._dropped]
+        return tuple(sorted(found, key=lambda one: order[one.message]))
+
+    def _suggested(self) -> list[Find]:
+        """The likeliest, one a message, as many as the session is long enough for."""
+        most = min(MOST, 1 + len(self._heard) // MESSAGES_A_SUGGESTION)
+        open_to = [find for find in self._finds if find.stated and not find.asked]
+        likely = sorted((one for one in open_to if one.score >= SUGGESTED), key=lambda one: -one.score)
+        plain = max((one for one in open_to if one.odds >= PLAINER), key=lambda one: one.odds, default=None)
+        found: dict[str, Find] = {}
+        for find in (*likely, *([plain] if plain else ())):
+            found.setdefault(find.message.uuid, find)
+        return list(found.values())[:most]
+
+    def _hear(self, heard: Heard) -> None:
+        used: set[str] = set()
+        for at, passage in enumerate(heard.passages):
+            for number, one in enumerate(passage):
+                if one.text in used:
+                    continue
+                wish = request(one.text)
+                find = self._asked(heard, at, number, wish) if wish else None
+                if self._gives_up(heard, one, find):
+                    used.add(one.text)
+                elif find is not None:
+                    used.update((one.text, *find.parts))
+                    before = passage[number - 1].text if number else ""
+                    self._state(find, corrects=takes_back(one.text, before))
+        for find in _likely(heard, used):
+            self._state(find, corrects=takes_back(find.sentence))
+
+    def _gives_up(self, heard: Heard, one: Spoken, find: Find | None) -> bool:
+        """Whether a sentence gives up what memory, or an earlier statement of the session, says."""
+        for way in reversals(one.text):
+            new = "" if way.start < 0 else wording.without_opening(one.text[way.start :])
+            if find is not None and new:
+                new = find.said
+            asked = way.plainly or find is not None
+            score = ASKED_CONFIDENCE if asked else max(SUGGESTED, _score(heard, (one,)))
+            made = Find(
+                heard.message,
+                new or one.text,
+                new or one.text,
+                _type(new or one.text, one.cues),
+                "takes back what was said before" if way.plainly else "says otherwise than before",
+                score,
+                asked=asked,
+                sentence=one.text,
+            )
+            stood = self._taken_back(way.old, new) if way.old else []
+            surely = asked and not way.plainly
+            change = corrections.given_up(self._given, way, new, _dated(new, heard.message), surely=surely)
+            if change is not None:
+                origin = _origin(self._given, heard.message)
+                change = replace(
+                    change, reason=made.label, confidence=round(score, 2), asked=asked, origin=origin
+                )
+                self._reversed.append((made, change))
+                return True
+            if stood and new:
+                asked = asked or any(one.asked for one in stood)
+                first = stood[0].first or stood[0].message.uuid
+                score = ASKED_CONFIDENCE if asked else score
+                self._state(replace(made, asked=asked, score=score, first=first), corrects=True)
+            if stood:
+                return True
+        return False
+
+    def _taken_back(self, old: str, new: str) -> list[Find]:
+        """Drops what this session said of what is given up, and gives it."""
+        found = [at for at, one in enumerate(self._stated) if corrections.says(one.gist, old, new)]
+        stood = [self._finds[at] for at in found]
+        for at in reversed(found):
+            del self._stated[at], self._finds[at]
+        self._dropped += [(find, "taken back later in the session") for find in stood]
+        return stood
+
+    def _state(self, find: Find, *, corrects: bool) -> None:
+        """Takes a statement in: beside those of before, or with the one that it repeats or corrects."""
+        new = corrections.Stated(wording.statement(find.said), gist(find.said), find.asked)
+        if stated_in(new.gist, self._given.rules, wholly=find.asked):
+            self._dropped.append((find, "the project's instruction files say so"))
+            return
+        before = corrections.earlier(new, self._stated, corrects=corrects)
+        if before is None:
+            self._stated.append(new)
+            self._finds.append(find)
+            return
+        old = self._finds[before.at]
+        replaces = before.how != "repeats"
+        asked = old.asked or find.asked
+        if replaces:
+            self._stated[before.at] = replace(new, asked=asked)
+        score = ASKED_CONFIDENCE if asked else signals.likelier(max(old.score, find.score))
+        self._finds[before.at] = replace(
+            find if replaces else old,
+            asked=asked,
+            score=score,
+            first=old.first or old.message.uuid,
+            message=find.message,
+        )
+        how = "corrects what was said before" if before.how == "corrects" else "said before in this session"
+        self._dropped.append((find, how))
+
+    def _asked(self, heard: Heard, at: int, number: int, wish: Request) -> Find | None:
+        """What is to be remembered; None where there is nothing to be found."""
+        passage = heard.passages[at]
+        one = passage[number]
+        if wish.standing and (at or number) and _of_the_task(heard):
+            return None
+        said = _cut(one.text, wish) if wish.end else ""
+        why = first = ""
+        parts: tuple[str, ...] = ()
+        if wish.where == "below":
+            below = _below(heard, at, number)
+            said = f"{wording.statement(said)}\n\n{below}" if said and below else said or below
+            parts = tuple(other.text for passage in heard.passages[at:] for other in passage)
+        if wish.where == "before" or not said:
+            said, first = self._before(heard, at, number)
+        if not said or len(said) > BELOW_CHARS:
+            return None
+        if wish.where == "here":
+            if wish.start == 0 and number and len(said.split()) < SHORT_ANSWER // 2:
+                said = f"{wording.statement(passage[number - 1].text)} {said}"
+            said, why = wording.split_why(said)
+            following = passage[number + 1].text if number + 1 < len(passage) else ""
+            if not why and following and wording.gives_reason(following):
+                why, parts = following, (following,)
+        line = next((text for text in said.split("\n") if text.strip()), said)
+        kind = _type(line, signals.cues(line), to_do=wish.to_do or wish.standing)
+        return Find(
+            heard.message,
+            said,
+            line,
+            kind,
+            "plainly asked to remember",
+            ASKED_CONFIDENCE,
+            why=why,
+            asked=True,
+            sentence=one.text,
+            parts=parts,
+            first=first,
+        )
+
+    def _before(self, heard: Heard, at: int, number: int) -> tuple[str, str]:
+        """What was said before a sentence that points back, and the message that said it."""
+        ahead = [one.text for one in heard.passages[at][:number]]
+        if not ahead and at:
+            ahead = [one.text for one in heard.passages[at - 1]]
+        told = [wording.without_opening(text) for text in ahead if not text.rstrip().endswith("?")]
+        if told and sum(len(text.split()) for text in told) >= 3:
+            return " ".join(map(wording.statement, told)), ""
+        place = next(n for n, other in enumerate(self._every) if other.message.uuid == heard.message.uuid)
+        if place:
+            earlier = self._every[place - 1]
+            best = next(iter(_likely(earlier, set())), None)
+            if best is not None and best.stated and not _of_the_task(earlier):
+                return best.said, earlier.message.uuid
+        return _agents(heard.agent), ""
+
+    def _change(self, find: Find, taken: set[str]) -> Change:
+        said, why, line = (_dated(text, find.message) for text in (find.said, find.why, find.line))
+        time = find.message.time
+        open_date = bool(unclear(said, time) if time is not None else relative_dates(said))
+        reason = f"{find.label}: {wording.description(find.line)}"
+        if open_date and find.asked:
+            reason += " (the date it speaks of is unclear)"
+        change = Change(
+            op="add",
+            name=wording.slug(find.line, frozenset(taken)),
+            description=wording.description(line),
+            type=find.type,
+            body=wording.body(said, why, wording.how_clause(said) if find.type == "feedback" else ""),
+            reason=reason,
+            confidence=round(find.score, 2),
+            asked=find.asked and not open_date,
+            origin=_origin(self._given, find.message, find.first),
+        )
+        change = _against_manifest(change, gist(find.said), self._given.manifest)
+        if change.op == "add":
+            taken.add(change.name)
+        return change
+
+
+def _origin(given: ExtractInput, message: Message, first: str = "") -> Origin:
+    return Origin(given.session, first or message.uuid, message.uuid, message.time)
 
 
 def _dated(text: str, message: Message) -> str:
     return annotate(text, message.time) if text and message.time is not None else text
 
 
-SHORT_ANSWER = 8
-"""Words of an answer that is not understood without its question, at most."""
-
-QUESTION = 160
-"""Characters of a question that are kept beside its answer."""
+def _score(heard: Heard, said: Sequence[Spoken]) -> float:
+    cues = heard.circumstances.union(*(one.cues for one in said))
+    return signals.probability(cues, max(one.odds for one in said))
 
 
-def _with_question(said: str, message: Message) -> str:
-    """A short answer with what it answers."""
-    question = " ".join(message.context.split())
-    if message.source != "answer" or not question or len(said.split()) > SHORT_ANSWER:
-        return said
-    return f"{said.rstrip('.')} (asked: “{question[:QUESTION]}”)"
+def _likely(heard: Heard, used: set[str]) -> list[Find]:
+    """What of a message may last, best first: of each passage its likeliest sentences, with neighbours."""
+    found: list[Find] = []
+    for passage in heard.passages:
+        left = [at for at, one in enumerate(passage) if one.text not in used]
+        first = True
+        while left:
+            best = max(left, key=lambda at: (passage[at].tells, passage[at].odds))
+            if not first and not (passage[best].tells and passage[best].odds >= PLAIN):
+                break
+            run = _run(passage, best, left)
+            found.append(_find(heard, passage, best, run))
+            left = [at for at in left if at not in run]
+            first = False
+    found.sort(key=lambda one: (-one.stated, -one.odds))
+    if found:
+        # The message as a whole says more than its parts: its best passage stands for it.
+        every = [one for passage in heard.passages for one in passage if one.text not in used]
+        found[0] = replace(found[0], score=max(found[0].score, _score(heard, every)))
+    return [find for find in found if find.score >= WIDE or (find.stated and find.odds >= PLAIN)]
 
 
-def _change(find: Find, message: Message, session: str, taken: frozenset[str]) -> Change:
-    said, why, how = (_dated(t, message) for t in (find.said, find.why, find.how))
-    open_date = bool(unclear(said, message.time) if message.time is not None else relative_dates(said))
-    reason = f"{find.label}: {wording.description(find.said)}"
-    if open_date and find.asked:
-        reason += " (the date it speaks of is unclear)"
-    return Change(
-        op="add",
-        name=wording.slug(find.said, taken),
-        description=wording.description(said),
-        type=find.type,
-        body=wording.body(_with_question(said, message), why, how),
-        reason=reason,
-        confidence=find.confidence,
-        asked=find.asked and not open_date,
-        origin=Origin(session=session, first=message.uuid, last=message.uuid, time=message.time),
+def _find(heard: Heard, passage: Sequence[Spoken], best: int, run: range) -> Find:
+    one = passage[best]
+    line = wording.without_opening(one.text)
+    said = why = ""
+    following = passage[best + 1].text if best + 1 in run else ""
+    if len(run) == 1:
+        said, why = wording.split_why(line)
+    elif run == range(best, best + 2) and wording.gives_reason(following):
+        said, why = line, following
+    if not said:
+        said = wording.without_opening(" ".join(wording.statement(passage[at].text) for at in run))
+    words = sum(len(other.text.split()) for passage in heard.passages for other in passage)
+    stated = one.tells and one.odds >= TELLING
+    score = _score(heard, [passage[at] for at in run])
+    if heard.question and words <= SHORT_ANSWER and heard.message.source != "refusal":
+        if not _OF_THE_TASK & set().union(*(other.cues for other in passage)):
+            # What was asked for is worth knowing, if the words do not say so: the formula sees them alone.
+            score = max(score, WIDE)
+        line = f"{heard.question} {wording.statement(said)}"
+        said = f"Asked “{heard.question}”: {said}"
+    label = next((signals.LABELS[cue] for cue in signals.LABELS if cue in one.cues), "may last")
+    return Find(
+        heard.message,
+        said,
+        line,
+        _type(line, one.cues),
+        label,
+        score,
+        why=why,
+        sentence=one.text,
+        stated=stated,
+        odds=one.odds,
     )
+
+
+def _of_the_task(heard: Heard) -> bool:
+    first = next((one for passage in heard.passages for one in passage), None)
+    return first is None or bool(first.cues & {"task", "asks", "asks for"})
+
+
+def _run(passage: Sequence[Spoken], best: int, left: Sequence[int]) -> range:
+    """The sentences around one that belong to it: no questions or steps of the task, and of one type."""
+    first = last = best
+    length = len(passage[best].text)
+    kind = _type(wording.without_opening(passage[best].text), passage[best].cues)
+    for step in (1, -1):
+        at = best + step
+        while at in left:
+            one = passage[at]
+            length += len(one.text) + 1
+            apart = {"question", "task", "lets"} | (
+                {"agrees"} if len(one.text.split()) < SHORTEST else set()
+            )
+            other = one.odds >= PLAIN and _type(wording.without_opening(one.text), one.cues) != kind
+            if length > RUN_CHARS or other or one.cues & apart:
+                break
+            first, last = min(first, at), max(last, at)
+            at += step
+    return range(first, last + 1)
+
+
+def _cut(text: str, wish: Request) -> str:
+    """The statement of a request, as one says it by itself."""
+    said = text[wish.start : wish.end].strip().rstrip("?,;:–—-( ")
+    said = wording.without_opening(said) if wish.start == 0 else said
+    return f"don't {said}" if wish.negated else said
+
+
+def _below(heard: Heard, at: int, number: int) -> str:
+    """What stands below a request: the rest of its passage, those that follow, and what was pasted."""
+    rest = [one.text for one in heard.passages[at][number + 1 :]]
+    more = [" ".join(one.text for one in passage) for passage in heard.passages[at + 1 :]]
+    parts = ([" ".join(map(wording.statement, rest))] if rest else []) + [f"- {text}" for text in more]
+    if len(more) == 1 and not rest:
+        parts = [wording.statement(more[0])]
+    pasted = [text.strip() for text in heard.message.pasted if text.strip()]
+    return "\n".join(parts) or "\n\n".join(pasted)
+
+
+def _agents(text: str) -> str:
+    """The sentences of an agent's words that say most, where a person asks that these be remembered."""
+    best: tuple[float, str] = (0.0, "")
+    for passage in prose.passages(text):
+        told = [one for one in passage if not one.endswith(("?", ":"))]
+        said = ""
+        for one in told:
+            if len(said) + len(one) > RUN_CHARS:
+                break
+            said = f"{said} {wording.statement(one)}".strip()
+        score = max((signals.odds(signals.cues(one)) for one in told), default=0.0)
+        if len(said.split()) >= 4 and (not best[1] or score > best[0]):
+            best = (score, said)
+    return best[1]
+
+
+def _type(text: str, cues: frozenset[str], *, to_do: bool = False) -> MemoryType:
+    """Of which type a statement is, by its form."""
+    low = prose.masked(text)
+    if _PERSON.match(low) or "about me" in cues:
+        return "user"
+    if "place" in cues and not _IMPERATIVE.match(low):
+        return "reference"
+    if to_do or _IMPERATIVE.match(low) or cues & _TELLS_HOW:
+        return "feedback"
+    if cues & {"for good", "must", "must not"} and not cues & {
+        "our world",
+        "planned",
+        "figure",
+        "we",
+        "means",
+    }:
+        return "feedback"
+    return "project"
 
 
 def _header_gist(header: Header) -> Gist:
@@ -96,77 +653,3 @@ def _against_manifest(change: Change, new: Gist, manifest: tuple[Header, ...]) -
     if says_all(new, known) if change.asked else same(new, known):
         return replace(found, op="noop", reason=f"known already ({header.name}): {change.description}")
     return replace(found, op="update", reason=f"says more or otherwise than {header.name}: {change.reason}")
-
-
-def _joined(old: Change, change: Change, *, replaces: bool, message: Message) -> Change:
-    """One change for what was said twice: the later words where they replace, the earlier name."""
-    return replace(
-        change if replaces else old,
-        name=old.name,
-        asked=old.asked or change.asked,
-        confidence=max(old.confidence, change.confidence),
-        origin=replace(old.origin, last=message.uuid, time=message.time or old.origin.time),
-    )
-
-
-def _walk(given: ExtractInput) -> tuple[list[Change], list[Considered]]:
-    stated: list[Stated] = []
-    found: list[Change] = []
-    seen: list[Considered] = []
-    taken = {h.name for h in given.manifest}
-    for said in _judged(given):
-        uuid, sentence = said.message.uuid, said.sentence
-        if isinstance(said.verdict, Refusal):
-            seen.append(Considered(uuid, sentence.text, "refused", said.verdict.reason))
-            continue
-        find = said.verdict
-        new = Stated(wording.statement(find.said), gist(find.said), find.asked)
-        if stated_in(new.gist, given.rules, wholly=find.asked):
-            seen.append(Considered(uuid, sentence.text, "known", "the project's instruction files say so"))
-            continue
-        change = _change(find, said.message, given.session, frozenset(taken))
-        before = earlier(new, stated, corrects=takes_back(sentence.text, sentence.before))
-        if before is None:
-            stated.append(new)
-            found.append(change)
-            taken.add(change.name)
-            seen.append(
-                Considered(uuid, sentence.text, "asked" if change.asked else "suggested", find.label)
-            )
-            continue
-        old = stated[before.at]
-        replaces = before.how != "repeats"
-        stated[before.at] = replace(new if replaces else old, asked=old.asked or new.asked)
-        found[before.at] = _joined(found[before.at], change, replaces=replaces, message=said.message)
-        reason = (
-            "corrects what was said before" if before.how == "corrects" else "said before in this session"
-        )
-        seen.append(Considered(uuid, sentence.text, "known", reason))
-    return [
-        _against_manifest(change, new.gist, given.manifest)
-        for new, change in zip(stated, found, strict=True)
-    ], seen
-
-
-def extract(given: ExtractInput) -> tuple[Change, ...]:
-    """Proposes memories from what people plainly stated.
-
-    Args:
-        given: messages, what is known, and the instruction files.
-
-    Returns:
-        adds, updates and noops, in the order in which they were first said; deterministic.
-    """
-    return tuple(_walk(given)[0])
-
-
-def explain(given: ExtractInput) -> tuple[Considered, ...]:
-    """Tells which sentences sounded lasting, and what became of each.
-
-    Args:
-        given: as for `extract`.
-
-    Returns:
-        kept ones and near-misses, in order; sentences without any such sound are left out.
-    """
-    return tuple(_walk(given)[1])

@@ -22,9 +22,8 @@ from gitmem.engines.offline.noting.commands import Ran, code
 from gitmem.engines.offline.noting.todos import open_steps
 from gitmem.engines.offline.noting.touched import files, touched_in
 from gitmem.engines.offline.noting.turns import Say, Turn, turns_of, when, worklog
-from gitmem.engines.offline.prose import paragraphs
-from gitmem.engines.offline.repeats import takes_back
-from gitmem.engines.offline.sentences import sentences
+from gitmem.engines.offline.prose import passages
+from gitmem.engines.offline.requests import takes_back
 from gitmem.engines.writing import Notes, NotesInput
 from gitmem.transcripts.model import Message
 
@@ -169,7 +168,7 @@ def _task(session: _Session, say: Say) -> Iterator[str]:
 def _corrects(text: str) -> bool:
     if not text or len(text) > LONG_REQUEST:
         return False
-    found = [sentence.text for part in paragraphs(text) for sentence in sentences(part)][:2]
+    found = [sentence for passage in passages(text) for sentence in passage][:2]
     return any(
         _CORRECTS.search(one) or takes_back(one, found[at - 1] if at else "")
         for at, one in enumerate(found)

@@ -1,4 +1,4 @@
-"""What a person typed, without what they pasted: code, logs, quotes, reviews, markup."""
+"""What a person typed, without what they pasted, cut into sentences with the neighbours they lean on."""
 
 from __future__ import annotations
 
@@ -183,3 +183,114 @@ def paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
     if sum(len(line) for p in found for line in p) > LONG_MESSAGE:
         found = _own(found)
     return tuple(found)
+
+
+_ITEM = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.):]|[a-z]\))\s+")
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|resp|mr|mrs|dr|no|nr|st|cf)|(?:^|[\s,])\d{1,2})\.$", re.I
+)
+# A program wraps lines at a width; a person who types in lower case begins a new line for a new sentence.
+WRAPPED = range(45, 131)
+
+_QUOTED = re.compile(
+    r"\"[^\"\n]{2,}\"|“[^”\n]+”|«[^»\n]+»|`[^`\n]+`|(?<!\w)'[^'\n]{2,}'(?!\w)|(?<!\w)‘[^’\n]+’(?!\w)"
+)
+
+QUOTE_MARK = "¤"
+
+
+def _units(lines: tuple[str, ...]) -> list[tuple[bool, list[str]]]:
+    """Joins soft-wrapped lines, and says of each unit whether it is a list item."""
+    units: list[tuple[bool, list[str]]] = []
+    for line in lines:
+        bare = _ITEM.sub("", line)
+        wrapped = (
+            units
+            and bare == line
+            and line[:1].islower()
+            and units[-1][1][-1][-1:] not in ".!?:"
+            and len(units[-1][1][-1]) in WRAPPED
+        )
+        if wrapped:
+            units[-1][1].append(line)
+        else:
+            units.append((bare != line, [bare]))
+    return units
+
+
+def _split(text: str) -> list[str]:
+    parts: list[str] = []
+    start = 0
+    blank = masked(text)
+    for m in _END.finditer(text):
+        quoted = blank[m.end() - 1] == QUOTE_MARK
+        if quoted or _ABBREVIATION.search(text[start : m.start()].rstrip("\"'”’)]")):
+            continue
+        parts.append(text[start : m.end()].strip())
+        start = m.end()
+    parts.append(text[start:].strip())
+    return [p for p in parts if p]
+
+
+def passages(text: str) -> tuple[tuple[str, ...], ...]:
+    """Gives what a person wrote themselves, cut into passages of sentences.
+
+    Args:
+        text: one message.
+
+    Returns:
+        paragraphs in order, each as its sentences, one line each; a list item is a passage of its own.
+        Apostrophes that were left out are put back (`spelled`).
+    """
+    found: list[tuple[str, ...]] = []
+    for paragraph in paragraphs(text):
+        begun: list[str] = []
+        for is_item, unit in _units(paragraph):
+            if is_item and begun:
+                found.append(tuple(begun))
+                begun = []
+            begun += [spelled(one) for one in _split(" ".join(" ".join(unit).split()))]
+        found.append(tuple(begun))
+    return tuple(passage for passage in found if passage)
+
+
+def masked(text: str) -> str:
+    """Gives the text in lower case with whatever stands in quotes or code marks blanked.
+
+    Args:
+        text: one sentence.
+
+    Returns:
+        a string of the same length, so that positions agree; typographic apostrophes become plain ones.
+    """
+    blanked = _QUOTED.sub(lambda m: QUOTE_MARK * len(m.group()), text.replace("’", "'"))
+    low = blanked.lower()
+    return low if len(low) == len(text) else blanked
+
+
+# Only those that are no words without their apostrophe ("its", "were" and "well" are).
+_BARE = re.compile(
+    r"\b(do|does|did|is|are|was|should|must|have|has|could|would|ca|wo)nt\b"
+    r"|\b(i)(m|ve)\b|\b(you|they|we)(ve)\b|\b(you|they)(re)\b|\b(that|there|what|who|here)(s)\b",
+    re.IGNORECASE,
+)
+_SHORT_WORD = re.compile(r"\b(?:pls|plz)\b", re.IGNORECASE)
+
+
+def spelled(text: str) -> str:
+    """Gives a sentence with the apostrophes put back ("dont" → "don't"), outside of quotes and code.
+
+    Args:
+        text: one sentence as typed.
+    """
+
+    def put(m: re.Match[str]) -> str:
+        if m[1]:
+            return f"{m[1]}n't"
+        stem, end = (part for part in m.groups()[1:] if part)
+        return f"{stem}'{end}"
+
+    parts = re.split(r"(`[^`]*`|\"[^\"]*\")", text)
+    parts[::2] = [_SHORT_WORD.sub("please", _BARE.sub(put, part)) for part in parts[::2]]
+    return "".join(parts)

@@ -1,353 +1,392 @@
-"""The ways in which people state what lasts. Patterns run on masked lower-case sentences."""
+"""How likely words are to last: plain cues of a sentence and its message, in a logistic regression.
+
+No cue decides alone: each adds its weight to the log odds. The cues are forms of speech, not topics, so
+that they hold for people and projects that nobody here has met.
+
+The weights are fitted by tests/bench/extract_weights.py. Those of a sentence by itself on the written
+sentences of the project (650; on 274 others the area under the curve is .80); those of a message on 283
+messages of people in 12 recorded sessions that others labelled. Where each session is told by the other
+eleven, the area is .78: at 2.5 messages a session precision is .53 at recall .33, and 12 of 24 messages
+hold .84 of what is to be kept. Fitted on six sessions alone, the other six give .78, .47 at .30, and .83.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
 
-from gitmem.core.change import MemoryType
-from gitmem.engines.offline.vocabulary import (
-    DATE,
-    LASTING,
-    NOT_BARE,
-    PLACE,
-    PRACTICE,
-    ROLE,
-    START,
-    STATE,
-    THING,
-    WORK,
+from gitmem.engines.offline.prose import masked
+from gitmem.transcripts.model import Source
+
+_WE = r"\b(?:we|the team|our team|everyone|nobody here|people here)"
+_TASK = (
+    r"(?:add|fix|run|make|create|write|update|remove|delete|rename|move|implement|commit|push|pull|check"
+    r"|look"
+    r"|show|explain|review|rebase|merge|open|continue|go|let's|lets|do|try|test|change|refactor|generate"
+    r"|build|start|put|find|read|help|give|tell|revert|undo|investigate|debug|install|proceed|draft|apply"
+    r"|implement|extract|replace|list|print|log|search|think|see|have a look|take a look|restart|deploy"
+    r"|set up|clean up|split|address|summari[sz]e|analy[sz]e|compare|verify|double[- ]check|hook up|wire)"
+)
+_OPENING = (
+    r"^(?:(?:ok(?:ay)?|yes|yeah|yep|yup|no|nope|sure|great|good|nice|cool|perfect|thanks|thank you|alright"
+    r"|hm+|mm+|uh+|so|and|but|also|now|then|please|pls|right|well|oh|ah|actually|hey|hi|just"
+    r"|q:)\b[,.!: -]*)*"
 )
 
-Weight = Literal["strong", "weak"]
+CUES: dict[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        # What people lay down together, and what holds for them.
+        "decided": r"\b(?:decided|agreed|settled on|(?:we're|we are|i'm|let's|we'll|we) (?:going|go"
+        r"|went) with"
+        r"|standardi[sz]ed|signed off|chose|picked|agreement|decision|policy|convention|standing rule"
+        r"|(?:the|a|new|our) rule|(?:fallen|fell) out of favou?r|off the table|the standard)\b",
+        "we do": _WE
+        + r"(?: all| also| already| still| only| just| usually| generally| mostly| try to| like to"
+        r"| tend to)*"
+        r" (?:(?:never|always|only|don't|do not|can't|cannot|won't|aren't|are not) \w+|use|keep|have|run"
+        r"|ship"
+        r"|support|store|call|bill|avoid|deploy|release|test|name|write|put|follow|treat|say|own|pay|prefer"
+        r"|allow|require|expect|accept|retry|rely|track|log|are|got|get|do|vendor|squash|rebase"
+        r"|standardi[sz]e)\b",
+        "we never": _WE + r"(?: \w+)? (?:never|always|only|no longer)\b",
+        "we want": r"\b(?:we|i) (?:really |only |do |just )?(?:want|wanted|need|care|expect|don't want"
+        r"|don't need|would like|mean|meant|care about)\b",
+        "moved on": r"\b(?:switched|moved|migrated|dropped|removed|deprecated|replaced|abandoned"
+        r"|no longer|any ?more"
+        r"|used to|instead of|from now on|going forward|rather than|outdated|is gone|got rid of"
+        r"|getting rid of|is dead|is out)\b",
+        "must": r"\b(?:must|should|shall|has to|have to|ought to|needs to|need to|may not|mustn't|shouldn't"
+        r"|supposed to|required?|not allowed|mandatory|never|always)\b",
+        "must not": r"\b(?:must not|mustn't|should not|shouldn't|never|don't|do not|cannot|can't"
+        r"|not allowed"
+        r"|avoid|no need|without|off limits|untouchable)\b",
+        "forbids": _OPENING + r"(?:never|don't|do not|stop|avoid|quit|no more|no \w+ing|not ever)\b",
+        "says why": r"\b(?:don't|do not|never|must|should|always|stop|avoid|use|prefer|need|can't|keep)\b.*"
+        r"(?:\b(?:because|since|otherwise|so that|reason)\b|, (?:it|they|that|the \w+|this) \w+(?:ed|s"
+        r"|id)\b)",
+        "for good": r"\b(?:from now on|from here on|going forward|whenever|every time|each time"
+        r"|as a rule|in general"
+        r"|by default|next time|always|never|ever|any ?more|for all|for every|everywhere|in this (?:repo"
+        r"|project|codebase))\b",
+        "of all": r"\b(?:all|every|each|any|no|most) (?:new |our |the )?[a-z]+s?\b",
+        "negation": r"\b(?:not|no|none|nothing|nobody|neither|nor|isn't|aren't|won't|doesn't|didn't"
+        r"|wasn't|hasn't)\b",
+        "contrast": r"\b(?:but|however|except|unless|although|though|only|exactly|not just|as opposed to)\b"
+        r"|\bnot [^,.;]+, |, not \w",
+        "corrects": r"^(?:no|nope|nah|not|wrong|actually|rather|instead|stop|correction|scratch that|don't"
+        r"|do not|never)\b|\b(?:i meant|i told you|i said|you keep|instead|wrong|that's not)\b",
+        "reason": r"\b(?:because|since|so that|otherwise|the reason|that's why|due to|as (?:we|it|the|they)"
+        r"|which is why|in order to|reason)\b",
+        "lasting": r"\b(?:always|never|every|each|all|any|whenever|in general|generally|usually|normally"
+        r"|by default"
+        r"|everywhere|everything|in future|future|long[- ]term|permanent(?:ly)?|forever|over time"
+        r"|next time)\b",
+        "for now": r"\b(?:for now|right now|once|yet|now|today|just|again|quick(?:ly)?|wait|currently"
+        r"|at the moment|this time"
+        r"|first|next|later|then|done|first try|one more)\b",
+        "planned": r"\b(?:eventually|roadmap|(?:is|are|will be|we're|gets?) (?:planned|planning|coming"
+        r"|replaced|launching"
+        r"|migrat\w+)|milestone|deadline|launch|freeze|next (?:quarter|year|month|release|sprint)"
+        r"|in the future"
+        r"|until|by (?:monday|friday|q[1-4])|will (?:be a|need|have|move|become))\b",
+        "means": r"\b(?:means?|is called|are called|called|stands? for|refers? to|i\.e\.|known as"
+        r"|a\.k\.a|defined as"
+        r"|in our \w+)\b| == | is the (?:only|one|source|old|new|same)\b",
+        "likes": r"\bi(?:'d| would| really| personally| actually| usually| generally| always| much)*"
+        r" (?:prefer|like|love|hate|dislike|rather|favou?r|care|don't like|want you to|usually)\b"
+        r"|\bmy (?:preference|style|taste)\b|\b(?:a fan of|fond of|personally|prefer)\b",
+        "about me": r"\b(?:i'm|i am) (?:a|an|the|new|on|used|not a|more of|from|colou?r|working (?:on|as"
+        r"|at))\b"
+        r"|\bmy (?:team|manager|company|background|laptop|machine|setup|colleagues?|customers?|editor"
+        r"|job)\b"
+        r"|\bi (?:work|own|maintain|come from|know|speak|live|lead)\b",
+        "our world": r"\b(?:customers?|users?|clients?|tenants?|legal|contracts?|compan(?:y|ies)"
+        r"|vendors?|marketing"
+        r"|finance|security|compliance|support|ops|infra|product team|auditors?|manager|colleagues?"
+        r"|stakeholders?|teams?|office|gdpr|sla|licen[sc]e|budget|incident|outage|production|prod"
+        r"|staging)\b",
+        "ours": r"\b(?:our|ours|us)\b",
+        "accepts": r"\b(?:is|that's|this is|it's|are|totally|perfectly) (?:fine|ok|okay|acceptable"
+        r"|expected|intentional"
+        r"|intended|legit|enough|good enough)\b|\b(?:on purpose|by design|deliberate(?:ly)?"
+        r"|intentional(?:ly)?"
+        r"|accept(?:ed|able)?|suffice|worth|fine with|fine by)\b",
+        "judges": r"\b(?:too|more|less|better|worse|rather|much|easier|simpler|confusing|problematic"
+        r"|risky?|annoying"
+        r"|important|often|prone|careful|stable|matters?)\b",
+        "reckons": r"\b(?:i think|i guess|i feel|i believe|i don't think|in my opinion|imo|i'd say"
+        r"|sounds like"
+        r"|seems)\b",
+        "hedges": r"\b(?:maybe|perhaps|wonder(?:ing)?|not sure|probably|possibly|could we|might|would it"
+        r"|i suppose|what if"
+        r"|kind of|sort of|somehow)\b",
+        "marked": r"\b(?:for the last time|on purpose|intentional(?:ly)?|deliberate(?:ly)?|i told you"
+        r"|already told"
+        r"|as i said|keep in mind|important|note that|btw|by the way|fyi|heads[- ]up|for the record"
+        r"|to be clear"
+        r"|clarification|just so you know|for context|you keep)\b",
+        "place": r"\bhttps?://|\b(?:linear|jira|slack|notion|confluence|grafana|sentry|datadog|figma"
+        r"|wiki|runbook|dashboard"
+        r"|tracker|trello|asana|pagerduty|zendesk)\b|\b(?:lives?|tracked|documented|kept|stored|reported"
+        r"|filed|posted|announced) (?:in|at|on|under)\b|\b(?:owns?|owned by"
+        r"|in charge of|responsible for)\b",
+        "figure": r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|minutes?|mins?|hours?|h|days?|weeks?"
+        r"|months?|years?|%|percent"
+        r"|[kmg]i?b|rows?|columns?|lines?|cents?|users?|seats?|requests?|retries|attempts|cores?|px)\b"
+        r"|\b(?:exactly|at most|at least|max(?:imum)?|min(?:imum)?|limit(?:ed)?|only) (?:\w+ )?\d",
+        "code name": r"`|¤|\b\w+_\w+\b|\b\w+\(\)|\b[\w-]+/[\w./-]+|\b\w+\.(?:py|go|ts|js|tsx|rs|md|json"
+        r"|ya?ml|toml|sh|rb|java)\b"
+        r"|(?<!\w)--\w",
+        # What is about the work of the moment.
+        "question": r"\?[\"'”’)\]\s😅🤔]*$",
+        "asks": _OPENING
+        + r"(?:why|what|what's|how|who|where|when|which|is|are|do|does|did|can|could|would|will|should|have"
+        r"|has|any|am|was|were|shall)\b",
+        "asks for": _OPENING + r"(?:can|could|would|will) (?:you|we|i)\b|\bcan (?:you|we)\b.*\?",
+        "task": _OPENING
+        + r"(?:i (?:want|need|would like|'d like)(?: you)? to |we (?:need|have|should) (?:to )?(?:now "
+        r"|also )*"
+        r"|let's (?:also |now |just )?)?" + _TASK + r"\b",
+        "lets": r"\blet'?s\b|\blet me\b|\bgo ahead\b",
+        "agrees": r"^(?:ok(?:ay)?|yes|yeah|yep|yup|sure|great|nice|cool|perfect|thanks|thank you|exactly"
+        r"|correct|right"
+        r"|good|sounds good|lgtm|done|agreed)\b",
+        "points": r"\b(?:this|that|these|those|it|here|there|above|below|the (?:same|other|last|first"
+        r"|second|next"
+        r"|previous))\b",
+        "starts pointing": _OPENING + r"(?:this|that|it|these|those|they|there)\b",
+        "broken": r"(?<!because )\b(?:still|fails?|failing|failed|errors?|broken|broke|bug|crash(?:es|ed)?"
+        r"|doesn't work|not working|issue"
+        r"|wrong|stuck|weird|flaky|missing|exception|traceback|warning)\b",
+        "i did": r"\bi(?:'ll|'ve| will| have| did| was| am going| just| tried| ran| see| saw| get| got"
+        r"| checked| restarted"
+        r"| want to see| noticed| found| can see)\b",
+        "you did": r"\byou(?:'ve| have| did| just| said| wrote| added| changed| removed| are| were|'re"
+        r"| missed)\b",
+        "happened": r"\b(?:was|were|had|happened|did|went|came|last (?:week|month|year|time)|yesterday)\b",
+        "i": r"\bi\b|\bmy\b|\bme\b",
+        "we": r"\bwe\b",
+        "you": r"\byou\b|\byour\b",
+        "colon": r":\s|\s[-–—]\s|;",
+    }.items()
+}
+"""Forms of speech, looked for in a masked sentence (`prose.masked`)."""
+
+WORDS = (4, 8, 16, 32, 64, 128)
+"""Words of the person's own from which a message counts as longer; each bound adds its weight."""
+
+SENTENCES = (1, 3, 6)
+
+SHARE = 0.3
+"""Of a sentence's own log odds in those of its message. With it real messages are told apart as well as
+without (area .77 over sessions), and sentences that stand alone better (.72 for .60)."""
+
+# BEGIN WEIGHTS
+OF_SENTENCE: Mapping[str, float] = {
+    "bias": -1.69,
+    "about me": 1.04,
+    "accepts": -0.05,
+    "agrees": 0.25,
+    "asks": -0.48,
+    "asks for": -0.09,
+    "broken": -0.77,
+    "code name": 0.0,
+    "colon": 1.03,
+    "contrast": 0.36,
+    "corrects": -0.26,
+    "decided": 0.97,
+    "figure": 0.6,
+    "for good": 0.4,
+    "for now": -0.07,
+    "forbids": 0.93,
+    "happened": 0.39,
+    "hedges": -1.82,
+    "i": 0.59,
+    "i did": -0.51,
+    "judges": 0.31,
+    "lasting": 0.85,
+    "lets": 0.13,
+    "likes": 0.77,
+    "marked": 1.03,
+    "means": 0.46,
+    "moved on": 0.81,
+    "must": -0.58,
+    "must not": 0.52,
+    "negation": 0.84,
+    "of all": 0.32,
+    "our world": 1.4,
+    "ours": 1.2,
+    "place": 1.93,
+    "planned": 1.01,
+    "points": -0.25,
+    "question": -1.55,
+    "reason": 0.09,
+    "reckons": -1.19,
+    "says why": 0.51,
+    "starts pointing": -0.06,
+    "task": -0.62,
+    "we": 0.49,
+    "we do": 0.29,
+    "we never": -1.01,
+    "we want": 0.06,
+    "you": 1.17,
+    "you did": 0.77,
+}
+OF_MESSAGE: Mapping[str, float] = {
+    "bias": -1.87,
+    "about me": 0.07,
+    "accepts": 0.23,
+    "after a question": 0.06,
+    "agrees": -0.08,
+    "asks": 0.2,
+    "asks for": 0.01,
+    "broken": 0.37,
+    "code name": -0.07,
+    "colon": -0.24,
+    "contrast": -0.05,
+    "corrects": -0.03,
+    "decided": 0.1,
+    "figure": -0.07,
+    "for good": 0.14,
+    "for now": 0.06,
+    "forbids": 0.27,
+    "happened": -0.13,
+    "hedges": 0.25,
+    "i": 0.44,
+    "i did": -0.08,
+    "judges": 0.2,
+    "lasting": 0.05,
+    "lets": 0.19,
+    "likes": 0.04,
+    "marked": 0.18,
+    "means": 0.27,
+    "moved on": 0.23,
+    "must": 0.38,
+    "must not": -0.0,
+    "negation": 0.29,
+    "of all": 0.01,
+    "opens": -0.17,
+    "our world": -0.05,
+    "ours": 0.16,
+    "over 1 sentences": -0.02,
+    "over 128 words": 0.01,
+    "over 16 words": 0.16,
+    "over 3 sentences": -0.05,
+    "over 32 words": 0.03,
+    "over 4 words": -0.27,
+    "over 6 sentences": 0.1,
+    "over 64 words": -0.09,
+    "over 8 words": -0.29,
+    "pasted": -0.25,
+    "place": 0.39,
+    "planned": 0.06,
+    "points": -0.04,
+    "question": 0.25,
+    "reason": -0.01,
+    "reckons": 0.18,
+    "refusal": -0.23,
+    "says why": 0.05,
+    "starts pointing": -0.05,
+    "task": 0.14,
+    "we": 0.47,
+    "we do": 0.1,
+    "we never": -0.14,
+    "we want": 0.31,
+    "you": 0.23,
+    "you did": 0.09,
+}
+# END WEIGHTS
 
 
-@dataclass(frozen=True)
-class Signal:
-    """One way of stating something that lasts.
+LABELS: Mapping[str, str] = {
+    "marked": "marked as lasting",
+    "decided": "a decision",
+    "moved on": "what changed",
+    "forbids": "what not to do",
+    "corrects": "a correction",
+    "likes": "a preference",
+    "about me": "about the person",
+    "accepts": "accepted on purpose",
+    "planned": "a plan",
+    "means": "what a word means",
+    "place": "where something is, or whose",
+    "must": "how things have to be",
+    "must not": "what not to do",
+    "reason": "said with its reason",
+    "we do": "how things are done here",
+    "we want": "what is wanted here",
+    "our world": "about the world around the code",
+}
+"""What a reviewer reads of a find, by the first cue that it has."""
 
-    Attributes:
-        label: what a reviewer reads.
-        pattern: where it matches, the statement is a candidate.
-        type: type of the memory.
-        confidence: 0 to 1.
-        weight: `weak` ones are as often about the task at hand, and have to show that they are general.
+
+def cues(sentence: str) -> frozenset[str]:
+    """Gives the names of the cues in one sentence.
+
+    Args:
+        sentence: as typed, with its apostrophes put back (`prose.spelled`).
     """
-
-    label: str
-    pattern: re.Pattern[str]
-    type: MemoryType
-    confidence: float
-    weight: Weight = "strong"
+    low = masked(sentence)
+    found = {name for name, pattern in CUES.items() if pattern.search(low)}
+    return frozenset(found)
 
 
-LASTING_LABEL = "a standing instruction"
-RESPONSIBLE_LABEL = "who is responsible"
-ALWAYS_LABEL = "an instruction for always"
+def circumstances(
+    source: Source, sentences: int, words: int, *, answers: bool, place: int, pasted: bool
+) -> frozenset[str]:
+    """Gives the names of the cues that a whole message bears.
+
+    Args:
+        source: how it was said.
+        sentences, words: how many it has, of the person's own.
+        answers: what the agent said before ends in a question.
+        place: how many messages of people went before in the session.
+        pasted: something of it was pasted.
+    """
+    found = {f"over {bound} words" for bound in WORDS if words > bound}
+    found |= {f"over {bound} sentences" for bound in SENTENCES if sentences > bound}
+    if source != "prompt":
+        found.add(source)
+    if answers:
+        found.add("after a question")
+    if pasted:
+        found.add("pasted")
+    if place == 0:
+        found.add("opens")
+    return frozenset(found)
 
 
-def _re(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def odds(found: Iterable[str], weights: Mapping[str, float] | None = None) -> float:
+    """Gives the log odds that one sentence, taken by itself, states something that lasts."""
+    found = frozenset(found)
+    table = OF_SENTENCE if weights is None else weights
+    reasoned = REASONED if "says why" in found and found & {"forbids", "we never", "must"} else 0.0
+    return reasoned + sum((table.get(cue, 0.0) for cue in found), table.get("bias", 0.0))
 
 
-STANDING: tuple[Signal, ...] = (
-    Signal(
-        "a correction made before",
-        _re(
-            r"\bi(?: have|'ve)?(?: already)? (?:told|asked) you\b.*\bnot to\b"
-            r"|\bi(?: have|'ve)?(?: already)? (?:told you|said)[^:,]{0,20}[:,]? (?:that )?(?:don't"
-            r"|do not"
-            r"|never|always) [a-z]"
-            r"|\bi(?: have|'ve)?(?: already)? told you[^:,]{0,20}[:,] no [a-z]"
-        ),
-        "feedback",
-        0.85,
-    ),
-    Signal(
-        "a correction made before",
-        _re(r"\bi(?: have|'ve)?(?: already)? (?:told|asked) you to\b"),
-        "feedback",
-        0.6,
-        "weak",
-    ),
-    Signal(LASTING_LABEL, _re(rf"\b{LASTING}\b"), "feedback", 0.8),
-    Signal(
-        "a habit to stop",
-        _re(
-            rf"{START}(?:please )?(?:stop|quit|avoid) (?!server)(?:with the |all the )?[a-z-]+ing\b"
-            r"|(?:^|[,;:] )you keep \w+ing\b|\bdon't ever\b|\bdo not ever\b|, ever\b"
-        ),
-        "feedback",
-        0.75,
-    ),
-    Signal(
-        ALWAYS_LABEL,
-        _re(
-            rf"{START}(?:please |but )?(?:always|never)(?! mind\b)(?! (?:the|a|an|any|it|this|that|has"
-            rf"|had|is|was|be|something|here|there|up|good|great|happy|glad|nice|fun|ready|open"
-            rf"|full|calm|give up|quit|say never|[a-z]+ing|[a-z]+ful)\b) {STATE}[a-z]+"
-            rf"|\byou (?:should|must|need to|have to) (?:always|never) {STATE}[a-z]+"
-            rf"|\b(?:make|be) sure (?:that |to )?(?:you |we )?(?:always|never) {STATE}[a-z]+"
-            r"|\bi (?:want|need|'d like|would like) you to (?:always|never)\b"
-            r"|\b(?:always|never) (?:ask|check with|tell|show|answer|reply to|explain to) me\b"
-            r"|\b(?:use|prefer) [^,;.]+, (?:never|not ever)\b"
-        ),
-        "feedback",
-        0.75,
-    ),
-    Signal(
-        "a way to work",
-        _re(
-            r"^(?:please )?(?:use|prefer|(?:read and )?follow|apply|stick (?:to|with))"
-            r" [^.;]*\bfor (?:all|every|everything"
-            r"|any)\b(?! (?:the|these|those|this|that|of|three|four)\b)"
-            r"|^(?:please )?keep (?:your |the |all )?(?:responses|answers|replies|explanations"
-            r"|summaries"
-            r"|commits|comments|prs|functions)"
-            r" (?:short|concise|brief|small|terse|minimal|to a minimum)\b"
-            r"|\b[a-z]+s only ?[,—–-] ?no [a-z]+\b"
-        ),
-        "feedback",
-        0.65,
-    ),
-    Signal(
-        "a rule of how work is done",
-        _re(rf"\b{PRACTICE} (?:should|must|shall|have to|need to|may|can) (?:always|never|only|all)\b"),
-        "feedback",
-        0.75,
-    ),
-    Signal(
-        "how the team works",
-        _re(
-            rf"{START}we (?:always|never) {STATE}[a-z]+"
-            r"|\bwe (?:use|write|call|name|keep|put|prefer|stick (?:to|with)) [^.;]{1,60}?,? (?:not|never"
-            r"|instead of|rather than)\b"
-            r"|\bwe (?:don't|do not) (?:use|do|add|allow|accept|want|merge|write|ship|deploy|commit"
-            r"|push"
-            r"|mock|rebase|squash)\b"
-        ),
-        "feedback",
-        0.7,
-    ),
-    Signal(
-        "asks to be consulted",
-        _re(r"\b(?:ask|check with|tell|warn) me (?:first|before|whenever|every time)\b"),
-        "feedback",
-        0.65,
-        "weak",
-    ),
-    Signal(
-        "a correction", _re(rf"^(?:please )?(?:don't|do not) {NOT_BARE}[a-z]+"), "feedback", 0.5, "weak"
-    ),
-    Signal(
-        "a way to work",
-        _re(
-            r"^(?:when in doubt|if you(?:'re| are)? (?:unsure|not sure|uncertain|in doubt"
-            r"|stuck)[^,]*), [a-z]+"
-        ),
-        "feedback",
-        0.7,
-    ),
-    Signal(
-        "a way to work",
-        _re(r"^when(?:ever)? you [^,]+, (?:please )?(?!i\b|it\b|the\b|you\b|we\b|there\b)[a-z]+"),
-        "feedback",
-        0.55,
-        "weak",
-    ),
-)
+def probability(found: Iterable[str], sentence: float, weights: Mapping[str, float] | None = None) -> float:
+    """Gives the probability that what bears these cues lasts, 0 to 1.
 
-CONFIRMED: tuple[Signal, ...] = (
-    Signal(
-        "an approach confirmed",
-        _re(
-            r"(?<!let's )(?<!we'll )(?<!i'll )\bkeep (?:doing|splitting|writing|using|working"
-            r"|structuring"
-            r"|grouping|naming|explaining|asking|showing"
-            r"|bundling|presenting|reporting|formatting)\b.*\b(?:like (?:this|that)|this way|that way"
-            r"|for"
-            r"|so that|because)\b"
-            r"|\bdo (?:it|this|that)(?: exactly)? (?:like (?:this|that)|this way|that way) (?:for|every"
-            r"|each|always|in)\b"
-            r"|\bexactly (?:what|how) i (?:want|like|need)[^.]*\b(?:every|each|always|for all"
-            r"|from now)\b"
-            r"|\b(?:was|is) (?:exactly )?the right (?:call|approach|choice|way|move)\b"
-            r"|\b(?:is|was|are|were) (?:\w+ )?(?:right|correct|good|perfect|great|fine|ideal"
-            r"|the way to go"
-            r"|what i (?:want|wanted|like|need))\b[^.;?]*[,;:—–-] ?(?:so |and |please |just )*(?:keep"
-            r" (?:on )?(?:doing|it up|that up|this up)\b"
-            r"|(?:stick (?:to|with)|continue with) (?:that|this|it)\b"
-            r"|do (?:it|that|this) (?:like (?:that|this)|this way|that way) (?:again|next time)\b)"
-        ),
-        "feedback",
-        0.6,
-    ),
-)
+    Args:
+        found: cues of a message, or of a part of it with the circumstances of the message.
+        sentence: the best log odds of one of its sentences (`odds`).
+        weights: other weights than those that are checked in.
+    """
+    table = OF_MESSAGE if weights is None else weights
+    whole = sum((table.get(cue, 0.0) for cue in found), table.get("bias", 0.0))
+    return 1 / (1 + math.exp(-(whole + SHARE * sentence)))
 
-IDENTITY: tuple[Signal, ...] = (
-    Signal(
-        "who the person is",
-        _re(
-            rf"{START}(?:i'm|i am|im) (?:an?|the|one of the|your)\b(?! (?:bit|little|few|lot|step"
-            rf"|minute"
-            rf"|one\b|fan))"
-            rf"[^.;:]{{0,60}}?\b{ROLE}s?\b"
-            rf"|\bi work (?:as an?|in the|on the|for|at)\b[^.;]*\b(?:{ROLE}|team|department|company"
-            rf"|group)\b"
-            r"|\bi work (?:in|from|on) (?:utc|gmt|cet|cest|est|pst|[a-z]+ (?:standard )?time\b)"
-            r"|\bi(?:'m| am) (?:usually|normally|mostly|always|generally) (?:offline|online|available"
-            r"|away|in meetings)\b"
-            r"|\bmy name is (?!on\b|in\b|not\b|wrong|missing|still\b)[a-z]+|\bmy (?:background|day job"
-            r"|role|job|degree|time ?zone|pronouns"
-            r"|native language)"
-            r" (?:is|are|includes)\b"
-            rf"|{START}i (?:maintain|lead|manage|own|run|head|look after) (?:the|our|all)\b[^.;]*"
-            r"\b(?:team|package|service|project|module|backend|frontend|platform|group|department"
-            r"|infrastructure"
-            r"|library|product|repo(?:sitory)?|docs)\b"
-            r"|\bi(?:'m| am) (?:responsible for|in charge of|colou?r[- ]?blind|dyslexic|based in"
-            r"|left-handed)\b"
-            r"|\bi(?:'m| am) (?:completely |totally |quite |fairly |pretty )?new to (?!this (?:error"
-            r"|bug"
-            r"|file))\w+"
-            r"|\bi(?:'ve| have) been (?:writing|coding|programming|doing|using|working)\b[^.;]*"
-            r"\b(?:for (?:\w+ )?(?:\w+ )?(?:years|decades|months)|since (?:19|20)\d\d)"
-            r"|\bi(?:'ve| have) never (?:used|written|worked with|touched|done)\b"
-            r"|\bi(?:'m| am) on (?:an? )?(?:mac|macos|linux|windows|ubuntu|debian|fedora|arch|nixos|wsl"
-            r"|freebsd)\b"
-            r"|\bi(?:'m| am) (?:not )?(?:fluent|experienced|comfortable|familiar) (?:in|with)\b"
-            r"|\bi only speak\b|\bi live in\b"
-        ),
-        "user",
-        0.75,
-    ),
-    Signal(
-        "who the team is",
-        _re(
-            r"\bwe(?:'re| are) an? (?:\w+[- ])?(?:\w+[- ]){0,3}(?:team|company|startup|start-up|agency"
-            r"|lab|non-profit)\b"
-        ),
-        "project",
-        0.65,
-    ),
-)
 
-PREFERENCE: tuple[Signal, ...] = (
-    Signal(
-        "a preference",
-        _re(
-            rf"{START}i(?: really| strongly| much| generally| usually"
-            rf"| always)? prefer\b(?! \(?[a-d0-9]\)?[.!]*$)"
-            rf"|{START}i(?: really| strongly)? (?:hate|dislike|can't stand"
-            rf"|cannot stand)\b(?=[^.;]*{WORK})"
-            rf"|{START}i (?:don't|do not|really don't) (?:like|want to see|ever want)\b(?=[^.;]*{WORK})"
-            rf"|{START}i(?: really| usually| generally)? (?:like|love) (?:it when you|when you|(?:to|my"
-            rf"|[a-z]+ing|[a-z-]+ [a-z]+s|[a-z]+s)"
-            rf"\b(?=[^.;]*{WORK}))"
-            r"|\bi(?:'d| would) (?:much )?rather (?:you|have you|we)\b|\bi(?:'d"
-            r"| would) prefer (?:that )?you\b"
-            rf"|{START}i (?:always|usually|normally|mostly|only|never) (?!want\b|say\b|mean\b|feel|love"
-            f"|enjoy|look"
-            rf"|like|wish|hope){STATE}[a-z]+"
-            r"|\bhow i (?:like to work|work best)\b"
-        ),
-        "user",
-        0.65,
-    ),
-)
+REASONED = 1.0
+"""Log odds that a rule gains by its reason, by hand: the written sentences have too few of them."""
 
-DECISION: tuple[Signal, ...] = (
-    Signal(
-        "a decision",
-        _re(
-            r"\b(?:we|the (?:team|company|board|management|architects?|committee)|management|leadership"
-            r"|product|legal)"
-            r"(?: have| has|'ve)?(?: now| just| finally| all)? (?:decided|agreed|chosen|settled on"
-            r"|committed to|opted|standardi[sz]ed on)\b"
-            r"|\bit (?:was|has been) decided\b|\bthe decision (?:is|was)\b"
-            r"|\blet's (?:go with|use|stick (?:to|with)) .*\b(?:for good|permanently|long[- ]term"
-            r"|as (?:the|our) standard|everywhere)\b"
-            r"|\bwe(?:'re| are) (?:moving|migrating|switching) (?:everything )?(?:away from|off|over to"
-            r"|to|from)\b"
-            r"|\bwe(?:'re| are) (?:dropping|retiring|deprecating|sunsetting|phasing out"
-            r"|getting rid of)\b"
-            r"|\bwe (?:have to|must|need to) (?:support|stay (?:on|with|compatible)|comply"
-            r"|remain)\b[^.]*"
-            r"|\bwe(?:'re| are)(?: not|n't) allowed to (?!call|set|use (?:the|a)\b)|\bwe (?:aren't"
-            r"|are not|mustn't|must not"
-            r"|may not) (?!sure)\w+"
-            r"|(?<!so )\bwe will (?:not|never) \w+|(?<!so )\bwe won't (?!get\b|be able|need|see|have"
-            r"|hit)\w+"
-            r"|\bthe reason (?:that |why )?we(?:'re| are|'ve| have)? (?!are\b|have\b|see|get|hav|hit"
-            r"|run)\w+[^.]* is\b"
-            rf"|{START}we only {STATE}[a-z]+"
-        ),
-        "project",
-        0.65,
-    ),
-    Signal(
-        "a date that matters",
-        _re(
-            r"\b(?:freez(?:e|ing)|code freeze|feature freeze|deadline|release|launch|demo|audit"
-            r"|go-?live"
-            r"|cut-?over|rollout|beta|ga"
-            r"|v?\d+\.\d+|milestone|migration|contract|hand-?over|due date"
-            r"|end of life|eol|(?:the|our) plan)\b"
-            r"[^.?]*\b(?:is|are|'s|starts?|begins?|ends?|due|on|until|by|in|before|for)\b[^.?]*"
-            + DATE
-            + r"|\bfreez(?:e|ing)\b[^.?]*"
-            + DATE
-            + r"|\b(?:has|have|needs?) to be (?:done|ready|finished|shipped|signed|out|live"
-            r"|in) (?:\w+ )?by\b[^.?]*"
-            + DATE
-            + r"|\b(?:due|scheduled|planned|set) (?:on|for|by|at)\b[^.?]*"
-            + DATE
-            + r"|\bwe(?:'re| are)? (?:ship|launch|releas|deploy|demo|present|migrat"
-            r"|go(?:ing)? live)\w*\b[^.?]*" + DATE
-        ),
-        "project",
-        0.6,
-    ),
-    Signal(
-        RESPONSIBLE_LABEL,
-        _re(
-            r"\bthe (?:release manager|product owner|tech lead|project lead|maintainer|security contact"
-            r"|on-?call lead|scrum master"
-            r"|code owner|point of contact) (?:is|for [^.]* is)\b"
-            r"|^(?!the\b|it|this|that|he\b|she\b|who|which|what|an?\b|i\b|we\b|you\b|they\b|there"
-            r"|everyone|nobody)[a-z]+"
-            r" (?:is (?:responsible for|in charge of|the (?:owner|maintainer) of)|owns|maintains"
-            r"|looks after|takes care of)"
-            r" (?:the|our|all)\b"
-        ),
-        "project",
-        0.6,
-    ),
-)
+REPEATED = 1.0
+"""Log odds that a statement gains when it is said again; by hand, as no labelled session repeats itself."""
 
-TRACKED: tuple[Signal, ...] = (
-    Signal(
-        "where something is kept",
-        _re(
-            rf"\b{THING}\b[^.?]*?\b(?:(?:is|are|get|gets)(?: all| now| only| mostly)?"
-            r" (?:tracked|kept|filed|documented|managed|posted|logged|stored|collected|located|hosted"
-            r"|reported|published"
-            r"|announced|discussed|in|on|at|under)|lives?|goes? (?:in)?to|go (?:in)?to|come in|comes in"
-            r"|sits?|belongs?)"
-            rf"\b[^?]*?{PLACE}"
-            rf"|\bwe (?:track|keep|file|document|manage|post|log|discuss|plan)\b[^.?]*?\b(?:in|on|at"
-            rf"|under)\b[^?]*?{PLACE}"
-            rf"|\b{THING}: (?:look|see|check|ask)\b[^?]*?{PLACE}"
-            rf"|\b(?:look at|check|see|ask in|post in|go to)\b[^?]*?{PLACE}[^?]*\b(?:when(?:ever)?|if"
-            rf"|that's where|for (?:all|any|every))\b"
-            rf"|{START}(?:the|our) [^,.;]*\b(?:dashboard|board|wiki|channel|tracker|calendar"
-            rf"|status page"
-            rf"|handbook)\b[^,.;]* (?:is|are)\b[^?]*?{PLACE}"
-        ),
-        "reference",
-        0.7,
-    ),
-)
 
-STATED: tuple[Signal, ...] = STANDING + CONFIRMED + TRACKED + IDENTITY + PREFERENCE + DECISION
+def likelier(score: float) -> float:
+    """Gives the probability of what was said once more."""
+    odds = score / (1 - score) * math.exp(REPEATED)
+    return odds / (1 + odds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gitmem.core.names import slugify
-from gitmem.engines.offline.sentences import masked
+from gitmem.engines.offline.prose import masked
 
 # An index entry is about 150 characters, and the name takes its share (design, section 4).
 DESCRIPTION = 110
@@ -23,6 +23,14 @@ _FILLER = re.compile(
     r"|\s+(?=(?:and|also|btw|by the way|for|from|please|i|i'm|we|just|don't|never|always)\b)))+",
     re.I,
 )
+_ASIDE = re.compile(
+    r"^(?:(?:actually|btw|by the way|fyi|for the record|for the last time|notes? to self|as i said"
+    r"|you (?:always )?keep forgetting|i (?:already )?told you(?: already| before| twice)?)(?: that)?"
+    r"(?:[,:;!]| -| –| —)? +(?=\w))+",
+    re.I,
+)
+"""What points to the talk and not to the fact; without a comma, too."""
+
 _BECAUSE = re.compile(
     r"(?:,?\s+(?:because|since(?! (?:19|20)\d\d)(?= (?:we|i|the|that|it|they|our|support|this|there"
     r"|nobody|everyone|\w+ \w+ )\b)|so that"
@@ -69,7 +77,7 @@ _KEEP = frozenset(("not", "no", "never", "only"))
 
 def without_opening(text: str) -> str:
     """Gives the sentence without words that only open it ("ok, and by the way …", "a few rules: …")."""
-    rest = _FILLER.sub("", text).lstrip("-–— ")
+    rest = _FILLER.sub("", _ASIDE.sub("", text)).lstrip("-–— ")
     rest = _COUNTED.sub("", _ANNOUNCES.sub("", rest))
     return rest if len(rest.split()) >= 2 else text
 

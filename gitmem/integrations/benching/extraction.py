@@ -8,6 +8,7 @@ from typing import Any
 
 from gitmem.core.change import Change
 from gitmem.engines.engine import Engine
+from gitmem.engines.offline import OfflineEngine
 from gitmem.extract.known import Known
 from gitmem.extract.plan import Rules, plan_extraction
 from gitmem.integrations.benching.gold import Gold, Label
@@ -44,6 +45,7 @@ class Scored:
         wrong: finds that match none.
         missed: labels that nothing matches.
         violations: finds of what must not be kept.
+        wide: candidates, of an engine that gives such; None of another.
         spoken: messages of a person.
     """
 
@@ -54,6 +56,7 @@ class Scored:
     labels: tuple[Label, ...]
     violations: tuple[Find, ...]
     spoken: int
+    wide: tuple[Find, ...] | None = None
 
 
 def score(gold: Gold, engine: Engine) -> Scored:
@@ -62,7 +65,7 @@ def score(gold: Gold, engine: Engine) -> Scored:
     Raises:
         EngineError: the engine failed.
     """
-    finds = _finds(gold.session, engine)
+    finds, wide = _finds(gold.session, engine)
     right: list[tuple[Find, Label]] = []
     wrong: list[Find] = []
     for find in finds:
@@ -82,6 +85,7 @@ def score(gold: Gold, engine: Engine) -> Scored:
         gold.labels,
         tuple(find for find in finds if any(one.holds(find.messages, find.text) for one in gold.excluded)),
         sum(message.role == "person" for message in gold.session.messages),
+        wide,
     )
 
 
@@ -98,14 +102,28 @@ def figures(scored: Sequence[Scored]) -> dict[str, Any]:
         for label in labels
     )
     plain = [label for label in labels if label.plain]
+    suggested = sum(not find.stored for find, _ in right)
+    unasked = suggested + sum(not find.stored for find in wrong)
+    wide = [one for one in scored if one.wide is not None]
+    spread = [label for one in wide for label in one.labels if label.plain]
+    reached = sum(
+        any(label.holds(find.messages, find.text) for find in one.wide or ())
+        for one in wide
+        for label in one.labels
+        if label.plain
+    )
     return {
         "sessions": len(scored),
         "messages": sum(one.spoken for one in scored),
         "labels": len(labels),
         "stored": _rate(stored, stored + sum(find.stored for find in wrong)),
+        "suggested": _rate(suggested, unasked),
+        "suggested_a_session": round(unasked / max(1, len(scored)), 2),
         "stored_and_suggested": _rate(len(right), len(right) + len(wrong)),
         "recall_asked_stored": _rate(asked_stored, len(asked)),
         "recall_plain": _rate(len(plain) - sum(label.plain for label in missed), len(plain)),
+        "recall_plain_wide": _rate(reached, len(spread)),
+        "candidates_a_session": round(sum(len(one.wide or ()) for one in wide) / max(1, len(wide)), 2),
         "recall": _rate(len(labels) - len(missed), len(labels)),
         "types": _rate(sum(find.change.type == label.type for find, label in right), len(right)),
         "exclusion_violations": sum(len(one.violations) for one in scored),
@@ -119,8 +137,8 @@ def _rate(right: int, of: int) -> dict[str, Any]:
     return {"right": right, "of": of, "share": share, "low": round(low, 3), "high": round(high, 3)}
 
 
-def _finds(session: Session, engine: Engine) -> tuple[Find, ...]:
-    """What would be stored, then what would wait in review: as the flow decides, with nothing known."""
+def _finds(session: Session, engine: Engine) -> tuple[tuple[Find, ...], tuple[Find, ...] | None]:
+    """What would be stored, then what would wait in review, as the flow decides; and the candidates."""
     plan = plan_extraction(session, (), Known(), engine, Rules())
     order = {message.uuid: place for place, message in enumerate(session.messages)}
     uuids = [message.uuid for message in session.messages]
@@ -130,4 +148,7 @@ def _finds(session: Session, engine: Engine) -> tuple[Find, ...]:
         span = uuids[order.get(first, 0) : order.get(last, -1) + 1]
         return Find(change, tuple(span) or (first, last), stored)
 
-    return tuple(find(placed.change, placed in plan.stored) for placed in (*plan.stored, *plan.suggested))
+    finds = tuple(find(one.change, one in plan.stored) for one in (*plan.stored, *plan.suggested))
+    if not isinstance(engine, OfflineEngine):
+        return finds, None
+    return finds, tuple(find(one.change, False) for one in engine.candidates(plan.given))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
 from gitmem.core.errors import UsageError
-from gitmem.transcripts.clients import read
-from gitmem.transcripts.private import WINDOW, ignoring, without_private
+from gitmem.transcripts.discover import read
+from gitmem.transcripts.privacy import WINDOW, ignoring, without_private
 
 
 @pytest.mark.parametrize(

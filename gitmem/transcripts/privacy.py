@@ -167,6 +167,7 @@ def _windows(text: str) -> Iterator[str]:
 def _texts(message: Message) -> Iterator[str]:
     yield message.text
     yield message.context
+    yield from message.pasted
     for call in message.tools:
         yield from strings_in(call.input)
         yield call.result or ""

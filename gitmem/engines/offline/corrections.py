@@ -1,0 +1,229 @@
+"""What a statement does to an earlier one, of its session or of memory: repeat, complete, replace it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from gitmem.core.change import TYPES, Change, Edited, MemoryType
+from gitmem.core.memory import Memory, parse
+from gitmem.engines.engine import ExtractInput
+from gitmem.engines.offline import wording
+from gitmem.engines.offline.consolidating.edit import described, reworded, without
+from gitmem.engines.offline.likeness import Gist, gist, near, same, words
+from gitmem.engines.offline.requests import Reversal
+
+_AGAIN = re.compile(
+    r"^(?:and |but |so )*(?:as |like )?(?:i(?:'ve| have)?(?: already)? (?:said|told you|mentioned)"
+    r"(?: before)?|again|once more)[,:]?(?: that)? ",
+    re.I,
+)
+_WORD = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*|[+#]+")
+_LIGHT_WORDS = "a an the please just really that here is are was were be been ok"
+_LIGHT = frozenset(_LIGHT_WORDS.split())
+_CUES = frozenset(words("actually sorry correction rather instead meant"))
+_REASONED = ("**why", "**how to apply", "why:", "how to apply:")
+
+OLD_WORDS = 4
+"""Words that name what is given up, at most: of more, most must be in the memory, of these each."""
+
+SHORT_CLAIM = 4
+"""Content words of a claim that its old word alone makes sure of, at most."""
+
+SUBJECT = 0.5
+"""Share of a claim's words that a correction without the old word must hold to be about it."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A statement found earlier in the session.
+
+    Attributes:
+        text: the statement, without reason and use.
+        asked: it was plainly asked to be remembered.
+    """
+
+    text: str
+    gist: Gist
+    asked: bool
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Which earlier statement a new one bears on, by place, and how."""
+
+    at: int
+    how: Literal["repeats", "completes", "corrects"]
+
+
+def earlier(new: Stated, found: Sequence[Stated], *, corrects: bool) -> Earlier | None:
+    """Finds the one earlier statement that a new one says again, completes or corrects.
+
+    What was asked to be remembered is dropped only where the very same words were said before: likeness
+    takes "number 4 is Ann's" for "number 5 is Ben's". A correction needs its cue, and one subject alone
+    that it can be about.
+
+    Args:
+        found: statements of this session so far, in order.
+        corrects: the new one carries a cue (`takes_back`).
+    """
+    tokens = _tokens(new.text)
+    for at, old in enumerate(found):
+        if tokens == _tokens(old.text):
+            return Earlier(at, "repeats")
+    for at, old in enumerate(found):
+        if new.text.startswith(old.text) and not old.asked:
+            return Earlier(at, "completes")
+        if not (new.asked or old.asked) and _likely_the_same(new.gist, old.gist):
+            return Earlier(at, "completes" if same(old.gist, new.gist) else "repeats")
+    if corrects:
+        subjects = [at for at, old in enumerate(found) if _same_subject(new.gist, old.gist)]
+        if len(subjects) == 1:
+            return Earlier(subjects[0], "corrects")
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> tuple[str, ...]:
+    """All that could tell two statements apart: words and numbers in order, without articles."""
+    plain = _AGAIN.sub("", text.replace("’", "'"))
+    return tuple(w for w in (found.lower() for found in _WORD.findall(plain)) if w not in _LIGHT)
+
+
+def _likely_the_same(new: Gist, old: Gist) -> bool:
+    if not near(new, old) or new.numbers != old.numbers:
+        return False
+    contained = new.words <= old.words or old.words <= new.words
+    return contained and (same(new, old) or same(old, new))
+
+
+def _same_subject(new: Gist, old: Gist) -> bool:
+    """One thing is said otherwise: a number, a yes or no, or a name; where more differs, it is another."""
+    if new.words - _CUES == old.words - _CUES:
+        return True
+    if new.numbers != old.numbers or new.negative != old.negative:
+        return False
+    return near(new, old)
+
+
+def says(known: Gist, old: str, new: str) -> bool:
+    """Says whether a text says what is given up, and not yet what holds in its place.
+
+    Args:
+        known: the text.
+        old: words that name what is given up.
+        new: the new statement; empty where nothing takes its place.
+    """
+    named = gist(old)
+    sought = named.words | named.numbers
+    there = known.words | known.numbers
+    if not sought:
+        return False
+    needed = len(sought) if len(sought) <= OLD_WORDS else 0.7 * len(sought)
+    if len(sought & there) < needed:
+        return False
+    fresh = gist(new)
+    brings = (fresh.words | fresh.numbers | fresh.names) - sought
+    # "Use bun, not pnpm" gives up what says pnpm; a memory that says "bun, not pnpm" has it already.
+    return not brings or not (brings <= there | known.names or (known.negative and brings & there))
+
+
+def given_up(
+    given: ExtractInput, way: Reversal, new: str, text: str, *, surely: bool = False
+) -> Change | None:
+    """The update or deletion of the memory that says what a person gives up.
+
+    Args:
+        given: what memory holds.
+        way: what is given up.
+        new: the new statement; empty where nothing takes its place.
+        text: the same with its dates made clear.
+        surely: the old word alone is not enough: more of the memory has to be in the new statement.
+
+    Returns:
+        an edit of the one memory that is meant; None where there is none, or it could be several.
+    """
+    found = sorted(_meant(given, way, new, surely), key=lambda one: -one[0])
+    if not found or (len(found) > 1 and found[0][0] == found[1][0] and found[0][1] != found[1][1]):
+        return None
+    _, path, number = found[0]
+    data = given.memory[path]
+    _, agent, file = path.split("/", 2)
+    memory = parse(file, data)
+    after = _edited(memory, number, text)
+    kind: MemoryType = next((one for one in TYPES if one == memory.type), "project")
+    base = Change(
+        "delete", memory.name, memory.description, kind, "", "", 0.0, False, agent=agent, file=file
+    )
+    if after is None:
+        return base
+    body = wording.statement(text) if text else memory.parsed.claims[number].text
+    return Change(
+        "update",
+        memory.name,
+        after.description,
+        kind,
+        body,
+        "",
+        0.0,
+        False,
+        agent=agent,
+        file=file,
+        edited=Edited(data, after.render()),
+    )
+
+
+def _meant(given: ExtractInput, way: Reversal, new: str, surely: bool) -> Iterator[tuple[float, str, int]]:
+    """Claims that a reversal may be about: how well it fits, whose memory, which claim of the body."""
+    fresh = gist(new)
+    about = fresh.words | gist(way.old).words
+    for path, data in given.memory.items():
+        _, agent, file = path.split("/", 2)
+        if agent != given.agent or file.startswith(("archive/", "logs/")):
+            continue
+        memory = parse(file, data)
+        for number, claim in enumerate(memory.parsed.claims):
+            if claim.text.lower().startswith(_REASONED) or claim.text.startswith("#"):
+                continue
+            known = gist(f"{claim.text}")
+            whole = gist(f"{memory.description} {claim.text}")
+            shared = len(about & whole.words) / max(1, len(whole.words))
+            more = (fresh.words - gist(way.old).words) & whole.words
+            if way.old and surely and not more and len(known.words) > SHORT_CLAIM:
+                continue
+            if way.old:
+                if says(known, way.old, new) or (number == 0 and says(whole, way.old, new)):
+                    yield 1 + shared, path, number
+            elif _contradicts(fresh, known):
+                yield shared, path, number
+
+
+def _contradicts(new: Gist, known: Gist) -> bool:
+    """Whether a correction that names nothing old is about a claim, and says it otherwise."""
+    shared = new.words & known.words
+    if len(shared) < 2 or len(shared) < SUBJECT * len(known.words):
+        return False
+    return not same(new, known)
+
+
+def _edited(memory: Memory, number: int, text: str) -> Memory | None:
+    """The memory with the new statement for the old one and its reasons; None where nothing is left."""
+    claims = memory.parsed.claims
+    behind = number + 1
+    while behind < len(claims) and claims[behind].text.lower().startswith(_REASONED):
+        behind += 1
+    reasons = range(number + 1, behind)
+    if not text:
+        if len(claims) == behind - number:
+            return None
+        return without(memory, range(number, behind))
+    marker = re.match(r"\s*(?:[-*+]|\d+[.)])\s+", claims[number].text) if claims[number].item else None
+    made = reworded(memory, {number: f"{marker.group() if marker else ''}{wording.statement(text)}"})
+    made = without(made, reasons) if made is not None and reasons else made
+    if made is None:
+        return None
+    heads = number == 0 or len(claims) == 1
+    return (described(made, wording.description(text)) or made) if heads else made

@@ -1,0 +1,414 @@
+"""What a person plainly asks of memory: to keep something, or to give something up for something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from gitmem.engines.offline.prose import masked
+
+_OPEN = (
+    r"^(?:(?:please|also|and|but|so|just|oh|ok(?:ay)?|hey|hi|yes|yeah|no|thanks|great|right|again|then"
+    r"|now|always|actually"
+    r"|sorry|correction|wait|btw|by the way|before i forget|(?:ok |one )?(?:last|more|final) thing"
+    r"|one more thing|important"
+    r"|(?:this|that) is important|lastly|finally|in (?:the )?future|for (?:the )?future(?: sessions?"
+    r"| reference)?"
+    r"|for next time|next time|for later|from now on|going forward)(?: ?[,.:!;–—-]+ ?| ))*"
+)
+_POLITE = (
+    r"(?:(?:can|could|would|will) (?:you|we) (?:please |maybe |also |just |perhaps )*|would you mind "
+    r"|i(?:'d| would) (?:like|love) you to |i (?:want|need) you to |(?:let's|lets|let us|we should"
+    r"|we must|you should"
+    r"|you must|do|try to|make sure to|make sure you|be sure to|(?:i )?wonder (?:now )?if we should"
+    r"|(?:please )?always) "
+    r"(?:please |also |just )*)?(?:please )?"
+)
+_LATER = (
+    r"(?:,? (?:for (?:later|good|the future|next time|future \w+|all \w+(?: \w+)?|the next \w+)"
+    r"|in (?:the )?future|from now on"
+    r"|next time|too|also|as well|please|ok|okay|somewhere|somehow|down|permanently|forever))*"
+)
+_FILE = (
+    r"(?:(?:claude|agents|gemini|codex)(?:\.local)?\.md|copilot-instructions\.md|(?:the |your "
+    r"|our )?(?:agent )?instructions file)"
+)
+_OWN = (
+    r"(?:(?:your|the agent's) (?:own |long[- ]term |project )*(?:memory|memories|notes"
+    r"|knowledge(?: base)?)|(?:long[- ]term|project) memory)"
+)
+_THIS = (
+    r"(?:(?:all )?(?:that|this|these|those|it)(?: (?:fact|rule|one|point|info|information|decision|down"
+    r"|too|also))?|the following"
+    r"|what i (?:just )?(?:said|wrote|told you)|that last (?:bit|part|point)|the above)"
+)
+_REMEMBER = r"(?:remember|rmember|remeber|rember|remembering|memori[sz]e|memori[sz]ing)"
+_MIND = r"(?:keep|bear|have)(?:ing)? (?:(?:that|this|it) )?in mind"
+_NOTE = (
+    r"(?:(?:make|take|keep|leave)(?: yourself)? (?:a |an )?(?:mental |permanent |quick )?note|note down"
+    r"|note|write down)"
+)
+_STORE = (
+    rf"(?:add|save|store|put|commit|record|write|log|note|keep|document)(?:ing)? (?:{_THIS} |a (?:note"
+    rf"|line|rule|section|entry) )?"
+)
+_INTO = rf"(?:(?:to|in|into|down in) (?:{_FILE}|{_OWN})|to (?:the )?memory|to memories)"
+"""Where memory is kept; "in memory" alone is where programs keep things."""
+
+# What follows asks the agent's own memory, or names a thing without saying anything of it.
+_NOT_A_FACT = (
+    r"(?!when\b|how\b|what\b|why\b|where\b|which\b|who\b|if\b|whether\b|the time\b|last\b|me\b(?!:)|us\b"
+    r"|our (?:talk|chat)"
+    r"|you\b|something\b|anything\b|correctly\b)"
+)
+_CLAUSE = (
+    r"(?:(?:i|i'm|i've|we|we're|we've|our|my|your|nobody|everyone|everybody|always|never|there|it's|all"
+    r"|no|not|don't|do not|only"
+    r"|if|when(?:ever)? (?:you|we|i)|he|she|they|every|each|any)\b(?! (?:talk|chat)).+"
+    r"|(?:(?:the|a|an|this|these|his|her|their|its) )?(?:[\w./'¤-]+ ){1,6}(?:is|are|was|were|has|have"
+    r"|had|does|do|doesn't|don't|can|can't"
+    r"|cannot|must|should|will|won't|needs?|may|isn't|aren't|uses?|runs?|gets?|goes|lives?|means?|owns?"
+    r"|requires?)\b.+)"
+)
+
+_HERE = tuple(
+    re.compile(_OPEN + _POLITE + pattern, re.S)
+    for pattern in (
+        rf"{_REMEMBER}{_LATER} (?P<to>(?:not |never )?to) (?P<rest>.+)",
+        rf"{_REMEMBER}{_LATER} ?(?:that (?:fact )?|: ?|, | ?[–—-] |(?:this|it|the following)(?: one"
+        rf"| fact| too| also)*"
+        rf"{_LATER} ?(?::|[–—-]|,) ?)(?P<rest>{_NOT_A_FACT}.+)",
+        rf"{_REMEMBER}{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
+        rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} ?(?:that |: ?|, "
+        rf"| ?[–—-] )(?P<rest>{_NOT_A_FACT}.+)",
+        rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
+        r"(?:keep|bear) in mind (?:for|in|next|from)\b(?: (?:later|good|the|future|next|time|sessions?"
+        r"|all|from|now|on|in))* ?"
+        r"(?:that |: ?|, | ?[–—-] )(?P<rest>.+)",
+        rf"{_NOTE}{_LATER} ?(?:of (?:this|that|the following|it)|this|that)?{_LATER} ?(?:: ?"
+        rf"| ?[–—-] )(?P<rest>.+)",
+        rf"(?:make|take|keep|leave|write)(?: yourself)? (?:a |an )?(?:mental |permanent "
+        rf"|quick )?note{_LATER} (?:that|saying|to) (?P<rest>.+)",
+        rf"(?:a |quick )?note{_LATER} (?:that|for (?:the )?(?:future|next"
+        rf"|later)\w*)[:, ] ?(?P<rest>{_CLAUSE})",
+        r"(?:a |quick )?notes? to (?:self|yourself|future you|future me)(?::|,| ?[–—-]) ?(?P<rest>.+)",
+        r"(?:a |quick )?note (?:for|to) (?:the )?(?:future|later|next time"
+        r"|next session)(?: sessions?)?(?::|,| ?[–—-]) ?(?P<rest>.+)",
+        r"for (?:the )?future (?:reference|sessions?)(?::|,| ?[–—-]) ?(?P<rest>.+)",
+        rf"{_STORE}{_INTO}{_LATER} ?(?:that |saying (?:that )?|: ?|, | ?[–—-] )(?P<rest>.+)",
+        r"(?:write|note|jot|take) (?:that|this|it) down(?::|,| ?[–—-]) ?(?P<rest>.+)",
+        r"(?:make|let's make) (?:it|this) (?:a|the|our) (?:standing |general |permanent |hard )?(?:rule"
+        r"|habit|policy|convention)"
+        r"(?P<rule>)(?: for \w+)?(?: (?:that|to)|:|,| ?[–—-]) ?(?P<rest>.+)",
+        r"(?P<rule>)(?:(?:a |one )?(?:new|another|standing|house|general|permanent|project|hard) rule"
+        r"|rule)(?: for you)?(?::| ?[–—-]) ?(?P<rest>.+)",
+    )
+)
+_POLITELY_IN_MIND = re.compile(
+    _OPEN + r"(?:(?:can|could|would|will) you|i (?:want|need) you to|i(?:'d"
+    r"| would) like you to) (?:please )?(?:keep|bear) in mind "
+    r"(?:that |: ?)?(?P<rest>.+)"
+)
+# For good, in so many words, and to the agent; not about the thing at hand.
+_FROM_NOW_ON = re.compile(
+    r"^(?:(?:ok(?:ay)?|and|so|also|please|but|right)[,.:]? )*(?:from now on|from here on(?: out)?"
+    r"|going forward|from this point on),? "
+    r"(?P<rest>.+)$|^(?P<ahead>.+?),? (?:from now on|from here on(?: out)?|going forward)[.!]*$"
+)
+_POINTS = re.compile(
+    r"^(?:please )?(?:do|keep|try|use|start|stop|apply|make)(?: doing)? (?:it|this|that|these|those"
+    r"|so)\b|\?\s*$|^(?:the|a|an|it|this|that|these|those|there|they|he|she)\b"
+)
+
+_BEFORE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        _OPEN + _POLITE + rf"(?:{_REMEMBER}{_LATER} {_THIS}|{_MIND}|(?:keep|bear) {_THIS} in mind"
+        rf"|(?:make|take|keep) (?:a )?note of {_THIS}|(?:note|write|jot) {_THIS}(?: down)?(?: too| also"
+        rf"| please| as well| somewhere)*"
+        rf"|{_STORE}{_INTO}|(?:don't|do not|never) forget {_THIS}|memori[sz]e {_THIS}"
+        rf"|(?:make|let's make) {_THIS} (?:a|the|our) (?:\w+ )?(?:rule|habit|policy|convention))"
+        rf"{_LATER}(?P<more>:?)[.!?)😅🙏 ]*$",
+    )
+)
+# The statement stands in the same sentence, before the request.
+_TRAILS = re.compile(
+    r"(?P<ahead>^.{8,}?)(?:[,;.–—(-]+|,? and| so(?: that)?) ?"
+    r"(?:please |pls |you |we |i want you to |(?:can|could) you (?:please )?)*"
+    rf"(?:(?:{_REMEMBER}|note|(?:don't|do not|never) forget) {_THIS}|(?:keep|bear) {_THIS} in mind"
+    rf"|write {_THIS} down|(?:save|keep|add|put|store) {_THIS} {_INTO}){_LATER}[.!?) ]*$"
+)
+_ASIDE = re.compile(
+    rf"\((?:please |pls |also )*(?:{_REMEMBER}|note|write down|save|keep in mind|(?:add"
+    rf"|save) {_THIS} {_INTO})"
+    rf"(?: (?:{_THIS}))?{_LATER}\)"
+)
+_WONDERS = re.compile(
+    rf"\b(?:add|put|save|document|write|record|note) {_THIS} (?:somewhere |also )?{_INTO}\b"
+    r"|\bso (?:that )?you (?:can |will |would |'ll )?(?:remember|don't forget|do not forget"
+    r"|won't forget)(?: (?:this|that|it))?\b"
+)
+"""A request put about a thing said before, anywhere in its sentence: "should we add this to CLAUDE.md?"."""
+
+# In other languages the plain imperative alone, and what joins it to its object.
+_FOREIGN = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^(?:(?:bitte|und|also|ok|für (?:später|die zukunft|nächstes mal)),? )*(?:merk(?:e|t)? dir"
+        r"|merkt euch|denk(?:e)? (?:bitte )?(?:immer )?daran"
+        r"|vergiss(?: bitte)? nicht|notier(?:e)?(?: dir)?|behalt(?:e)? im (?:kopf|hinterkopf)"
+        r"|schreib(?:e)? dir auf)"
+        r"(?: bitte)?(?P<join>,? dass |: ?|, | - | )(?P<rest>.+)",
+        r"^(?:kannst|könntest) du dir (?:bitte )?merken(?P<join>,? dass |: ?)(?P<rest>.+)",
+        r"^(?:(?:s'il te pla[iî]t|stp|et|aussi|ok),? )*(?:souviens[- ]toi(?: bien)?|retiens(?: bien)?"
+        r"|rappelle[- ]toi|n'oublie(?: pas)?|note(?: bien)?"
+        r"|garde(?: bien)? en (?:tête|mémoire)|mémorise|peux-tu (?:retenir|noter"
+        r"|te souvenir))(?P<join> qu(?:e |')| de | : ?|: ?)(?P<rest>.+)",
+        r"^(?:(?:por favor|y|también|ok),? )*(?:recuerda|acu[eé]rdate|no (?:te )?olvides|ten en cuenta"
+        r"|ten presente|anota|apunta|memoriza|guarda en (?:la )?memoria"
+        r"|puedes recordar)(?P<join> (?:de )?que | siempre que |: ?| de )(?P<rest>.+)",
+        r"^(?:(?:per favore|e|anche|ok),? )*(?:ricord(?:a|ati|atevi)|non dimenticare|tieni (?:a"
+        r"|in) mente|tieni presente|annota(?:ti)?|memorizza)"
+        r"(?P<join> (?:di )?che |: ?| di )(?P<rest>.+)",
+        r"^(?:(?:por favor|e|também|ok),? )*(?:lembr[ae](?:-te|-se)?|n[ãa]o (?:se |te )?esque[çc]as?"
+        r"|tenha em mente|anote|anota|guarde|memorize)"
+        r"(?P<join> (?:de )?que |: ?| de )(?P<rest>.+)",
+        r"^(?:(?:alsjeblieft|graag|en|ook|ok),? )*(?:onthoud|vergeet (?:ook )?niet|denk eraan"
+        r"|noteer)(?P<join>,? dat |: ?| om )(?P<rest>.+)",
+        r"^(?:(?:proszę|i|ok),? )*(?:pamiętaj|zapamiętaj|zapamietaj|pamietaj|nie zapomnij"
+        r"|zanotuj)(?P<join>,? że |,? ze |: ?|, )(?P<rest>.+)",
+        r"^(?:(?:snälla|och|vänligen|venligst|og|ok),? )*(?:kom ihåg|glöm inte|husk|glem ikke|notera"
+        r"|noter)(?P<join>,? att |,? at |: ?)(?P<rest>.+)",
+        r"^(?:(?:пожалуйста|и|ок|будь ласка),? )*(?:запомни(?:те)?|помни(?:те)?|не забудь(?:те)?"
+        r"|не забывай(?:те)?|учти(?:те)?|запам'ятай|пам'ятай)"
+        r"(?P<join>,? что |,? що |: ?|, )(?P<rest>.+)",
+        r"^(?:lütfen )?(?:unutma|hatırla|aklında tut|not al)(?P<join>[:,] ?| ki )(?P<rest>.+)",
+        r"^(?:(?:以下(?:のこと)?を|次のことを|これを)?(?:覚えておいて|覚えて|おぼえておいて|記憶して|メモして)(?:ください|下さい|ね"
+        r"|ほしい)?)(?P<join>[:：、,。 ]+)(?P<rest>.+)",
+        r"^(?P<rest>.{4,}?)(?P<join>(?:こと|の)?(?:を|と|は)?)(?:覚えておいて|覚えといて|覚えて|記憶して|メモして)"
+        r"(?:ください|下さい|ね|ほしい)?[。.!！]*$",
+        r"^(?:请|請)?(?:记住|記住|记得|記得|记下|記下|别忘了|別忘了|不要忘记)"
+        r"(?P<join>[:：,，、 ]*)(?P<rest>.+)",
+        r"^(?:기억해(?: ?줘| ?두세요| ?주세요)?|명심해|잊지 ?마)(?P<join>[:, ]+)(?P<rest>.+)",
+        r"^(?P<rest>.{4,}?)(?P<join>(?:는|은|다는)? ?(?:것을|걸|거)? ?)"
+        r"(?:기억해|명심해)(?: ?줘| ?두세요| ?주세요)?[.!]*$",
+    )
+)
+_FOREIGN_BEFORE = re.compile(
+    r"^(?:bitte |und )?(?:merk(?:e)? dir das|behalte? das im kopf|souviens-toi de (?:ça|cela)"
+    r"|retiens (?:ça|cela|le)|note (?:ça|le)|recuérdalo|recuerda (?:esto|eso)"
+    r"|anótalo|ricordatelo|ricorda questo|lembre-se disso|onthoud (?:dat|dit)|запомни это"
+    r"|これを覚えておいて(?:ください)?|请?记住这(?:个|一点))[ .!?]*$"
+)
+
+# What is to be noted is a step to come, not a fact: "make a note, we also need to add the other half".
+_STEP_TO_COME = re.compile(
+    r"^(?:that )?(?:(?:we|i|you)(?: also| still| then| later| first)*(?:'ll| will|'re going to"
+    r"| are going to| need to"
+    r"| have to| should| must| want to)|there (?:is|are)(?: \w+){0,3} to|to)(?: also| still| then| later)* "
+    r"(?:add|implement|create|fix|write|build|update|finish|remove|delete|rename|move|refactor|come back"
+    r"|revisit|clean)\b(?!.*\b(?:always|never|every|each|whenever|before|after|when)\b)"
+)
+# A thing to do in the task at hand: "remember to add the import too".
+_AT_HAND = re.compile(
+    r"^(?!.*\b(?:always|never|every|each|whenever|before|after|when|from now on|next time)\b)"
+    r".*\b(?:this|that|these|those|too|here|as well|first|now)\b"
+)
+_SO_NOW = re.compile(
+    r", so (?:please |now |you (?:should|need to|have to) )?"
+    r"(?:update|change|fix|adapt|adjust|remove|delete|add|rename|rerun|run|revert|undo)\b"
+)
+_REMINDED_OF = re.compile(
+    r"^(?:[\w-]+ ){1,5}(?:(?:that )?(?:we|you|i)(?: just| already| once)? (?:\w+ed|talked|did|had|saw"
+    r"|wrote|made|were|was|got"
+    r"|went|found|ran)\b|from (?:last|before|yesterday|earlier)\b|(?:earlier|yesterday)\b)"
+)
+SHORTEST = 2
+"""Words that a statement has at least; in a script without spaces `SHORTEST_LETTERS`."""
+
+SHORTEST_LETTERS = 5
+
+
+@dataclass(frozen=True)
+class Request:
+    """A plain request to remember.
+
+    Attributes:
+        where: `here`, in the sentence; `below`, in what follows it; `before`, in what was said before.
+        start, end: the statement's place in the sentence; 0 and 0 where it is not in it.
+        negated: it is what not to do ("remember not to …").
+        to_do: it is a thing to do ("remember to …"), or a rule.
+        standing: it asks for no memory, but for something from now on.
+    """
+
+    where: Literal["here", "below", "before"]
+    start: int = 0
+    end: int = 0
+    negated: bool = False
+    to_do: bool = False
+    standing: bool = False
+
+
+def request(sentence: str) -> Request | None:
+    """Finds a plain request to remember, as order or as question, in a dozen languages.
+
+    Args:
+        sentence: as `prose.passages` gives it.
+    """
+    low = masked(sentence)
+    aside = _ASIDE.search(low)
+    if aside:
+        return Request("below", 0, aside.start()) if aside.start() else Request("below")
+    for pattern in _BEFORE:
+        back = pattern.match(low)
+        if back:
+            return Request("below" if back["more"] else "before")
+    if _FOREIGN_BEFORE.match(low):
+        return Request("before")
+    polite = _POLITELY_IN_MIND.match(low)
+    for found in (*(pattern.match(low) for pattern in _HERE), polite):
+        if found is None:
+            continue
+        rest = found["rest"]
+        kinds = found.groupdict()
+        to_do = "to" in kinds
+        asks = low.rstrip(" )\"'").endswith("?") and not _asks_politely(low)
+        if (to_do and _AT_HAND.search(rest)) or _SO_NOW.search(rest):
+            return None
+        if _enough(rest) and not asks and not _STEP_TO_COME.match(rest) and not _REMINDED_OF.match(rest):
+            negated = to_do and kinds["to"] != "to"
+            return Request("here", found.start("rest"), len(sentence), negated, to_do or "rule" in kinds)
+        if asks or _REMINDED_OF.match(rest):
+            return None
+    for pattern in _FOREIGN:
+        found = pattern.match(low)
+        if found and _enough(found["rest"]):
+            return Request("here", found.start("rest"), found.end("rest"))
+    lasting = _FROM_NOW_ON.match(low)
+    if lasting:
+        group = "rest" if lasting["rest"] else "ahead"
+        said = lasting[group]
+        if len(said.split()) > SHORTEST and not _POINTS.search(said):
+            return Request("here", lasting.start(group), lasting.end(group), standing=True)
+    if _WONDERS.search(low) and not re.match(r"^(?:don't|do not|why)\b", low):
+        return Request("before")
+    trails = _TRAILS.match(low)
+    if trails and len(trails["ahead"].split()) > SHORTEST:
+        return Request("here", 0, trails.end("ahead"))
+    return None
+
+
+def _asks_politely(low: str) -> bool:
+    return re.match(_OPEN + r"(?:can|could|would|will|i wonder|let's|should we)\b", low) is not None
+
+
+def _enough(rest: str) -> bool:
+    plain = rest.strip(" .!?")
+    return len(plain.split()) >= SHORTEST or (not plain.isascii() and len(plain) >= SHORTEST_LETTERS)
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """What a person gives up, and what holds in its place.
+
+    Attributes:
+        old: words of what no longer holds; empty where only a cue says that something was wrong.
+        start: where in the sentence the new statement begins; -1 where there is none.
+        plainly: they asked that something told before be forgotten.
+    """
+
+    old: str
+    start: int
+    plainly: bool = False
+
+
+_END = (
+    r"(?= (?:because|since|so|as|now|any ?more|any longer|after all|here|in favou?r|last|since|pls"
+    r"|please|for (?:this|all|the))\b|[,.;!?(]|$)"
+)
+_THING = r"(?P<old>[^,.;!?]+?)"
+_SAID = (
+    r"(?:what|everything|anything|all|the (?:thing|part|bit|stuff|rule|note|memory|decision|idea)s?|that)"
+)
+_FORGETS = re.compile(
+    r"^(?:(?:ok(?:ay)?|please|no|wait|actually|sorry|and|so|oh|hm+)[,. ]+)*(?:can you "
+    r"|could you )?(?:please )?(?:just )?"
+    rf"(?:(?:forget|disregard|ignore|scratch|drop|delete|remove|unlearn)(?: about)? {_SAID}"
+    r"(?: (?:i|we) (?:just )?(?:said|told you|wrote|mentioned|asked|decided)(?: (?:earlier|before"
+    r"|yesterday))?)?"
+    rf"(?: (?:about|on|regarding|concerning|with|that says)) {_THING}{_END}"
+    rf"|forget that (?P<that>[^,.;!?]+?){_END}|(?:forget|delete|remove) (?:the|that|your) (?:memory|note"
+    rf"|rule) (?:about|on|that) (?P<memory>[^,.;!?]+))"
+    r"[,.;:! –—-]*(?P<new>.*)$"
+)
+_SWITCHES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?:switch(?:ed)?|mov(?:ed|e|ing)|migrat(?:ed|ing|e)|chang(?:ed|ing|e)|going"
+        rf"|went)(?: \w+)? from {_THING} (?:to|over to|onto) \w",
+        rf"\b(?:moved|switched|migrated|gone|got) (?:away |off |away from "
+        rf"|off of )(?:from )?{_THING}{_END}",
+        rf"\b(?:use|using|prefer|want|take|with|on|against|in|is|are|be|to) [^,.;!?]+?(?:,| and)? (?:not"
+        rf"|never|no longer|no more|instead of|rather than|and not)"
+        rf" (?:with |on |in |against |to |the old )?{_THING}{_END}",
+        rf"\binstead of {_THING},? (?:use|we|it|take|the|poll|do)\b",
+        rf"\b(?:not|no|never) {_THING},? but (?!only\b)",
+        rf"\b(?:stop|quit|no more|no longer|avoid) (?:using |doing |with )?{_THING}{_END}",
+        rf"\b(?:we|i|they) (?:don't|do not|aren't|are not|won't)(?: \w+)?(?: (?:use|on|to|do|with"
+        rf"|via))? {_THING} (?:any ?more|any longer|now)\b",
+        rf"\b(?:don't|do not|won't|no longer)(?: \w+)?(?: (?:to|with|on|via|in|from|for|by))? {_THING}"
+        r" (?:any ?more|any longer)\b",
+        rf"\b(?:we|i|they)(?:'ve| have)? (?:dropped|abandoned|retired|killed|removed|got rid of"
+        rf"|gave up(?: on)?|stopped using|ditched) {_THING}{_END}",
+        rf"(?:^|[,;] ){_THING} (?:is|are|was|were)(?: now)? (?:gone|dead|deprecated|out|outdated"
+        rf"|obsolete|history|the old \w+|only for|no longer)\b",
+        rf"^(?:no|nope|nah|wrong|actually|sorry)?[,. ]*no {_THING}[.!] ",
+        rf", not {_THING}$",
+    )
+)
+_CUE = re.compile(
+    r"^(?:(?:oh|ah|ok|okay|wait|hm+|and|but|well)[,.! ]*)*(?:actually|no|nope|nah|sorry|correction"
+    r"|scratch that|wrong|on second thoughts?"
+    r"|my mistake|my bad|i mean|rather|change of plan|new plan|never ?mind)\b|\bi meant\b"
+    r"|\bi (?:misspoke|was wrong)\b|\b(?:that|this)(?: was|'s| is)"
+    r" (?:wrong|outdated|old|no longer|not true|changed)\b|\binstead\b|\bno longer true\b"
+    r"|\bchanged my mind\b|\b(?:that|has) changed\b"
+    r"|(?<!\w)not [^,.;]+,? but (?!only\b)|, not [^,.;]+[.!]*$|\brevert (?:that|the) decision\b|\b(?:is"
+    r"|are) now\b|\bnow\b.*\bused to be\b|\bagain\.?$"
+    r"|\bwas the old\b|\bnow,? (?:drop|no)\b"
+)
+
+
+def reversals(sentence: str) -> Iterator[Reversal]:
+    """Yields the ways in which a sentence may give something up, the plainest first.
+
+    Args:
+        sentence: as `prose.passages` gives it.
+    """
+    low = masked(sentence)
+    forgets = _FORGETS.match(low)
+    if forgets:
+        old = forgets["old"] or forgets["that"] or forgets["memory"]
+        start = forgets.start("new") if len(forgets["new"].split()) > SHORTEST else -1
+        yield Reversal(old.strip(), start, plainly=True)
+        return
+    if low.rstrip().endswith("?"):
+        return
+    for pattern in _SWITCHES:
+        found = pattern.search(low)
+        if found and found["old"].strip():
+            yield Reversal(sentence[found.start("old") : found.end("old")].strip(), 0)
+    if takes_back(sentence):
+        yield Reversal("", 0)
+
+
+def takes_back(sentence: str, before: str = "") -> bool:
+    """Says whether a sentence, or a short one before it ("No, wait."), plainly corrects something."""
+    ahead = masked(before)
+    return bool(_CUE.search(masked(sentence)) or (len(ahead.split()) <= SHORT_CUE and _CUE.search(ahead)))
+
+
+SHORT_CUE = 4
+"""Words of a sentence that is nothing but a cue, at most."""

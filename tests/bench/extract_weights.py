@@ -1,0 +1,224 @@
+"""Fits the weights of `engines/offline/signals.py` on labelled sessions, and says how well they carry over.
+
+    python tests/bench/extract_weights.py GOLD [--half] [--print]
+
+GOLD is a file as `gitmem bench extract --gold` reads it. A message is positive where it holds a label.
+
+First the weights of a sentence by itself are fitted on the written sentences of tests/fixtures/labelled;
+then, on top of a share of these, those of whole messages on the sessions. The written sentences go into
+that as well at a small weight, with a cue of their own that takes up that half of them hold something,
+where of real messages one in six does. `--half` fits on every second session by name (the first, third, …)
+alone and reports the others; each session is told by the others in either case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gitmem.engines.offline import signals
+from gitmem.engines.offline.extract import Heard, read
+from gitmem.integrations.benching.gold import Gold, read_gold
+from gitmem.transcripts.model import Message
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "labelled"
+WRITTEN = ("tuned", "told")
+"""Sets of sentences to fit on."""
+
+WRITTEN_HELD_OUT = ("heldout", "told-heldout")
+WRITTEN_WEIGHT = 0.1
+EXCLUDED_WEIGHT = 3.0
+"""Of a message that must not be kept: to keep it is worse than to miss another."""
+
+L2_SENTENCE = 1.0
+L2_MESSAGE = 8.0
+"""Ridges, and the weight before, chosen by how well sessions of the first half tell one another."""
+
+STEPS = 40
+RATES = (1, 2.5, 5, 8, 12)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One message: its cues, whether it holds something (1) or not (0), its weight, and its session.
+
+    `ahead` is the part of its log odds that is known already.
+    """
+
+    cues: frozenset[str]
+    lasts: float
+    weight: float
+    session: str
+    ahead: float = 0.0
+
+
+def rows_of(gold: Gold, sentence: Mapping[str, float]) -> list[Row]:
+    """One row for each message with words of the person's own."""
+    labelled = {label.message for label in gold.labels}
+    excluded = {label.message for label in gold.excluded} - labelled
+
+    def weight(uuid: str) -> float:
+        return EXCLUDED_WEIGHT if uuid in excluded else 1.0
+
+    return [
+        Row(
+            one.cues,
+            float(one.message.uuid in labelled),
+            weight(one.message.uuid),
+            gold.name,
+            best(one, sentence),
+        )
+        for one in read(gold.session.messages)
+        if one.passages
+    ]
+
+
+def best(one: Heard, sentence: Mapping[str, float]) -> float:
+    """The best log odds of a message's sentences."""
+    return max(signals.odds(said.cues, sentence) for passage in one.passages for said in passage)
+
+
+def written(names: Sequence[str]) -> list[tuple[Heard, float]]:
+    """The labelled sentences that the project ships, with 1 where something is to be kept."""
+    found = []
+    for name in names:
+        for line in (FIXTURES / f"{name}.jsonl").read_text("utf-8").splitlines():
+            row = json.loads(line)
+            message = Message("m", "person", row["text"], None, row.get("source", "prompt"))
+            found += [(one, float(bool(row["keep"]))) for one in read((message,)) if one.passages]
+    return found
+
+
+def alone(one: Heard) -> frozenset[str]:
+    """The cues of its sentences: how long a made one is, and where it stands, says nothing of real ones."""
+    return frozenset(cue for cue in one.cues if cue in signals.CUES)
+
+
+def fit(rows: Sequence[Row], l2: float) -> dict[str, float]:
+    """Logistic regression with a ridge, by Newton's method; the bias is not shrunk."""
+    names = ["bias", *sorted({cue for row in rows for cue in row.cues})]
+    place = {name: at for at, name in enumerate(names)}
+    data = [([0, *sorted(place[c] for c in row.cues)], row.lasts, row.weight, row.ahead) for row in rows]
+    weights = [0.0] * len(names)
+    for _ in range(STEPS):
+        slope = [-l2 * w for w in weights]
+        slope[0] = 0.0
+        curve = [[0.0] * len(names) for _ in names]
+        for at in range(1, len(names)):
+            curve[at][at] = l2
+        curve[0][0] = 1e-6
+        for ones, lasts, weight, ahead in data:
+            p = 1 / (1 + math.exp(-ahead - sum(weights[at] for at in ones)))
+            pull, bend = weight * (lasts - p), weight * p * (1 - p)
+            for at in ones:
+                slope[at] += pull
+                line = curve[at]
+                for other in ones:
+                    line[other] += bend
+        step = solve(curve, slope)
+        weights = [w + s for w, s in zip(weights, step, strict=True)]
+        if max(map(abs, step)) < 1e-6:
+            break
+    return {name: round(w, 2) for name, w in zip(names, weights, strict=True)}
+
+
+def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """Solves a positive definite system by Gauss's elimination."""
+    size = len(right)
+    rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
+    for at in range(size):
+        best = max(range(at, size), key=lambda row: abs(rows[row][at]))
+        rows[at], rows[best] = rows[best], rows[at]
+        pivot = rows[at]
+        for other in rows[at + 1 :]:
+            share = other[at] / pivot[at]
+            if share:
+                for column in range(at, size + 1):
+                    other[column] -= share * pivot[column]
+    found = [0.0] * size
+    for at in reversed(range(size)):
+        rest = sum(rows[at][column] * found[column] for column in range(at + 1, size))
+        found[at] = (rows[at][size] - rest) / rows[at][at]
+    return found
+
+
+def curve(scored: Iterable[tuple[float, float, str]], sessions: int, rates: Sequence[float]) -> str:
+    """Precision and recall where so many messages a session are taken, at most three of one session."""
+    ranked = sorted(scored, reverse=True)
+    total = sum(lasts for _, lasts, _ in ranked)
+    out = []
+    for rate in rates:
+        taken: dict[str, int] = {}
+        right = count = 0
+        for _, lasts, session in ranked:
+            if count >= rate * sessions:
+                break
+            if rate <= 3 and taken.get(session, 0) >= 3:
+                continue
+            taken[session] = taken.get(session, 0) + 1
+            count += 1
+            right += int(lasts)
+        out.append(
+            f"{rate:g}/session: precision {right / max(1, count):.2f} recall {right / max(1, total):.2f}"
+        )
+    holding = [p for p, lasts, _ in ranked if lasts]
+    rest = [p for p, lasts, _ in ranked if not lasts]
+    above = sum((one > other) + 0.5 * (one == other) for one in holding for other in rest)
+    return f"AUC {above / max(1, len(holding) * len(rest)):.3f}; " + "; ".join(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("gold", type=Path)
+    parser.add_argument("--half", action="store_true")
+    parser.add_argument("--print", action="store_true", dest="show")
+    given = parser.parse_args()
+    made = written(WRITTEN)
+    sentence = fit([Row(alone(one), lasts, 1.0, "") for one, lasts in made], L2_SENTENCE)
+    golds = sorted(read_gold(given.gold), key=lambda one: one.name)
+    sessions = {gold.name: rows_of(gold, sentence) for gold in golds}
+    along = [
+        Row(alone(one) | {"written"}, lasts, WRITTEN_WEIGHT, "", best(one, sentence)) for one, lasts in made
+    ]
+    sessions = {name: [shared(row) for row in rows] for name, rows in sessions.items()}
+    along = [shared(row) for row in along]
+    names = list(sessions)[0::2] if given.half else list(sessions)
+    message = fit([*along, *(row for name in names for row in sessions[name])], L2_MESSAGE)
+
+    def told(weights: Mapping[str, float], name: str) -> list[tuple[float, float, str]]:
+        return [
+            (signals.probability(r.cues, r.ahead / signals.SHARE, weights), r.lasts, r.session)
+            for r in sessions[name]
+        ]
+
+    print("fitted on", curve([one for n in names for one in told(message, n)], len(names), RATES))
+    if given.half:
+        others = [name for name in sessions if name not in names]
+        print("held out ", curve([one for n in others for one in told(message, n)], len(others), RATES))
+    left_out = []
+    for name in names:
+        rest = [row for other in names if other != name for row in sessions[other]]
+        left_out += told(fit([*rest, *along], L2_MESSAGE), name)
+    print("each told by the others", curve(left_out, len(names), RATES))
+    kept = [(signals.odds(alone(one), sentence), lasts, "") for one, lasts in written(WRITTEN_HELD_OUT)]
+    print("written, held out", curve(kept, 1, ()))
+    if given.show:
+        for name, weights in (("OF_SENTENCE", sentence), ("OF_MESSAGE", message)):
+            print(f"{name}: Mapping[str, float] = {{")
+            for cue, weight in weights.items():
+                if cue != "written":
+                    print(f'    "{cue}": {weight},')
+            print("}")
+
+
+def shared(row: Row) -> Row:
+    """The row with the share of its best sentence's log odds that counts for a message."""
+    return replace(row, ahead=signals.SHARE * row.ahead)
+
+
+if __name__ == "__main__":
+    main()
