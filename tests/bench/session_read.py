@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import tempfile
 import time
@@ -24,7 +25,7 @@ from pathlib import Path
 from gitmem.transcripts.discover import read
 
 MB = 1_000_000
-RUNS = 5
+RUNS = 7
 PART = 8 * MB
 TARGET = 2.0
 
@@ -88,15 +89,22 @@ def write(path: Path, size: int) -> int:
     return count
 
 
-def best(action: Callable[[], object]) -> float:
-    """Seconds of CPU of the cheapest of some runs, children's included."""
-    found = []
-    for _ in range(RUNS):
-        begun = sum(os.times()[:4]), time.process_time()
-        action()
-        children = sum(os.times()[:4]) - begun[0] - (time.process_time() - begun[1])
-        found.append(time.process_time() - begun[1] + max(0.0, children))
-    return min(found)
+def seconds(action: Callable[[], object]) -> float:
+    """Seconds of CPU of one run, children's included."""
+    begun = sum(os.times()[:4]), time.process_time()
+    action()
+    children = sum(os.times()[:4]) - begun[0] - (time.process_time() - begun[1])
+    return time.process_time() - begun[1] + max(0.0, children)
+
+
+def beside(base: Callable[[], object], action: Callable[[], object]) -> tuple[float, float, float]:
+    """Seconds of base and action, the cheapest of some runs in turn, and the median ratio of a pair.
+
+    In turn, since whatever else the machine does then burdens both.
+    """
+    pairs = [(seconds(base), seconds(action)) for _ in range(RUNS)]
+    ratio = statistics.median(took / least for least, took in pairs)
+    return min(least for least, _ in pairs), min(took for _, took in pairs), ratio
 
 
 def parse(path: Path, start: int = 0) -> None:
@@ -143,26 +151,26 @@ def measured(folder: Path, size: int) -> dict[str, float]:
     """Measures a session of so many MB; prints it and returns the figures."""
     path, marks = folder / f"{size}.jsonl", folder / f"marks-{size}"
     count = write(path, size * MB)
-    least, took = best(partial(base, path)), best(partial(read, path))
+    least, took, ratio = beside(partial(base, path), partial(read, path))
     whole, parts = peak(partial(read, path)), peak(partial(in_parts, path, marks))
     end = path.stat().st_size
     add(path, count)
     kept = sum(mark.stat().st_size for mark in marks.iterdir()) / MB
-    new, needed = best(partial(read, path, end, bookmarks=marks)), best(partial(parse, path, end))
+    needed, new, added = beside(partial(parse, path, end), partial(read, path, end, bookmarks=marks))
     print(f"{size} MB, {count} records")
-    print(f"  first reading    {took:.3f} s = {took / least:.2f} x wc -l and json ({least:.3f} s)")
+    print(f"  first reading    {took:.3f} s = {ratio:.2f} x wc -l and json ({least:.3f} s)")
     print(f"  peak of memory   {whole:.1f} MB in one reading, {parts:.1f} MB in readings of 8 MB")
-    print(f"  1 MB more        {new * 1000:.1f} ms = {new / needed:.2f} x json ({needed * 1000:.1f} ms)")
+    print(f"  1 MB more        {new * 1000:.1f} ms = {added:.2f} x json ({needed * 1000:.1f} ms)")
     print(f"  bookmarks        {kept:.2f} MB")
     figures = {
         "megabytes": size,
         "records": count,
         "seconds": took,
         "base_seconds": least,
-        "ratio": took / least,
+        "ratio": ratio,
         "peak_megabytes": whole,
         "peak_megabytes_in_parts": parts,
-        "added_ratio": new / needed,
+        "added_ratio": added,
         "bookmark_megabytes": kept,
     }
     return {name: round(figure, 4) for name, figure in figures.items()}
