@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from shutil import disk_usage
 
 import pytest
 from git_config import GIT_CONFIG
 from hypothesis import HealthCheck, settings
 from laws import MORE, USUAL, examples
+from psutil import virtual_memory
 from ran import Gitmem, Ran
 
 settings.register_profile(
@@ -32,6 +34,19 @@ settings.load_profile("laws")
 # starts would inherit that.
 with suppress(ValueError):
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+MEMORY_FOLDER = Path("/dev/shm")
+ROOM = 6 * 1024**3
+"""Bytes: the suite's repositories take some 2 GB at once."""
+
+
+def pytest_configure() -> None:
+    """Makes the many small repositories in memory where there is room: a fifth less CPU than on disk."""
+    has_room = MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK)
+    has_room = has_room and min(disk_usage(MEMORY_FOLDER).free, virtual_memory().available) > ROOM
+    if has_room and sys.platform == "linux":
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
 
 
 @pytest.fixture(autouse=True)

@@ -12,11 +12,16 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import DAY, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Today, ends
 from gitmem.engines.choose import ENGINES, Choice
-from gitmem.engines.ledger import Today, ends
 from gitmem.integrations import engine_settings
 from gitmem.integrations.engine_settings import SetPlan, Standing, engine_standing, plan_set
 from gitmem.integrations.engines import Origin
+
+_PROTOCOLS = {
+    "tools": "with tools, over a copy of the memory",
+    "questions": "one short question a sentence that may last, where it extracts; else with tools",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -57,10 +62,14 @@ def engine(
 ) -> None:
     """Shows what thinks here, why, what it would send where, and what it has cost today.
 
-    `engine set NAME` chooses one for all your repositories, in your own git configuration: offline (nothing
-    leaves this machine), anthropic (the Messages API, with ANTHROPIC_API_KEY), claude-code (a fork of the
-    session by your own claude), or default. It asks before anything is sent out; `default` takes a value of
-    --model or --base-url out again. A repository's own configuration and ANTHROPIC_BASE_URL choose nothing.
+    `engine set NAME` chooses one for all your repositories, in your own git configuration: agent (the agent
+    of the session is told, in a few words, what may last; no request of its own), offline (rules alone),
+    anthropic (the Messages API, with ANTHROPIC_API_KEY), claude-code (a fork of the session by your own
+    claude), or default: agent where a client runs gitmem's hooks, else offline. It asks before anything is
+    sent out; `default` takes a value of --model or --base-url out again. A repository's own configuration
+    and ANTHROPIC_BASE_URL choose nothing.
+    An answer is waited for as long as gitmem.patience says, in seconds. A model on this machine that is no
+    Claude is asked one short question a sentence, unless gitmem.protocol is `tools`.
     `engine test` makes one small round trip.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
@@ -91,9 +100,14 @@ def _show(run: Context) -> None:
         out.data(f"  endpoint  {chosen.endpoint}")
     if chosen.engine == "anthropic":
         out.data(f"  key       {'set, in ANTHROPIC_API_KEY' if chosen.key else 'not set'}")
+        out.data(f"  waits     {chosen.patience:,} s for an answer (gitmem.patience)")
+        out.data(f"  asks      {_PROTOCOLS[chosen.protocol]} (gitmem.protocol)")
     if chosen.program:
         out.data(f"  program   {chosen.program}")
     _show_sent(out, chosen)
+    out.data(f"  costs     {chosen.costs}")
+    if chosen.more:
+        out.data(f"  more      {chosen.more}")
     for note in (*chosen.notes, *_ignored(found.origins)):
         out.data(f"  note: {note}")
     for one in chosen.missing:
@@ -110,7 +124,14 @@ def _show(run: Context) -> None:
 
 def _show_sent(out: Output, chosen: Choice) -> None:
     if not chosen.sends:
-        out.data("  sends     nothing: all of it stays on this machine")
+        whole = (
+            "nothing that the session has not sent"
+            if chosen.adds
+            else "nothing: all of it stays on this machine"
+        )
+        out.data(f"  sends     {whole}")
+        if chosen.adds:
+            out.data(f"  adds      {chosen.adds}")
         return
     for number, line in enumerate(chosen.sends):
         out.data(f"  {'sends     ' if number == 0 else '          '}{line}")
@@ -171,10 +192,15 @@ def standing_value(found: Standing, now: float) -> dict[str, Any]:
         "endpoint": sound(chosen.endpoint) or None,
         "program": sound(chosen.program) or None,
         "key": bool(chosen.key),
+        "patience": chosen.patience or None,
+        "protocol": chosen.protocol or None,
         "sends": list(chosen.sends),
         "withheld": chosen.withheld or None,
         "missing": [{"what": sound(one.what), "remedy": sound(one.remedy)} for one in chosen.missing],
         "notes": [sound(note) for note in chosen.notes],
+        "adds": chosen.adds or None,
+        "costs": chosen.costs,
+        "more": chosen.more or None,
         "settings": [
             {
                 "key": one.key,

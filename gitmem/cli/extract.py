@@ -15,7 +15,7 @@ from gitmem.integrations.engines import engine_for
 from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
 from gitmem.integrations.jobs import session_files
 from gitmem.rules.secrets import find_secrets, redact
-from gitmem.transcripts.clients import read as read_session
+from gitmem.transcripts.discover import read as read_session
 
 WHOLE = 160
 """Characters shown of a sentence."""
@@ -41,7 +41,10 @@ def extract(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Extracts memories from recorded sessions, as a commit does. Twice adds nothing."""
+    """Extracts memories from recorded sessions, as a commit does. Twice adds nothing.
+
+    With --session and -n all of that session is looked at, whatever was learned of it before.
+    """
     run = context(ctx, as_json=as_json, quiet=quiet)
     workspace, edges = run.workspace, run.edges
     if session is not None:
@@ -53,7 +56,7 @@ def extract(
         paths = session_files(workspace, edges)
     engine = engine_for(workspace, edges)
     if dry_run:
-        outcomes = foresee(workspace, edges, engine, paths)
+        outcomes = foresee(workspace, edges, engine, paths, anew=session is not None)
     else:
         outcomes = extract_sessions(workspace, edges, engine, paths, by_hand=True)
     explain = getattr(engine, "explain", None)

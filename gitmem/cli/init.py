@@ -11,11 +11,14 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
+from gitmem.cli.look_back import offer, since_when
 from gitmem.cli.output import Output
 from gitmem.cli.save import warn_of
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.integrations import backing_up
+from gitmem.integrations.engines import choice_for
+from gitmem.integrations.lookback import unread
 from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
 from gitmem.store.settings import CHOICES
 
@@ -29,7 +32,7 @@ def init(
     ctx: typer.Context,
     engine: Annotated[
         str | None,
-        typer.Option("--engine", help="offline, anthropic or claude-code.", show_default=False),
+        typer.Option("--engine", help="agent, offline, anthropic or claude-code.", show_default=False),
     ] = None,
     project: Annotated[
         str,
@@ -38,6 +41,12 @@ def init(
     backup: Annotated[
         str,
         typer.Option("--backup", metavar="URL", help="Start from this backup.", show_default=False),
+    ] = "",
+    since: Annotated[
+        str,
+        typer.Option(
+            "--since", metavar="DATE", help="Look back at sessions from then on.", show_default=False
+        ),
     ] = "",
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -53,11 +62,15 @@ def init(
     URL, or only the first commit, is that of a project of yours, you are asked; --project ID says which one
     it is. --backup URL starts from a backup (git mem backup) and keeps it as yours; the one that your git
     configuration names is used on a machine that has no private memory yet.
+
+    Sessions that were recorded before are looked through by the offline rules where you say so (-y says
+    it, too): what you asked to remember is stored, and of the rest the five best finds are shown, for you
+    to accept or leave. After a no they are left alone. --since DATE takes those from then on, also later.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     if engine is not None and engine not in CHOICES["engine"]:
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
-    workspace = run.any_workspace
+    workspace, back_to = run.any_workspace, since_when(since)
     address = backing_up.address(workspace, run.edges, backup) if backup else ""
     planned = partial(plan_init, workspace, engine or "", backup=address)
     plan = planned(project)
@@ -74,6 +87,9 @@ def init(
     for problem in plan.problems:
         run.out.warn(f"left alone: {problem}")
     if dry_run:
+        count = len(unread(workspace, run.edges, back_to))
+        if count and (plan.changes or since):
+            run.out.data(f"  look through {counted(count, 'recorded session')} of before, if you say so")
         return
     if plan.changes:
         run.out.ask("Do this?")
@@ -119,11 +135,18 @@ def init(
         named = backing_up.named_backup(done.workspace)
         leaves = "git mem sync brings your backup up to date" if named else "nothing leaves this machine"
         run.out.data(f"gitmem keeps memory for {plan.project_id}; {leaves}")
+        chosen = choice_for(done.workspace, run.edges)
+        run.out.say(f"engine {chosen.gist} (git mem engine)")
+        if chosen.more:
+            run.out.say(f"more would be learned by {chosen.more}")
         run.out.say(f"undo: git mem uninstall{' (and git mem backup --off)' if plan.backup else ''}")
     else:
         files = sum(len(saved.laid_out) for saved in done.laid_out)
         did = f"laid out {counted(files, 'file')} of memory" if files else "nothing changed"
         run.out.data(f"gitmem was here already ({plan.project_id}); {did}")
+
+    if plan.changes or since:
+        offer(run, done.workspace, back_to)
 
 
 def _settled(out: Output, plan: InitPlan, planned: Callable[[str], InitPlan]) -> InitPlan:

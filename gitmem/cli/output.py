@@ -75,6 +75,12 @@ class Output:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise CheckFailed("Nothing was done")
 
+    def answer(self, question: str) -> str:
+        """What the person answers to an open question; empty where they say nothing."""
+        sys.stderr.write(_shown(question))
+        sys.stderr.flush()
+        return sys.stdin.readline().strip()
+
     def _coloured(self) -> bool:
         if self.colour != "auto":
             return self.colour == "always"

@@ -30,6 +30,8 @@ SHOWN = 20
 RESULT_LINES = 3
 WIDTH = 160
 """Terminal cells of one line of a call or its result."""
+PASTE_CHARS = 4_000
+"""Of one message's pastes that are shown; `--json` has all."""
 
 Number = Annotated[int, typer.Option("--number", "-n", min=1, help="At most so many.")]
 Id = Annotated[str, typer.Argument(help="Id of the session, or its beginning.", autocompletion=session_ids)]
@@ -60,7 +62,7 @@ def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> 
         run.out.json([_value(one) for one in found])
         return
     for one in found:
-        first = "(cannot be read)" if one.session is None else one.first.text if one.first else ""
+        first = "(cannot be read)" if one.session is None else one.first.marked(WIDTH) if one.first else ""
         when, said = day(_began(one)), counted(one.prompts, "message")
         run.out.data(f"{one.short}  {one.file.client:11}  {when}  {said:>12}  {one_line(first, 80)}")
     if not found:
@@ -97,7 +99,7 @@ def show(
         if place:
             run.out.data()
         run.out.data(run.out.paint(_title(n, message), "bold"))
-        for line in message.text.splitlines():
+        for line in message.marked(PASTE_CHARS).splitlines():
             run.out.data(line)
         for call in message.tools:
             for line in _call(run, call):
@@ -198,6 +200,7 @@ def _said(run: Context, number: int, message: Message) -> dict[str, Any]:
         "commit": sound(message.commit) or None,
         "context": sound(message.context) or None,
         "text": sound(message.text),
+        "pasted": [sound(paste) for paste in message.pasted],
         "tools": [
             {
                 "name": sound(call.name),
@@ -219,7 +222,7 @@ def _value(one: Told) -> dict[str, Any]:
         "began": iso(_began(one)),
         "changed": iso(one.file.mtime_ns / 1e9),
         "prompts": one.prompts,
-        "first": sound(one.first.text) if one.first else None,
+        "first": sound(one.first.marked(WIDTH)) if one.first else None,
         "readable": one.session is not None,
     }
 

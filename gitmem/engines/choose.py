@@ -12,13 +12,25 @@ from urllib.parse import SplitResult, urlsplit
 from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, OFFICIAL_URL
 from gitmem.values import dataclass
 
-EngineName = Literal["offline", "anthropic", "claude-code"]
-ENGINES: tuple[EngineName, ...] = ("offline", "anthropic", "claude-code")
+EngineName = Literal["agent", "offline", "anthropic", "claude-code"]
+ENGINES: tuple[EngineName, ...] = ("agent", "offline", "anthropic", "claude-code")
+
+Protocol = Literal["tools", "questions"]
+
+PATIENCE, LOCAL_PATIENCE = 600, 1_800
+"""Seconds that one answer may take, of a server elsewhere and of one on this machine: that may read a long
+prompt for minutes before the first word."""
+
+LONGEST_PATIENCE = 3_000
+"""Seconds: the lock of a dream may be taken over after an hour."""
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 URL_VARIABLE = "ANTHROPIC_BASE_URL"
 _ENDPOINT = re.compile(r"ANTHROPIC_(?:\w+_)?BASE_URL|AWS_ENDPOINT_URL\w*")
 """What leads the client elsewhere, be it to another provider's."""
+
+_QUESTIONS = (("questions", True), ("questions", False), ("auto", True))
+_DIGITS = re.compile(r"[0-9]{1,6}")
 
 _SESSIONS = (
     "messages of sessions in this repository since the last extraction, with their history, and of each "
@@ -35,6 +47,13 @@ _DREAM = (
     "for a dream the memories of its scope, what it looks up in the sessions since the last one, and "
     "tracked files that it asks to read"
 )
+_TOLD = (
+    "to a prompt of the session in which you said it, at most 120 tokens: your words that may last and are "
+    "not in memory yet, each once"
+)
+_NO_REQUEST = "no request of its own"
+_NO_PRICE = "requests of its own to the server on this machine, up to the day's ceilings"
+_REQUESTS = "requests of its own, {paid}, up to the day's ceilings"
 _WITHHELD = (
     "<private> spans, messages that gitmem.ignore matches, what was said in a pause, secrets that are found"
 )
@@ -49,12 +68,16 @@ class Found:
         environ: the person's environment.
         sdk: whether the Anthropic SDK can be imported.
         program: path of the person's own `claude`; empty where there is none.
+        signed_in: whether that has an account to ask with.
+        carried: whether a client here runs gitmem's hooks, by which its agent can be told something.
     """
 
     values: Mapping[str, str]
     environ: Mapping[str, str]
     sdk: bool = True
     program: str = ""
+    signed_in: bool = False
+    carried: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,10 +102,19 @@ class Choice:
         key: the API key to send; empty for none. Never shown.
         proxy: what its requests go through; empty for none. It may hold a password.
         ca_file: certificates that the person trusts beside the system's; empty for none.
+        patience: seconds that one answer may take; 0 where nothing is waited for.
+        protocol: `tools`: the model works on a copy with tools; `questions`: extraction asks it one short
+            question a sentence. Empty for an engine that has but one way.
+        local: its server is on this machine.
+        foreign: the model is none of Anthropic's: what it can do is not known.
         sends: what leaves this machine, one line each.
         withheld: what of that is kept back.
         missing: what it lacks; empty where it can work.
         notes: what a person should know besides.
+        tells: whether agents are told what may last.
+        adds: what it adds to requests that are made anyway; empty for nothing.
+        costs: what it costs, in words.
+        more: what would learn more here, and the command for it; empty where nothing would.
     """
 
     engine: str
@@ -94,10 +126,27 @@ class Choice:
     key: str = field(default="", repr=False)
     proxy: str = field(default="", repr=False)
     ca_file: str = ""
+    patience: int = 0
+    protocol: Protocol | Literal[""] = ""
+    local: bool = False
+    foreign: bool = False
     sends: tuple[str, ...] = ()
     withheld: str = ""
     missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
+    tells: bool = False
+    adds: str = ""
+    costs: str = _NO_REQUEST
+    more: str = ""
+
+    @property
+    def gist(self) -> str:
+        """What it does and costs, for somebody who has just begun."""
+        if self.tells:
+            return "agent: what you say in passing is put to the agent of that session, 120 tokens at most"
+        if self.engine in ("agent", "offline"):
+            return f"{self.engine}: what you ask to remember is stored, other finds wait in review"
+        return f"{self.engine}: {self.costs}"
 
     @property
     def summary(self) -> str:
@@ -110,7 +159,7 @@ class Choice:
 def choose(found: Found) -> Choice:
     """Says which engine is in force.
 
-    `gitmem.baseUrl`, `gitmem.model` and `gitmem.caFile` come from the person's own configuration alone
+    Address, model, certificates and how it is asked come from the person's own configuration alone
     (settings.PERSONAL); the environment gives the key, and a proxy that carries what is encrypted, but
     nothing else, since a repository's files can set the rest.
     """
@@ -120,8 +169,11 @@ def choose(found: Found) -> Choice:
         return _anthropic(found, why)
     if name == "claude-code":
         return _claude_code(found, why)
+    if name == "agent" or (not name and found.carried):
+        return _agent(found, why)
     if name in ("", "offline"):
-        return Choice("offline", why)
+        why = why if name else f"{why}, and no client here runs gitmem's hooks"
+        return Choice("offline", why, more=_more(found))
     known = Missing(f"there is no engine {name!r}", f"Choose one: git mem engine set {'|'.join(ENGINES)}")
     return Choice(name, why, missing=(known,))
 
@@ -169,6 +221,25 @@ def shown_address(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
 
 
+def _agent(found: Found, why: str) -> Choice:
+    note = (
+        "no client here runs gitmem's hooks, so no agent is told, and what was not asked for waits in "
+        "review: git mem init adds them to Claude Code"
+    )
+    notes = () if found.carried else (note,)
+    adds = _TOLD if found.carried else ""
+    return Choice("agent", why, notes=notes, tells=found.carried, adds=adds, more=_more(found))
+
+
+def _more(found: Found) -> str:
+    """What would learn more than words and the agent in the session do, of what is there already."""
+    if found.program and found.signed_in:
+        return "claude-code, by a fork of each session: git mem engine set claude-code"
+    if found.sdk and found.environ.get(KEY_VARIABLE, "").strip():
+        return f"anthropic, with the key in {KEY_VARIABLE}: git mem engine set anthropic"
+    return ""
+
+
 def _anthropic(found: Found, why: str) -> Choice:
     url = _last(found.values, "baseurl") or OFFICIAL_URL
     key = found.environ.get(KEY_VARIABLE, "").strip()
@@ -181,6 +252,22 @@ def _anthropic(found: Found, why: str) -> Choice:
     if not found.sdk:
         missing.append(Missing("the package `anthropic` is not installed", "pip install anthropic"))
     notes = _environment_notes(found, url)
+    model = _last(found.values, "model") or DEFAULT_MODEL
+    patience = _last(found.values, "patience")
+    if patience and not (_DIGITS.fullmatch(patience) and 0 < int(patience) <= LONGEST_PATIENCE):
+        missing.append(
+            Missing(
+                f"gitmem.patience is {patience!r}",
+                f"Give seconds, up to {LONGEST_PATIENCE:,}: git config --global gitmem.patience 900",
+            )
+        )
+        patience = ""
+    protocol = _last(found.values, "protocol") or "auto"
+    if protocol not in ("auto", "tools", "questions"):
+        missing.append(
+            Missing(f"gitmem.protocol is {protocol!r}", "Set it to one of: auto, tools, questions.")
+        )
+    foreign = not model.lower().startswith("claude")
     proxy = _proxy(found.environ, url)
     bad_proxy = bool(proxy) and urlsplit(proxy).scheme not in ("http", "https")
     if bad_proxy:
@@ -193,16 +280,22 @@ def _anthropic(found: Found, why: str) -> Choice:
     return Choice(
         "anthropic",
         why,
-        model=_last(found.values, "model") or DEFAULT_MODEL,
+        model=model,
         endpoint=shown_address(url),
         base_url=url,
         key=key,
         proxy="" if bad_proxy else proxy,
         ca_file=_last(found.values, "cafile"),
+        patience=int(patience or (LOCAL_PATIENCE if local else PATIENCE)),
+        # On a person's own machine a model is small as a rule, and tools are more than it can do.
+        protocol="questions" if (protocol, local and foreign) in _QUESTIONS else "tools",
+        local=local,
+        foreign=foreign,
         sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ, _CHOICE, _DREAM),
         withheld=_WITHHELD,
         missing=tuple(missing),
         notes=notes,
+        costs=_NO_PRICE if local else _REQUESTS.format(paid="paid by your key"),
     )
 
 
@@ -244,6 +337,7 @@ def _claude_code(found: Found, why: str) -> Choice:
         ),
         missing=tuple(missing),
         notes=tuple(notes),
+        costs=_REQUESTS.format(paid="paid as your own sessions are"),
     )
 
 

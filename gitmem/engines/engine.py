@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from gitmem.core.change import Change, Header
-from gitmem.core.trailers import Fate
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Fate, Usage
 from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.transcripts.model import Message
 from gitmem.values import dataclass
@@ -79,11 +78,14 @@ class Extraction:
         changes: proposals in the order in which they were said; `noop` where a statement is known already.
         usage: what it cost; None for an engine that asks no model.
         log: what it tried and was refused, one line each, for a person who asks why.
+        tell: statements that may last, best first, for the agent of the session to decide on; None from an
+            engine that tells no agent.
     """
 
     changes: tuple[Change, ...] = ()
     usage: Usage | None = None
     log: tuple[str, ...] = ()
+    tell: tuple[Change, ...] | None = None
 
 
 @dataclass(frozen=True)

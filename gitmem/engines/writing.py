@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.core.change import Header
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Usage
 from gitmem.transcripts.model import Message
 from gitmem.values import dataclass
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gitmem.core.change import Change, Header
 from gitmem.core.claim import parse_body
-from gitmem.engines.offline.likeness import gist, near
+from gitmem.engines.offline.likeness import gist, near, same
 
 
 def nearest(change: Change, headers: Iterable[Header]) -> Header | None:
@@ -31,3 +31,9 @@ def nearest(change: Change, headers: Iterable[Header]) -> Header | None:
             if best is None or score > best[0]:
                 best = (score, header)
     return best[1] if best else None
+
+
+def says(text: str, known: Iterable[str]) -> bool:
+    """Whether one of some texts says all that a text does, with the same numbers, names and negations."""
+    new = gist(text)
+    return any(same(new, gist(one)) for one in known if one)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gitmem.core.change import Change, Header
 from gitmem.core.claim import parse_body
+from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import file_name
 from gitmem.core.trailers import Usage
@@ -16,7 +17,7 @@ from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.extract.edits import claim_keys, dated, is_text, nameless, said_anew, sides, taken_out, texts
 from gitmem.extract.known import Known
 from gitmem.extract.logged import as_logged, log_lines, moment
-from gitmem.extract.near import nearest
+from gitmem.extract.near import nearest, says
 from gitmem.extract.rules import Rules as Rules
 from gitmem.extract.rules import folders_of as folders_of
 from gitmem.extract.rules import home as home
@@ -28,7 +29,10 @@ from gitmem.rules.screen import refused_claims, weigh
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.store.workspace import MAIN, ScopeName
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
+
+WRITTEN = 0.6
+"""Of the words of a statement, that stand in what the agent wrote where that says the same."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,11 @@ class ExtractionPlan:
         refused: what is not kept, with reasons.
         known: proposals that say nothing new.
         handled: uuids of the messages that were looked at or left to the agent.
-        covered: uuids of the messages that the agent itself made memory of.
+        covered: uuids of the messages that the agent itself made memory of: what was found in them stands
+            in what it wrote in that turn.
         offset: byte of the transcript to go on from.
         usage, log: the engine's, see `Extraction`.
+        tell: what the session's agent may be told of, best first; None where the engine tells no agent.
     """
 
     given: ExtractInput
@@ -92,6 +98,7 @@ class ExtractionPlan:
     offset: int = 0
     usage: Usage | None = None
     log: tuple[str, ...] = ()
+    tell: tuple[Change, ...] | None = None
 
 
 def plan_extraction(
@@ -136,11 +143,11 @@ def plan_extraction(
         now=now,
         suggested=sum(one.change.origin.session == session.id for one in known.suggestions),
     )
-    plan = ExtractionPlan(given, handled=looked.handled, covered=looked.covered, offset=session.end)
+    plan = ExtractionPlan(given, handled=looked.handled, offset=session.end)
     if rules.mode == "off" or not looked.messages:
         return plan
     times = {m.uuid: m.time for m in (*told.record, *session.messages)}
-    sorter = _Sorter(known, rules, times, session.id, now)
+    sorter = _Sorter(known, rules, times, session.id, now, looked.written)
     found = engine.extract(given)
     for change in found.changes:
         sorter.sort(change)
@@ -150,8 +157,10 @@ def plan_extraction(
         suggested=tuple(sorter.suggested),
         refused=tuple(sorter.refused),
         known=tuple(sorter.seen),
+        covered=tuple(dict.fromkeys(sorter.covered)),
         usage=found.usage,
         log=found.log,
+        tell=None if found.tell is None else tuple(filter(sorter.may_be_told, found.tell)),
     )
 
 
@@ -168,8 +177,7 @@ def _shown(session: Session, record: Sequence[Message], looked: Looked, rules: R
     recorded = {message.uuid for message in record}
     rest = (message for message in session.messages if message.uuid not in recorded)
     every = [withheld(m) if m.uuid in rules.left_out else m for m in (*record, *rest)]
-    covered = to_look_at(every, (), rules.folders, session.cwd).covered
-    return shown(every, looked.messages, covered, agents_too=rules.agent != MAIN)
+    return shown(every, looked.messages, agents_too=rules.agent != MAIN)
 
 
 @dataclass
@@ -181,6 +189,8 @@ class _Sorter:
     times: Mapping[str, datetime | None]
     session: str
     now: float
+    written: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    covered: list[str] = field(default_factory=list)
     stored: list[Placed] = field(default_factory=list)
     suggested: list[Placed] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
@@ -191,6 +201,10 @@ class _Sorter:
             change = replace(change, agent=self.rules.agent)
         if change.op == "noop":
             self.seen.append(change)
+            return
+        if self._is_written(change):
+            self.covered.append(change.origin.first)
+            self.seen.append(replace(change, op="noop", reason="the agent wrote it itself in that turn"))
             return
         change, is_open = self._dated(change)
         weighed = weigh(texts(change), self.rules.allow)
@@ -216,6 +230,18 @@ class _Sorter:
             )
         else:
             self.suggested.append(placed)
+
+    def may_be_told(self, change: Change) -> bool:
+        """Whether a statement is put to the agent: no rule keeps it out of memory, and it is not there."""
+        weighed = weigh(texts(change), self.rules.allow)
+        if weighed.warned or self._refusal(change, weighed.refused) is not None or self._waits(change):
+            return False
+        if any(self.known.find(change.agent, key) for key in _body_keys(change)):
+            return False
+        known = [header.description for header in self.known.manifest]
+        for placed in self.stored:
+            known += [placed.change.description, placed.change.body]
+        return not says(change.body, known)
 
     def _may_pass(self, change: Change, placed: Change, is_open: bool) -> bool:
         """Whether no person has to look at it first."""
@@ -253,6 +279,16 @@ class _Sorter:
     def _is_known(self, agent: str, key: str) -> bool:
         said = self.known.find(agent, key) or (self.rules.log and self.known.logged(agent, key))
         return bool(said) or self._planned(agent, key)
+
+    def _is_written(self, change: Change) -> bool:
+        """Whether what a change says stands in what the agent wrote in that turn; in doubt it does not."""
+        texts = {*self.written.get(change.origin.first, ()), *self.written.get(change.origin.last, ())}
+        claims = parse_body(change.body).claims
+        if not texts or not claims or change.op == "delete" or sides(change) is not None:
+            return False
+        said, there = claims[0].text, "\n".join(sorted(texts))
+        words = about(said)
+        return len(words & about(there)) >= WRITTEN * len(words) and not lacking(said, there)
 
     def _dated(self, change: Change) -> tuple[Change, bool]:
         """The change with its relative dates made clear, and whether one is left for a person."""

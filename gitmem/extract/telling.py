@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gitmem.core.change import Header
@@ -35,9 +35,7 @@ class Shown:
     seen: int | None = None
 
 
-def shown(
-    record: Sequence[Message], new: Sequence[Message], covered: Container[str], *, agents_too: bool = False
-) -> Shown:
+def shown(record: Sequence[Message], new: Sequence[Message], *, agents_too: bool = False) -> Shown:
     """Says where in the record the new messages stand, and where the request before ended.
 
     Turns that are left out at the end of the part are left to the next request: so it goes on from where
@@ -46,7 +44,6 @@ def shown(
     Args:
         record: the session up to the end of the new part.
         new: what is to be looked at; empty of what is withheld.
-        covered: uuids of messages, of all the record, that the agent made memory of itself.
         agents_too: there is no person in the session: what the agent says counts.
     """
     places = {message.uuid: at for at, message in enumerate(record)}
@@ -58,13 +55,13 @@ def shown(
     end = next((at for at in speaking if at > last), len(record))
     seen = first
     for at in reversed([at for at in speaking if at < first]):
-        if not _passed(record[at], covered):
+        if not _passed(record[at]):
             break
         seen = at
     kept = tuple(message for message in new if first <= places.get(message.uuid, -1) < end)
     return Shown(kept, tuple(record[:end]), seen)
 
 
-def _passed(message: Message, covered: Container[str]) -> bool:
-    empty = message.role == "person" and not message.text.strip()
-    return empty or message.source == "withheld" or message.uuid in covered
+def _passed(message: Message) -> bool:
+    empty = message.role == "person" and not (message.text.strip() or message.pasted)
+    return empty or message.source == "withheld"

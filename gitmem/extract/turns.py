@@ -1,14 +1,14 @@
-"""Which messages of a session are looked at: those that nobody handled, in turns the agent left alone."""
+"""Which messages of a session are looked at, and what the agent itself wrote into memory in their turns."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 
-from gitmem.transcripts.calls import EDITORS
-from gitmem.transcripts.model import Message, ToolCall
+from gitmem.transcripts.model import EDITORS, Message, ToolCall, strings_in
 from gitmem.values import dataclass
 
 # Where clients keep memory, whatever machine a transcript comes from.
@@ -26,6 +26,7 @@ _CD = re.compile(r"\b(?:cd|pushd)[ \t]+(?:--[ \t]+)?['\"]?([^\s'\"|;&<>()]+)")
 _GITMEM = re.compile(
     r"\b(?:git[ \t]+mem|gitmem)[ \t]+(?:-\S+[ \t]+)*(?:remember|forget|move|restore|save)\b"
 )
+_NOT_WRITTEN = frozenset({"old_string", "old_str", "file_path", "notebook_path", "path", "description"})
 # The `memory` tool of the Messages API, and gitmem's own tools behind the model context protocol.
 _TOOL_COMMANDS = frozenset({"create", "str_replace", "insert", "delete", "rename"})
 _TOOLS = re.compile(
@@ -41,12 +42,12 @@ class Looked:
     Attributes:
         messages: those to extract from, with the agent's replies between them.
         handled: uuids of all of the person's messages, also those left out.
-        covered: uuids of the person's messages that the agent itself made memory of.
+        written: uuid of a person's message to what the agent wrote into memory after it, in the same turn.
     """
 
     messages: tuple[Message, ...]
     handled: tuple[str, ...]
-    covered: tuple[str, ...] = ()
+    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def to_look_at(
@@ -56,10 +57,10 @@ def to_look_at(
     cwd: str = "",
     left_out: Container[str] = frozenset(),
 ) -> Looked:
-    """Leaves out what was handled, what is no prose, and turns in which the agent wrote memory.
+    """Leaves out what was handled and what is no prose.
 
-    A turn goes from a prompt to the next. What a person said in it before the agent's last write to memory
-    was the agent's to keep; what came after that write (a queued prompt, say) is looked at.
+    A turn goes from a prompt to the next. What the agent wrote into memory in it may be what a person said
+    there before, or anything else: whoever looks at the message has to compare.
 
     Args:
         messages: of one session, oldest first.
@@ -68,25 +69,42 @@ def to_look_at(
         cwd: working directory of the session, for relative paths.
         left_out: uuids of messages that nobody may see, and that count as handled.
     """
-    covered: set[str] = set()
+    written: dict[str, list[str]] = {}
     turn: list[str] = []
     for message in messages:
         if message.role == "person":
             if message.source == "prompt":
                 turn = []
             turn.append(message.uuid)
-        elif any(writes_memory(call, folders, cwd) for call in message.tools):
-            covered.update(turn)
-            turn = []
+            continue
+        made = [call for call in message.tools if turn and writes_memory(call, folders, cwd)]
+        for uuid in turn if made else ():
+            written.setdefault(uuid, []).extend(text for call in made for text in given_by(call))
     said = [message for message in messages if message.role == "person" and message.uuid not in handled]
-    out = {m.uuid for m in messages if m.role == "person" and (m.uuid in handled or m.uuid in covered)}
+    out = {m.uuid for m in messages if m.role == "person" and m.uuid in handled}
     out |= {m.uuid for m in messages if m.uuid in left_out}
-    kept = tuple(m for m in messages if m.uuid not in out and (m.role == "agent" or m.text.strip()))
+    kept = tuple(
+        m for m in messages if m.uuid not in out and (m.role == "agent" or m.text.strip() or m.pasted)
+    )
     return Looked(
         kept if any(m.role == "person" for m in kept) else (),
         tuple(m.uuid for m in said),
-        tuple(m.uuid for m in said if m.uuid in covered),
+        {uuid: tuple(texts) for uuid, texts in written.items()},
     )
+
+
+def goes_on_to_write(messages: Sequence[Message], folders: Collection[Path], cwd: str = "") -> bool:
+    """Whether the agent writes memory before the first prompt: in a turn that was read to its middle.
+
+    Args:
+        messages: what was added to a session, oldest first.
+    """
+    for message in messages:
+        if message.role == "person" and message.source == "prompt":
+            return False
+        if any(writes_memory(call, folders, cwd) for call in message.tools):
+            return True
+    return False
 
 
 def writes_memory(call: ToolCall, folders: Collection[Path], cwd: str = "") -> bool:
@@ -106,6 +124,15 @@ def writes_memory(call: ToolCall, folders: Collection[Path], cwd: str = "") -> b
     if call.name == "memory" or call.name.endswith("__memory"):
         return command in _TOOL_COMMANDS
     return call.name == "Bash" and isinstance(command, str) and _shell_writes(command, folders, cwd)
+
+
+def given_by(call: ToolCall) -> Iterator[str]:
+    """The texts that a call put into a file, or the command by which it did."""
+    given = {key: value for key, value in call.input.items() if key not in _NOT_WRITTEN}
+    edits = given.get("edits")
+    if isinstance(edits, list):
+        given["edits"] = [one.get("new_string") for one in edits if isinstance(one, dict)]
+    return strings_in(given)
 
 
 def wrote(call: ToolCall, path: Path, cwd: str = "") -> bool:

@@ -20,6 +20,9 @@ from gitmem.store.workspace import Workspace
 
 OFFLINE = "offline"
 
+TELLING = "agent"
+"""The engine that has the session's agent decide what is learned; what is recalled, the rules choose."""
+
 MODELS = frozenset({"anthropic"})
 """Engines that choose by themselves. `claude-code` leaves it to the offline rules: a question of its own
 would share no cache with any session."""
@@ -32,7 +35,8 @@ def configured(workspace: Workspace) -> tuple[str, str]:
         Its name, and what is to be said of it where the setting means nothing.
     """
     try:
-        return workspace.settings.get("engine"), ""
+        name = workspace.settings.get("engine")
+        return (OFFLINE if name == TELLING else name), ""
     except UsageError as error:
         return OFFLINE, f"{error.message}; chosen offline"
 
@@ -45,7 +49,7 @@ def checked(name: str) -> str:
     """
     if name not in CHOICES["engine"]:
         raise UsageError(f"There is no engine {name!r}", f"Choose one of: {', '.join(CHOICES['engine'])}.")
-    return name
+    return OFFLINE if name == TELLING else name
 
 
 def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
@@ -57,7 +61,7 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
     from gitmem.integrations.pausing import paused
     from gitmem.integrations.switches import DISABLE, disabled
     from gitmem.recall.by_model import kept_here
-    from gitmem.transcripts.private import ignoring
+    from gitmem.transcripts.privacy import ignoring
 
     if disabled(edges.environ):
         return f"{DISABLE} is set"
@@ -92,7 +96,7 @@ def by_model(
     """
     from gitmem.integrations.engines import engine_for
     from gitmem.recall.by_model import select_by
-    from gitmem.transcripts.private import ignoring
+    from gitmem.transcripts.privacy import ignoring
 
     if reason := kept_back(workspace, edges, query):
         raise EngineError(f"Nothing was sent to {name}: {reason}")

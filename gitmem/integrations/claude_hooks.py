@@ -199,6 +199,21 @@ def installed(worktree: Path, argv: Sequence[str]) -> bool:
     return all(_has(hooks, event, argv) for event in EVENTS)
 
 
+def carries(worktree: Path) -> bool:
+    """Whether a session in a work tree gives its prompts to gitmem, and so can be told something by it."""
+    event = "UserPromptSubmit"
+    try:
+        hooks = _parse(worktree / SETTINGS, _read(worktree)).get("hooks", {})
+    except RepositoryError:
+        return False
+    return any(
+        _is_ours(entry, event, ())
+        for group in hooks.get(event, [])
+        if _is_group(group)
+        for entry in group["hooks"]
+    )
+
+
 def _has(hooks: dict[str, Any], event: str, argv: Sequence[str]) -> bool:
     return any(
         isinstance(entry, dict) and entry.get("command") == command(argv, event)

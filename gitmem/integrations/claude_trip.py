@@ -6,13 +6,16 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from gitmem.core.errors import EngineError
 from gitmem.core.text import one_line
+from gitmem.engines.budget import Meter
+from gitmem.engines.claude_code.leftovers import forget
 from gitmem.engines.claude_code.proof import usage_of
 from gitmem.engines.claude_code.wiring import scrubbed
-from gitmem.engines.usage import Meter
 from gitmem.integrations.edges import Edges
 
 QUESTION = "Answer with one word: ready."
@@ -36,11 +39,11 @@ def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIE
         EngineError: it does not answer; the hint says what to do.
     """
     meter.allow()
-    environ = scrubbed(edges.environ)
+    environ, session = scrubbed(edges.environ), str(uuid4())
     with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
         try:
             done = subprocess.run(
-                [program, *_WORDS],
+                [program, *_WORDS, "--session-id", session],
                 cwd=folder,
                 env=environ,
                 stdin=subprocess.DEVNULL,
@@ -52,6 +55,8 @@ def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIE
             raise EngineError(f"{program} did not answer within {patience:g} s", _HINT) from None
         except OSError as error:
             raise EngineError(f"{program} cannot be run: {error.strerror}", _HINT) from error
+        finally:
+            forget(edges.config, session, Path(folder).resolve())
     answer = _answer(done.stdout)
     models = answer.get("modelUsage")
     model = str(next(iter(models), "")) if isinstance(models, Mapping) else ""

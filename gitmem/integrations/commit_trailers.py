@@ -34,7 +34,7 @@ from gitmem.store.parked import Suggestion, park, suggest
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Commit, MissingObject, Signature
 from gitmem.store.workspace import Workspace
-from gitmem.transcripts.private import Ignore, ignoring, without_private
+from gitmem.transcripts.privacy import Ignore, ignoring, without_private
 
 FILE = "commits.json"
 MOST_COMMITS = 200

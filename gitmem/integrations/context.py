@@ -18,8 +18,8 @@ from gitmem.core import index
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
 from gitmem.core.text import decode, fence_for_model, printable
-from gitmem.integrations import per_session, picked
-from gitmem.integrations.choosing import MODELS, configured
+from gitmem.integrations import per_session, picked, reminders
+from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_initialised, log
@@ -78,6 +78,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
     """What bears on a prompt: at most five memories that this session has not seen, chosen offline.
 
     Before them comes what a model chose for the prompt before; for this one it is asked in the background.
+    After them comes, once, what the person said in this session that may last and is in no memory.
 
     Args:
         payload: the client's JSON for UserPromptSubmit.
@@ -102,7 +103,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
             tools=partial(_tools, payload),
             prefer=_agent(payload),
         )
-        text = as_context(answer)
+        text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
         if text:
             per_session.remember(workspace.state, session, [*seen, *(item.blob for item in answer.items)])
             if leave is not None:
@@ -119,9 +120,18 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                     args=(prompt,),
                 )
             )
+        if leave is not None and _tells(workspace, edges):
+            state = reminders.state_of(workspace.private_state, workspace.project_id)
+            text = "\n".join(filter(None, (text, reminders.take(state, session))))
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _tells(workspace: Workspace, edges: Edges) -> bool:
+    """Whether the engine in force tells agents of what may last."""
+    name = workspace.settings.values.get("engine", "").rsplit("\n", 1)[-1]
+    return name in ("", TELLING) and not paused(workspace.state, edges.now)
 
 
 def _tools(payload: Mapping[str, Any]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.trailers import Usage
-from gitmem.engines.ledger import Spending
+from gitmem.engines.budget import Spending
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import ledger_for
 from gitmem.integrations.job_record import read_runs

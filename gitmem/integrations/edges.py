@@ -16,7 +16,7 @@ from gitmem.store.objects import LATEST
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import Surroundings, Workspace, open_workspace
-from gitmem.transcripts.discover import auto_memory_dir, claude_config_dir, read_settings
+from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.values import dataclass
 
 # Would lead the secret detector to a library of somebody else's choice.

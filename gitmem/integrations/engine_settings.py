@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Ceilings, Meter, Today
 from gitmem.engines.choose import ENGINES, Choice, endpoint_problem
-from gitmem.engines.ledger import Ceilings, Today
-from gitmem.engines.usage import Meter, Usage
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import (
     Origin,
@@ -156,8 +156,8 @@ def try_engine(workspace: Workspace, edges: Edges) -> Tested:
         EngineError: it cannot run, or does not answer; the hint says what to do.
     """
     chosen = choice_for(workspace, edges)
-    if chosen.engine == "offline":
-        return Tested("offline", asked=False, why="nothing leaves this machine")
+    if chosen.engine in ("offline", "agent"):
+        return Tested(chosen.engine, asked=False, why="it makes no request")
     if chosen.missing:
         from gitmem.engines.unready import UnreadyEngine
 

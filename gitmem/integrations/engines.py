@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import EngineError, UsageError
+from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
 from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
-from gitmem.engines.ledger import Ceilings, Ledger, LedgerMeter
-from gitmem.engines.usage import Meter
+from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
+from gitmem.integrations.place import read_json
 from gitmem.store.settings import PERSONAL
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.engines.anthropic_api import AnthropicEngine
+
+_CLIENT_BYTES = 16 * 1024 * 1024
 
 LEDGER = "spending"
 """Folder of the ledger, beside the private repository: one budget a person."""
@@ -49,12 +53,16 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
         name: the one to take instead of the one that is set.
     """
     chosen = choice_for(workspace, edges, name)
-    if chosen.engine == "offline":
+    if chosen.tells:
+        from gitmem.engines.agent import AgentEngine
+
+        return AgentEngine()
+    if chosen.engine in ("offline", "agent"):
         from gitmem.engines.offline import OfflineEngine
 
         return OfflineEngine()
     if not chosen.missing:
-        from gitmem.engines.metered import MeteredEngine
+        from gitmem.engines.budget import MeteredEngine
 
         meter = meter_for(workspace, edges)
         return MeteredEngine(_made(workspace, edges, chosen, meter), meter)
@@ -71,8 +79,19 @@ def choice_for(workspace: Workspace, edges: Edges, name: str = "") -> Choice:
             edges.environ,
             sdk=find_spec("anthropic") is not None,
             program=claude_program(workspace, edges),
+            signed_in=_signed_in(edges),
+            carried=any(carries(tree.path) for tree in workspace.worktrees if tree.path.is_dir()),
         )
     )
+
+
+def _signed_in(edges: Edges) -> bool:
+    """Whether Claude Code has an account of the person's; what it is, is not looked at."""
+    if (edges.config / ".credentials.json").is_file():
+        return True
+    folder = edges.config if edges.environ.get("CLAUDE_CONFIG_DIR") else edges.home
+    value = read_json(folder / ".claude.json", _CLIENT_BYTES)
+    return isinstance(value, dict) and bool(value.get("oauthAccount"))
 
 
 def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> Engine:
@@ -95,8 +114,18 @@ def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:
     from gitmem.engines.anthropic_api.settings import ApiSettings
 
     settings = ApiSettings(
-        chosen.key, chosen.base_url, chosen.model, proxy=chosen.proxy, ca_file=chosen.ca_file
+        chosen.key,
+        chosen.base_url,
+        chosen.model,
+        patience=chosen.patience,
+        proxy=chosen.proxy,
+        ca_file=chosen.ca_file,
+        must_call=chosen.foreign,
+        questions=chosen.protocol == "questions",
     )
+    if chosen.local:
+        # It says nothing while it reads a prompt; and one that hangs is not helped by being asked again.
+        settings = replace(settings, timeout=chosen.patience, retries=0)
     return AnthropicEngine(settings, meter)
 
 
@@ -150,7 +179,7 @@ def origins(workspace: Workspace) -> tuple[Origin, ...]:
     for where, origin, pair in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
         name, _, value = pair.partition("\n")
         key = name.partition(".")[2].lower()
-        if key in ("engine", "model", "baseurl", "cafile", "maxruns", "maxtokens"):
+        if key in ("engine", "model", "baseurl", "cafile", "patience", "protocol", "maxruns", "maxtokens"):
             counts = key not in PERSONAL or where in ("global", "system")
             file = origin.removeprefix("file:") if origin.startswith("file:") else ""
             found.append(Origin(key, value, where, file, counts))

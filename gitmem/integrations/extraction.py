@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gitmem.core.change import Change
+from gitmem.core.claim import parse_body
 from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
+from gitmem.core.text import counted
+from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import Engine
 from gitmem.extract.changeset import ChangeSet, job_id, to_json
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Placed, Rules, plan_extraction
 from gitmem.extract.telling import NOTHING, Told
-from gitmem.integrations import stuck
+from gitmem.extract.turns import goes_on_to_write
+from gitmem.integrations import reminders, stuck
 from gitmem.integrations.carrying_out import Step, Watch, carry_out, changesets_folder, quietly, recover
 from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.extraction_rules import rules_for, rules_of, throttled
@@ -25,24 +31,25 @@ from gitmem.integrations.recordings import (
     News,
     Source,
     cursor_name,
+    cursors_folder,
     handled,
     label,
     news,
     read,
     reporter,
 )
+from gitmem.integrations.saying import leave
 from gitmem.integrations.session_record import told
 from gitmem.store.commits import Written
 from gitmem.store.locks import writer_lock
-from gitmem.store.parked import Suggestion, parked, suggest
+from gitmem.store.parked import Suggestion, park, parked, suggest, suggestion_from_json, to_bytes
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import SCOPES, Workspace
+from gitmem.transcripts import cursor as cursors
+from gitmem.transcripts.cursor import Handled
 from gitmem.transcripts.model import Session
-
-SAVED_FROM = 4
-"""Sessions, those written to last, that tell an agent's edit from a person's before an extraction."""
 
 FAILURES_BORNE = 2
 """Sessions that an engine may fail at before the rest waits, where it does not say that they are why."""
@@ -81,7 +88,7 @@ def extract_sessions(
     *,
     by_hand: bool = False,
     step: Step = quietly,
-    before: Callable[[Sequence[Session]], object] | None = None,
+    before: Callable[[Sequence[Path]], object] | None = None,
     watch: Watch | None = None,
 ) -> tuple[Outcome, ...]:
     """Extracts from sessions, after what an earlier, interrupted run left.
@@ -91,7 +98,8 @@ def extract_sessions(
         by_hand: the person asked for it: `gitmem.extract=off` counts as `suggest`, and a pause
             keeps back only what was said in it.
         step: is told before each step.
-        before: is called with the newest sessions before anything is planned: to save what agents wrote.
+        before: is called with the recordings that hold something new before anything is planned: to save
+            what agents wrote.
         watch: looks on; it wins over `step`.
 
     Returns:
@@ -113,7 +121,7 @@ def extract_sessions(
         recover(workspace, edges, who, on)
         fresh = news(workspace, paths)
         if before is not None:
-            before([session for _, session in read(workspace, fresh[-SAVED_FROM:], keep=False)])
+            before([one.source.path for one in fresh])
         most = MOST_FOR_MODEL if engine.reads_history else MOST
         for one, session in read(workspace, fresh, most=most) if rules.mode != "off" else ():
             if sum(not error.of_input for error in failures) == FAILURES_BORNE:
@@ -136,7 +144,7 @@ def extract_sessions(
                     stuck.failed(workspace.state, name, asked, edges.now)
                 continue
             stuck.worked(workspace.state, name)
-            done.append(_do(workspace, edges, engine, one, session, plan, who, on))
+            done.append(_do(workspace, edges, engine, one, session, plan, mine.folders, who, on))
     if failures:
         raise failures[0]
     return tuple(done)
@@ -173,33 +181,85 @@ def _do(
     one: News,
     session: Session,
     plan: ExtractionPlan,
+    folders: Collection[Path],
     who: Signature,
     on: Watch,
 ) -> Outcome:
     """Carries one session's plan out, once it is on disk."""
     changes = _changeset(workspace, edges, engine, session, one.start, plan)
+    if goes_on_to_write(session.messages, folders, session.cwd):
+        # A commit had it read to the middle of a turn; what was said in that is the agent's.
+        last = cursors.load(cursors_folder(workspace), cursor_name(session.path)).last
+        reminders.settle(_reminders(workspace), session.id, last)
+    if plan.tell is not None and one.source.attended:
+        changes = _put_to_agent(workspace, session, plan.tell, changes, on.tally)
     on.step("write the changeset")
     path = changesets_folder(workspace) / f"{changes.job}.json"
     if changes.stored or changes.suggested:
         write_atomically(path, to_json(changes))
-    _count(workspace, on.tally, engine, session, plan)
+    _count(workspace, on.tally, engine, session, plan, len(changes.suggested))
     commits = carry_out(workspace, edges, changes, who, on)
     path.unlink(missing_ok=True)
     return Outcome(session.path, plan, commits, changes.suggested)
 
 
+def _reminders(workspace: Workspace) -> Path:
+    return reminders.state_of(workspace.private_state, workspace.project_id)
+
+
+def _put_to_agent(
+    workspace: Workspace, session: Session, tell: Sequence[Change], changes: ChangeSet, tally: Tally
+) -> ChangeSet:
+    """Leaves what may last to the session's agent; finds that would be parked wait for what it decides.
+
+    It is done before anything of the changeset: done once more after a crash, it changes nothing.
+    """
+    said = [reminders.sentence(one.body, one.origin.last, one.confidence) for one in tell]
+    held = [
+        {"message": one.change.origin.first, "find": json.loads(to_bytes(one))} for one in changes.suggested
+    ]
+    place = reminders.place_of(workspace.auto_memory, workspace.around.home)
+    waiting = reminders.leave(_reminders(workspace), session.id, said, held, place)
+    if waiting:
+        tally.log.append(f"{counted(waiting, 'statement')} put to the agent with the next prompt")
+    return replace(changes, suggested=())
+
+
+def park_untold(workspace: Workspace, edges: Edges, sessions: Sequence[str], tally: Tally) -> None:
+    """Parks the finds that waited for an agent which is told nothing any more, since its session has ended.
+
+    Args:
+        sessions: ids of sessions that ended now.
+    """
+    state = _reminders(workspace)
+    for name, rows in list(reminders.ended(state, sessions, edges.now)):
+        known = known_at(workspace)
+        found = [one for row in rows if (one := suggestion_from_json(row.get("find"))) is not None]
+        fresh = [one for one in found if not _stands(known, one.change)]
+        if fresh:
+            session = fresh[0].change.origin.session
+            told = Provenance("add", "extract", session=session, engine=fresh[0].engine)
+            park(workspace, fresh, author(workspace, edges), told)
+            leave(workspace.state, session, "untold", (), len(fresh))
+            tally.suggested += len(fresh)
+        reminders.close(state, name)
+
+
+def _stands(known: Known, change: Change) -> bool:
+    """Whether the agent wrote it down by itself meanwhile."""
+    return all(known.find(change.agent, claim.key) for claim in parse_body(change.body).claims)
+
+
 def _count(
-    workspace: Workspace, tally: Tally, engine: Engine, session: Session, plan: ExtractionPlan
+    workspace: Workspace, tally: Tally, engine: Engine, session: Session, plan: ExtractionPlan, parked: int
 ) -> None:
     tally.sessions += 1
     tally.stored += len(plan.stored)
-    tally.suggested += len(plan.suggested)
+    tally.suggested += parked
     tally.refused += len(plan.refused)
     tally.spent(plan.usage)
     if plan.given.messages:
         tally.engine = engine.name
-    elif plan.covered:
-        tally.skip(label(session), "the agent wrote memory itself")
     else:
         tally.skip(label(session), "nothing new was said in it that may be learned")
     tally.log += plan.log
@@ -208,14 +268,20 @@ def _count(
 
 
 def foresee(
-    workspace: Workspace, edges: Edges, engine: Engine, paths: Sequence[Path]
+    workspace: Workspace, edges: Edges, engine: Engine, paths: Sequence[Path], *, anew: bool = False
 ) -> tuple[Outcome, ...]:
-    """What `extract_sessions` by hand would do; writes nothing, not even a cursor."""
+    """What `extract_sessions` by hand would do; writes nothing, not even a cursor.
+
+    Args:
+        anew: as if nothing of the sessions had been looked at before. What was learned of them stands among
+            what is known.
+    """
     rules = rules_of(workspace, edges, True)
-    done = handled(workspace)
+    done = Handled() if anew else handled(workspace)
     known = known_at(workspace)
+    fresh = [News(0, Source(path, pressing=True)) for path in paths] if anew else news(workspace, paths)
     found = []
-    for one, session in read(workspace, news(workspace, paths), keep=False, follow=True):
+    for one, session in read(workspace, fresh, keep=False, follow=True):
         mine = rules_for(workspace, rules, one.source, session, edges.now)
         plan = plan_extraction(
             session,

@@ -16,9 +16,9 @@ from gitmem.integrations.switches import unheard
 from gitmem.promote.section import spoken
 from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LIVE_FOLDERS, MAIN, Workspace
-from gitmem.transcripts import clients
+from gitmem.transcripts import discover
 from gitmem.transcripts.model import Session
-from gitmem.transcripts.private import ignoring
+from gitmem.transcripts.privacy import ignoring
 
 RULE_FILES = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 RULE_BYTES = 262_144
@@ -81,7 +81,7 @@ def withholds(workspace: Workspace, path: Path, now: float) -> bool:
     Raises:
         RepositoryError: it cannot be read.
     """
-    session = clients.read(path, keep=False)
+    session = discover.read(path, keep=False)
     ignore = ignoring(workspace.settings.all("ignore"))
     return any(map(ignore.hides, session.messages)) or bool(left_out(workspace, session, now))
 

@@ -14,23 +14,26 @@ from gitmem.integrations.carrying_out import Step, Watch, quietly
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, extract_sessions
+from gitmem.integrations.extraction import Outcome, extract_sessions, park_untold
 from gitmem.integrations.job_record import Tally, recorded
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_repository, is_on, log
-from gitmem.integrations.recordings import Source, sessions_here
+from gitmem.integrations.recordings import Source, agent_folder, memory_scope, sessions_here
 from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
-from gitmem.integrations.subagents import folder, is_transcript, memory_scope, recordings
 from gitmem.integrations.switches import DISABLE, switched_off
 from gitmem.store.commits import Written
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import ScopeName, Workspace
-from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.model import Session
+from gitmem.transcripts.claude_code import NAME as CLAUDE_CODE
+from gitmem.transcripts.discover import is_transcript, subagents
+from gitmem.transcripts.model import SessionFile
 
 FOLLOWS_CODE = frozenset({"checkout", "merge"})
+
+GOING_ON = 3_600.0
+"""Seconds since its last record within which a session of which no end was heard counts as going on."""
 
 PRESSING = frozenset({"session-end", "pre-compact"})
 """Events after which a session is looked at however little was said in it."""
@@ -174,8 +177,8 @@ def learn(
 
     from gitmem.integrations.saving import save_all
 
-    def save(sessions: Sequence[Session]) -> object:
-        return save_all(workspace, edges, sessions, everywhere=True)
+    def save(recordings: Sequence[Path]) -> object:
+        return save_all(workspace, edges, recordings, everywhere=True)
 
     from gitmem.integrations.commit_trailers import learn_from_commits
 
@@ -202,7 +205,7 @@ def learn(
     from gitmem.integrations.engines import engine_for
 
     files = sessions_here(workspace, edges)
-    sources = [*_sources(files, job), *_subagents(workspace, edges, job, files, on.tally)]
+    sources = [*_sources(files, job, edges.now), *_subagents(workspace, edges, job, files, on.tally)]
     engine = engine_for(workspace, edges)
     failed: EngineError | None = None
     done: tuple[Outcome, ...] = ()
@@ -213,6 +216,7 @@ def learn(
     except EngineError as error:
         # Before a compaction notes are taken without the engine, too.
         failed = error
+    park_untold(workspace, edges, _over(job), on.tally)
     from gitmem.integrations.notes.taking import take_notes
 
     try:
@@ -234,14 +238,22 @@ def _off(workspace: Workspace, edges: Edges, environ: Mapping[str, str]) -> str:
     return f"switched off by {why}" if why else ""
 
 
-def _sources(files: Sequence[SessionFile], job: Job | None) -> Iterator[Source]:
+def _sources(files: Sequence[SessionFile], job: Job | None, now: float) -> Iterator[Source]:
     """Sessions of `main`: those that ended are looked at now, and at a start all that others left."""
     parts = job.all if job else ()
     ended = {part.session_id for part in parts if part.event in PRESSING}
     begun = [part.session_id for part in parts if part.event == "session-start"]
+    over = _over(job)
     for file in files:
         pressing = file.id in ended or "" in ended or any(file.id != id for id in begun)
-        yield Source(file.path, pressing=pressing)
+        # Its hooks tell a session of Claude Code something with the next prompt, if there is one.
+        recent = file.client == CLAUDE_CODE and now - file.mtime_ns / 1e9 < GOING_ON
+        yield Source(file.path, pressing=pressing, attended=recent and file.id not in over)
+
+
+def _over(job: Job | None) -> tuple[str, ...]:
+    """Sessions that ended, as far as a job tells."""
+    return tuple(part.session_id for part in (job.all if job else ()) if part.event == "session-end")
 
 
 def _subagents(
@@ -253,7 +265,7 @@ def _subagents(
     told: set[Path] = set()
     for part in dict.fromkeys(part for part in parts if part.event == "subagent-stop"):
         where = edges_of(workspace.layout.common_dir.resolve(), part, edges.environ) or edges
-        agent, label = folder(part.agent), f"agent {part.agent}"
+        agent, label = agent_folder(part.agent), f"agent {part.agent}"
         scope = memory_scope(part.agent, where.cwd, workspace.claude_folder, edges.config)
         if agent is None or scope is None:
             tally.skip(label, "its definition names no memory")
@@ -265,10 +277,10 @@ def _subagents(
     if any(part.event == "session-start" for part in parts):
         # Where a person interrupts, no SubagentStop comes.
         scopes: dict[str, ScopeName | None] = {}
-        for path, name in recordings(files):
+        for path, name in subagents(files):
             if name not in scopes:
                 scopes[name] = memory_scope(name, edges.cwd, workspace.claude_folder, edges.config)
-            agent, scope = folder(name), scopes[name]
+            agent, scope = agent_folder(name), scopes[name]
             if path in told or agent is None or scope is None:
                 continue
             if is_transcript(path, edges.config, tops):

@@ -123,7 +123,7 @@ def _ignored(workspace: Workspace, query: str) -> bool:
     if not patterns:
         return False
     from gitmem.core.errors import UsageError
-    from gitmem.transcripts.private import ignoring
+    from gitmem.transcripts.privacy import ignoring
 
     try:
         return ignoring(patterns).matches(query)

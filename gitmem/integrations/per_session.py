@@ -47,14 +47,21 @@ def plain(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
 
 
-def write(file: Path, data: bytes) -> None:
-    """Writes a session's file and drops those of sessions long gone; trouble is borne."""
+def write(file: Path, data: bytes) -> bool:
+    """Writes a session's file and drops those of sessions long gone; trouble is borne.
+
+    Returns:
+        Whether it is there now.
+    """
+    written = False
     with suppress(OSError):
         if not is_own_folder(file.parent):
-            return
+            return False
         write_atomically(file, data)
+        written = True
         files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
         keep_newest(files, SESSIONS_KEPT)
+    return written
 
 
 def seen(state: Path, session: str) -> list[str]:

@@ -1,4 +1,8 @@
-"""Recordings to extract from: which hold something new, where that begins, and what was handled before."""
+"""Recordings to extract from: which hold something new, where that begins, and what was handled before.
+
+And of a subagent's session, where its memory belongs, as its definition says. Definitions in a work tree
+are a repository's, and hostile: of all they say, one of three words counts.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core import frontmatter
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.names import agent_name, unsafe_segment
+from gitmem.core.text import decode
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import log
+from gitmem.integrations.place import log, read_regular
 from gitmem.store.parked import parked
-from gitmem.store.workspace import MAIN, ScopeName, Workspace
-from gitmem.transcripts import clients
+from gitmem.store.symlinks import linked
+from gitmem.store.workspace import MAIN, SCOPES, ScopeName, Workspace
 from gitmem.transcripts import cursor as cursors
-from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.model import Session
-from gitmem.transcripts.private import ignoring
-from gitmem.transcripts.subagent import read_subagent
+from gitmem.transcripts import discover
+from gitmem.transcripts.claude_code import is_subagents, read_subagent
+from gitmem.transcripts.model import Session, SessionFile
+from gitmem.transcripts.privacy import ignoring
 
 MOST = 32 * 1024 * 1024
 """Bytes of a session that are read at once."""
@@ -26,6 +33,10 @@ MOST = 32 * 1024 * 1024
 MOST_FOR_MODEL = 1024 * 1024
 """The same where a model reads them: where the day's ceiling or a failure ends the work in the middle of a
 long session, what was paid for until then is stored, and the next day goes on from there."""
+
+AGENTS = "agents"
+BYTES = 262_144
+"""Of a definition: the frontmatter stands at its beginning."""
 
 _CLIENT_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -38,12 +49,14 @@ class Source:
         agent: whose session it is: folder name of the agent.
         scope: where a subagent's memory belongs; None for `main`.
         pressing: looked at now, however little was said in it.
+        attended: the session goes on, and with its next prompt its agent can be told something.
     """
 
     path: Path
     agent: str = MAIN
     scope: ScopeName | None = None
     pressing: bool = False
+    attended: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,8 +70,8 @@ class News:
 def sessions_here(workspace: Workspace, edges: Edges) -> tuple[SessionFile, ...]:
     """Recordings of this repository by every client, of all its work trees, oldest change first."""
     tops = [tree.path.resolve() for tree in workspace.worktrees]
-    places = {**clients.folders(edges.environ, edges.home), "claude-code": edges.config}
-    return clients.sessions_of(places, tops)
+    places = {**discover.folders(edges.environ, edges.home), "claude-code": edges.config}
+    return discover.sessions_of(places, tops)
 
 
 def news(workspace: Workspace, paths: Iterable[Path | Source]) -> list[News]:
@@ -69,9 +82,9 @@ def news(workspace: Workspace, paths: Iterable[Path | Source]) -> list[News]:
         path = source.path
         start = _cursor(workspace, path)
         try:
-            size = path.stat().st_size
-        except OSError as error:
-            reporter(workspace)(f"{path}: {error.strerror}")
+            size = discover.size_of(path)
+        except RepositoryError as error:
+            reporter(workspace)(f"{path}: {error}")
             continue
         if size != start:
             found.append(News(start if start < size else 0, source))
@@ -102,7 +115,7 @@ def read(
         while True:
             try:
                 if one.source.agent == MAIN:
-                    session = clients.read(
+                    session = discover.read(
                         path, start, bookmarks=folder, keep=keep, most=most, ignore=ignore
                     )
                 else:
@@ -120,13 +133,13 @@ def read(
 
 def whole(workspace: Workspace, path: Path) -> Session:
     """All of a session of `main`, without what is to be ignored: to be shown."""
-    return clients.read(path, keep=False, ignore=ignoring(workspace.settings.all("ignore")))
+    return discover.read(path, keep=False, ignore=ignoring(workspace.settings.all("ignore")))
 
 
 def label(session: Session) -> str:
     """What a session is called for a person."""
     # A subagent's recording has the id of the session that it belongs to.
-    part = "a subagent of " if session.path.parent.name == "subagents" else ""
+    part = "a subagent of " if is_subagents(session.path) else ""
     return f"{part}session {session.id}"
 
 
@@ -167,3 +180,42 @@ def cursors_folder(workspace: Workspace) -> Path:
 def reporter(workspace: Workspace) -> Callable[[str], None]:
     """Writes into the repository's log."""
     return lambda text: log(workspace.layout.common_dir, f"extraction: {text}")
+
+
+def memory_scope(name: str, worktree: Path | None, claude_folder: str, config: Path) -> ScopeName | None:
+    """The scope that a subagent's definition names; None where it has no memory.
+
+    The work tree's definition wins over the person's own, as it does for the client.
+
+    Args:
+        name: the agent's name, as a hook said it.
+        worktree: top of the work tree.
+        claude_folder: name of the client's folder in it.
+        config: the client's folder of the person.
+    """
+    if agent_folder(name) is None or unsafe_segment(f"{name}.md") is not None:
+        return None
+    places = [(worktree, worktree / claude_folder / AGENTS)] if worktree is not None else []
+    for anchor, where in [*places, (config, config / AGENTS)]:
+        path = where / f"{name}.md"
+        if linked(anchor, path):
+            continue
+        try:
+            found = read_regular(path, BYTES)
+        except OSError:
+            continue
+        if found is None:
+            continue
+        front, _ = frontmatter.split(decode(found[0][:BYTES]))
+        said = front.text("memory").strip().lower() if front else ""
+        return next((scope for scope in SCOPES if scope == said), None)
+    return None
+
+
+def agent_folder(name: str) -> str | None:
+    """The agent's folder in a memory tree; None where no subagent can be called so."""
+    try:
+        made = agent_name(name)
+    except UsageError:
+        return None
+    return made if made != MAIN and Path(name).name == name else None

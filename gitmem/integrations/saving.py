@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitmemError, RepositoryError
-from gitmem.core.merge import kind
 from gitmem.core.names import is_agent_folder
-from gitmem.core.trailers import Provenance
-from gitmem.extract.turns import wrote
 from gitmem.integrations.checked_out import is_memory_tree, keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.writers import Writers
 from gitmem.store.begun_anew import rescue_name
 from gitmem.store.commits import Tip, Written, memory_commit
 from gitmem.store.live import Saved, look, save
@@ -30,20 +28,14 @@ from gitmem.store.tidying import tidy_ref
 from gitmem.store.trees import list_files
 from gitmem.store.workspace import MAIN, LiveDirectory, Scope, ScopeName, Workspace
 
-if TYPE_CHECKING:
-    from gitmem.transcripts.model import Session
-
 MOST_DAYS = 60
 """Days that are told apart when a folder is adopted; where files are of more, months are."""
-
-RECENT_SESSIONS = 4
-"""Sessions that are read to tell an agent's edit from a person's: those written to last."""
 
 
 def save_all(
     workspace: Workspace,
     edges: Edges,
-    sessions: Sequence[Session] = (),
+    recordings: Iterable[Path] = (),
     *,
     delete: bool = False,
     everywhere: bool = False,
@@ -54,7 +46,7 @@ def save_all(
     """Brings live directories and refs together.
 
     Args:
-        sessions: recordings whose tool calls show what an agent wrote; found where none are given.
+        recordings: where it is looked up what agents wrote, besides the repository's own sessions.
         delete: whether files that vanished are deletions, however many.
         everywhere: in all work trees, not just the present one.
         fresh: also lay out agents' memory where its folder never was.
@@ -68,11 +60,12 @@ def save_all(
     keep_up(workspace, edges)
     tidied = [scope for scope in workspace.scopes if _tidy(scope)]
     lives = directories(workspace, everywhere=everywhere, fresh=fresh)
+    writers = Writers(workspace, edges, recordings)
     done: list[Saved] = []
     failed: RepositoryError | None = None
     for live in lives:
         try:
-            done.append(_save_one(workspace, edges, live, sessions, delete, _holds(live, asked, allowed)))
+            done.append(_save_one(workspace, edges, live, writers, delete, _holds(live, asked, allowed)))
         except RepositoryError as error:
             # One that is damaged keeps no other from being saved.
             failed = failed or error
@@ -80,7 +73,7 @@ def save_all(
     for number, saved in enumerate(done):
         if made := paged.get((saved.live.scope.name, saved.live.agent)):
             hold = _holds(saved.live, asked, allowed)
-            again = _save_one(workspace, edges, saved.live, sessions, delete, hold)
+            again = _save_one(workspace, edges, saved.live, writers, delete, hold)
             done[number] = _joined(saved, made, again)
     if tidied or paged or any(saved.written for saved in done):
         keep_up(workspace, edges)
@@ -158,12 +151,15 @@ def sync_live(
     shown = [workspace.live_directory(scope, agent, tree) for tree in trees]
     lives = {one.path: one for one in [here, *shown] if one is not None}.values()
 
+    writers = Writers(workspace, edges)
+
     def save_each() -> bool:
         wrote = False
         for live in lives:
             wanted = lay_out and live == here and _agent_is_used(workspace, live)
             if live.path.is_dir() or wanted:
-                wrote = bool(_saved(edges, request_for(workspace, live, edges)).written) or wrote
+                request = replace(request_for(workspace, live, edges), split=partial(writers.parts, live))
+                wrote = bool(_saved(edges, request).written) or wrote
         return wrote
 
     _tidy(workspace.scope(scope))
@@ -268,7 +264,7 @@ def _save_one(
     workspace: Workspace,
     edges: Edges,
     live: LiveDirectory,
-    sessions: Sequence[Session],
+    writers: Writers,
     delete: bool,
     hold: bool,
 ) -> Saved:
@@ -278,8 +274,7 @@ def _save_one(
     record = read_record(live.scope.state, live.key)
     if record is not None and not peek.plan.edits and (peek.plan.settled or live.tracked or record.pinned):
         return peek
-    provenance = _provenance(workspace, edges, peek, sessions) if peek.plan.edits else Provenance()
-    return _saved(edges, replace(request, provenance=provenance))
+    return _saved(edges, replace(request, split=partial(writers.parts, live)))
 
 
 def _saved(edges: Edges, request: Request) -> Saved:
@@ -365,40 +360,7 @@ def _code_state(workspace: Workspace, live: LiveDirectory) -> tuple[str, dict[st
     return head, {path.removeprefix(f"{under}/"): oid for path, oid in files.items()}
 
 
-def _provenance(workspace: Workspace, edges: Edges, peek: Saved, sessions: Sequence[Session]) -> Provenance:
-    """Whose edit this is: the agent's where a recording shows the tool call for every file."""
-    live = peek.live
-    changed = {
-        str(live.path / path.removeprefix(f"{live.agent}/"))
-        for path in peek.plan.edits
-        if kind(path) == "memory"
-    }
-    code = code_head(workspace)
-    for session in sessions or _recent(workspace, edges):
-        written: dict[str, str] = {}
-        for message in session.messages:
-            for call in message.tools:
-                for path in changed:
-                    if wrote(call, Path(path), session.cwd):
-                        written[path] = message.uuid
-        if changed and changed <= written.keys():
-            uuids = [message.uuid for message in session.messages if message.uuid in written.values()]
-            return Provenance(
-                writer="agent", session=session.id, messages=(uuids[0], uuids[-1]), code_commit=code
-            )
-    return Provenance(writer="human", code_commit=code)
-
-
 def code_head(workspace: Workspace) -> str:
     """The code commit that the present work tree stands on; empty on an unborn branch."""
     top = workspace.layout.worktree
     return workspace.git.run(["rev-parse", "--verify", "-q", "HEAD"], cwd=top, check=False).text
-
-
-def _recent(workspace: Workspace, edges: Edges) -> list[Session]:
-    from gitmem.integrations.recordings import sessions_here
-    from gitmem.transcripts import clients
-
-    return [
-        clients.read(file.path) for file in reversed(sessions_here(workspace, edges)[-RECENT_SESSIONS:])
-    ]

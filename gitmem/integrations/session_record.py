@@ -13,10 +13,10 @@ from gitmem.integrations.recordings import Source
 from gitmem.store.stood import stood_at
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import MAIN, SCOPES, Workspace
-from gitmem.transcripts import clients
+from gitmem.transcripts import discover
+from gitmem.transcripts.claude_code import read_subagent
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.private import ignoring, withheld
-from gitmem.transcripts.subagent import read_subagent
+from gitmem.transcripts.privacy import ignoring, withheld
 
 
 def told(workspace: Workspace, source: Source, part: Session, now: float) -> Told:
@@ -36,7 +36,7 @@ def told(workspace: Workspace, source: Source, part: Session, now: float) -> Tol
 def _record(workspace: Workspace, source: Source, part: Session, now: float) -> tuple[Message, ...]:
     """All that was said up to the end of the part; without its words what is not to be learned from."""
     if source.agent == MAIN:
-        session = clients.read(part.path, keep=False, most=part.end)
+        session = discover.read(part.path, keep=False, most=part.end)
     else:
         session = read_subagent(part.path, keep=False)
     new = {message.uuid for message in part.messages}

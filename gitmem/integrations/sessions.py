@@ -10,13 +10,34 @@ from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.recordings import sessions_here, whole
 from gitmem.rules.secrets import redact, scan
 from gitmem.store.workspace import Workspace
-from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.live import live_uuids
-from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.search import Hit, find
+from gitmem.transcripts.chain import live_uuids
+from gitmem.transcripts.model import Message, Session, SessionFile
 
+AROUND = 2
+"""Lines shown before and after a line that holds the terms."""
+PASTED_CHARS = 1_000_000
+"""Characters of a message's pastes that are searched."""
+WIDTH = 240
+"""Characters of a line that are shown, those around the first term."""
 SHORT = 8
 """Characters of an id that are shown at least."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One place.
+
+    Attributes:
+        number: the message's, counted from 1 over the session.
+        message: the message.
+        lines: the line with the terms and those around it, cut.
+        at: index of that line in `lines`.
+    """
+
+    number: int
+    message: Message
+    lines: tuple[str, ...]
+    at: int
 
 
 @dataclass(frozen=True)
@@ -116,7 +137,7 @@ def search(
         hits = {hit.number for hit in find(messages, terms)}
         clean = iter(without_secrets(workspace, [messages[number - 1] for number in sorted(hits)]))
         redacted = [
-            next(clean) if number in hits else replace(one, text="")
+            next(clean) if number in hits else replace(one, text="", pasted=())
             for number, one in enumerate(messages, 1)
         ]
         for hit in find(redacted, terms):
@@ -133,19 +154,22 @@ def without_secrets(workspace: Workspace, messages: Sequence[Message]) -> tuple[
         DetectorUnavailable: they cannot be looked for.
     """
     texts = [
-        text for one in messages for text in (one.text, one.context, *(c.result or "" for c in one.tools))
+        text
+        for one in messages
+        for text in (one.text, one.context, *one.pasted, *(c.result or "" for c in one.tools))
     ]
     found = scan(texts, allowed_fingerprints(workspace))
     clean = iter([redact(text, findings) for text, findings in zip(texts, found, strict=True)])
     made = []
     for one in messages:
         text, context = next(clean), next(clean)
+        pasted = tuple(next(clean) for _ in one.pasted)
         tools = tuple(
             replace(c, result=result if c.result is not None else None)
             for c in one.tools
             for result in [next(clean)]
         )
-        made.append(replace(one, text=text, context=context, tools=tools))
+        made.append(replace(one, text=text, context=context, pasted=pasted, tools=tools))
     return tuple(made)
 
 
@@ -159,3 +183,38 @@ def short_ids(files: Sequence[SessionFile]) -> dict[str, str]:
             length += 1
         short[id] = id[:length]
     return short
+
+
+def find(messages: Sequence[Message], terms: Sequence[str], around: int = AROUND) -> Iterator[Hit]:
+    """Yields the lines that hold every term, oldest first; of two that are near one another, the first.
+
+    Args:
+        messages: of one session; what tools gave is not searched.
+        terms: substrings; case is ignored.
+        around: lines before and after.
+    """
+    wanted = [term.casefold() for term in terms if term.strip()]
+    if not wanted:
+        return
+    for number, message in enumerate(messages, 1):
+        lines = message.marked(PASTED_CHARS).splitlines()
+        shown_to = -1
+        for at, line in enumerate(lines):
+            folded = line.casefold()
+            if at <= shown_to or not all(term in folded for term in wanted):
+                continue
+            first, last = max(shown_to + 1, at - around), min(len(lines), at + around + 1)
+            shown_to = last - 1
+            near = tuple(_cut(one, wanted) for one in lines[first:last])
+            yield Hit(number, message, near, at - first)
+
+
+def _cut(line: str, wanted: Sequence[str]) -> str:
+    if len(line) <= WIDTH:
+        return line
+    folded = line.casefold()
+    # Folding can lengthen a text; the place is then a little off, and the line is cut all the same.
+    place = min((at for term in wanted if (at := folded.find(term)) >= 0), default=0)
+    start = max(0, min(place - WIDTH // 2, len(line) - WIDTH))
+    end = start + WIDTH
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"

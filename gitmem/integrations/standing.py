@@ -101,10 +101,11 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
     states = inspect_git_hooks(common, default_argv(), read_setup(workspace.git, top, common))
     spool = workspace.state / "spool"
     state = read_state(common)
+    chosen = choice_for(workspace, edges)
     return Standing(
         project=workspace.project_id,
         sharing=workspace.sharing,
-        engine=workspace.settings.get("engine"),
+        engine=chosen.engine,
         extract=workspace.settings.get("extract"),
         mode=workspace.settings.get("mode"),
         scopes=scopes,
@@ -119,5 +120,5 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         stale_trees=tuple(map(str, stale_trees(workspace))),
         paused=current(workspace.state, edges.now),
         outgoing=outgoing(workspace),
-        engine_lacks=tuple(lack.what for lack in choice_for(workspace, edges).missing),
+        engine_lacks=tuple(lack.what for lack in chosen.missing),
     )

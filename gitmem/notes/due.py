@@ -1,7 +1,7 @@
 """When a session's notes are taken: first after a good stretch of conversation, then at natural moments.
 
 Tokens are counted here as a quarter of the characters that were said, given to tools and got back from them
-(as far as the recording is read: results are cut, see `sessions.calls`). No model is asked for it.
+(as far as the recording is read: results are cut, see `transcripts.reader`). No model is asked for it.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ def _at_rest(messages: Sequence[Message]) -> bool:
 
 def _texts(message: Message) -> Iterator[str]:
     yield message.text
+    yield from message.pasted
     for call in message.tools:
         yield from strings_in(call.input)
         yield call.result or ""

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from gitmem.core.session_notes import Section, render
 from gitmem.core.text import fence_for_model, one_line, printable
 from gitmem.notes.telling import filled
-from gitmem.transcripts.doings import files_changed, last_request, open_todos
-from gitmem.transcripts.model import Message
+from gitmem.transcripts.model import Message, files_changed, last_request, open_todos
 from gitmem.values import dataclass
 
 REQUEST_CHARS = 4_000
@@ -72,7 +71,7 @@ def resume_of(
         branches[-1] if branches else "",
         commit or (commits[-1] if commits else ""),
         times[-1].timestamp() if times else 0.0,
-        asked.text.strip() if asked else "",
+        asked.marked(REQUEST_CHARS // 2) if asked else "",
         open_todos(messages),
         files_changed(messages),
         filled(notes),

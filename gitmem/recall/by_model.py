@@ -10,7 +10,7 @@ from gitmem.engines.engine import Engine
 from gitmem.recall.choose import Left, Selection
 from gitmem.rules.secrets import scan
 from gitmem.store.candidates import Candidate
-from gitmem.transcripts.private import Ignore, without_private
+from gitmem.transcripts.privacy import Ignore, without_private
 
 
 def kept_here(query: str, ignore: Ignore, allow: frozenset[str] = frozenset()) -> str:

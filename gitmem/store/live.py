@@ -15,6 +15,7 @@ from gitmem.store.live_plan import (
     Plan,
     Request,
     describe,
+    in_part,
     plan_save,
 )
 from gitmem.store.locks import writer_lock
@@ -29,6 +30,9 @@ from gitmem.values import dataclass
 
 SECOND_LOOK_SECONDS = 60.0
 """How long a displaced file is kept for one who still holds it open."""
+
+WRITERS = 32
+"""Writers whose edits are commits of their own in one save; those of the others go in one together."""
 
 ROUNDS = 8
 """Layouts in a row that an agent's edits may overtake before the next save goes on with it."""
@@ -101,25 +105,38 @@ def _round(request: Request) -> tuple[Saved, bool]:
     seen, read = quiet.seen.until(request.until), quiet.read
     plans: list[tuple[Plan, Tip]] = []
 
+    made: list[Written] = []
+    left = False
+
     def plan(tip: Tip) -> Write | None:
+        nonlocal left
         planned = plan_save(request, record, seen, read, tip)
         plans.append((planned, tip))
         if not planned.edits:
             return None
         before = read_paths(repo, tip.tree, set(planned.edits))
-        op, subject = describe(planned.edits, before)
-        provenance = replace(request.provenance, op="adopt" if request.adopt else op)
+        edits, told, left = planned.edits, request.provenance, False
+        if request.split is not None and len(made) < WRITERS:
+            part, *others = request.split(planned.edits, before)
+            edits, told = in_part(part, planned.edits, before), part.provenance
+            left = bool(others)
+        op, subject = describe(edits, before)
+        provenance = replace(told, op="adopt" if request.adopt else op)
         if request.adopt:
             count = sum(kind(path) == "memory" for path in planned.edits)
             subject = f"Adopt {counted(count, 'memory') if count else 'the index'} of {live.agent}"
-        return Write(planned.edits, subject, provenance)
+        return Write(edits, subject, provenance)
 
-    written = commit(repo, live.scope.ref, plan, request.author, request.committer)
+    while written := commit(repo, live.scope.ref, plan, request.author, request.committer):
+        made.append(written)
+        if not left:
+            break
     planned, known = plans[-1]
     lost = record.base if record and planned.lost else ""
     if lost:
         rescue(repo, lost)
     tip = written.commit if written else known.commit
+    done = tuple(made)
     pinned = record.pinned if record else ""
     if live.tracked or pinned or not request.lay_out:
         # What stands there is the base of the next edit, not what the ref made of it.
@@ -129,7 +146,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         )
         _settle(live, quiet, request.now)
         write_record(live.scope.state, live.key, kept)
-        return Saved(live, planned, (written,) if written else (), problems=seen.problems, lost=lost), True
+        return Saved(live, planned, done, problems=seen.problems, lost=lost), True
     laid_out = _lay_out(request, planned, seen)
     oids = {name: blob_name(data, repo.hex_length) for name, data in planned.stored.items()}
     for name in {*laid_out.left, *seen.problems}:
@@ -157,7 +174,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
     write_record(live.scope.state, live.key, fresh)
     _settle(live, quiet, request.now)
     problems = {**seen.problems, **laid_out.problems}
-    saved = Saved(live, planned, (written,) if written else (), laid_out.files, problems, lost=lost)
+    saved = Saved(live, planned, done, laid_out.files, problems, lost=lost)
     return saved, laid_out.calm
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 from gitmem.core import index, tombstone
 from gitmem.core.memory import parse
@@ -30,6 +31,17 @@ from gitmem.store.workspace import LiveDirectory
 from gitmem.values import dataclass
 
 
+class Part(NamedTuple):
+    """What one writer changed of a directory: paths in the tree, and who it was."""
+
+    paths: frozenset[str]
+    provenance: Provenance
+
+
+Split = Callable[[Mapping[str, bytes | None], Mapping[str, bytes]], Sequence[Part]]
+"""Cuts edits (and what they replace) into parts, each a commit of its own; every path is in one of them."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What a save is to do.
@@ -49,6 +61,7 @@ class Request:
         lay_out: whether the directory is brought up to the ref; false for a look.
         until: files that were written to later, in seconds since the epoch, are passed over.
         committer: who is named as committing; the author where None.
+        split: tells whose edits they are; `provenance` is everybody's where None.
     """
 
     live: LiveDirectory
@@ -65,6 +78,7 @@ class Request:
     lay_out: bool = True
     until: float = math.inf
     committer: Signature | None = None
+    split: Split | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +160,23 @@ def plan_save(
     settled = target == seen.files
     left = (screened.refusals, merged.buried, merged.split)
     return Plan(edits, target, stored, kept, held, *left, settled, lost, screened.warnings)
+
+
+def in_part(
+    part: Part, edits: Mapping[str, bytes | None], before: Mapping[str, bytes]
+) -> dict[str, bytes | None]:
+    """The edits of one writer, with an index that has no line yet of what the others are still to add."""
+    kept = {path: data for path, data in edits.items() if path in part.paths}
+    if all(data is not None and path in before for path, data in kept.items()):
+        return kept
+    for path, data in edits.items():
+        if kind(path) == "index" and path not in kept and data is not None:
+            folder = path.removesuffix(index.INDEX)
+            new = {other for other in edits if other not in kept and other not in before}
+            text = index.without_files(decode(data), {other.removeprefix(folder) for other in new})
+            if encode(text) != before.get(path):
+                kept[path] = encode(text)
+    return kept
 
 
 def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> tuple[Op, str]:

@@ -12,7 +12,19 @@ from gitmem.store.git import GitCommand, failure
 from gitmem.values import dataclass
 
 PERSONAL = frozenset(
-    {"engine", "model", "baseurl", "cafile", "maxruns", "maxtokens", "backup", "allow", "sessiondays"}
+    {
+        "engine",
+        "model",
+        "baseurl",
+        "cafile",
+        "patience",
+        "protocol",
+        "maxruns",
+        "maxtokens",
+        "backup",
+        "allow",
+        "sessiondays",
+    }
 )
 """Settings that choose an endpoint, send data out, spend money, accept a secret, or concern all projects:
 only the person's own configuration decides them."""
@@ -21,13 +33,15 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "share": ("off", "review", "direct"),
     "extract": ("auto", "suggest", "off"),
     "mode": ("topics", "log"),
-    "engine": ("offline", "anthropic", "claude-code"),
+    "engine": ("agent", "offline", "anthropic", "claude-code"),
+    "protocol": ("auto", "tools", "questions"),
 }
 DEFAULTS: Mapping[str, str] = {
     "share": "off",
     "extract": "suggest",
     "mode": "topics",
-    "engine": "offline",
+    "engine": "agent",
+    "protocol": "auto",
     "claudedir": ".claude",
     "dream": "true",
     "notes": "true",

@@ -2,6 +2,10 @@
 
 The file is streamed; of each record only its place in the tree and what was said are kept. The format
 is internal to the client and changes: unknown record types are passed over, bad lines are counted.
+
+A subagent's recording lies beside it, `<session>/subagents/agent-<id>.jsonl`. All its records are a
+sidechain's, and what looks like a person's prompt is the main agent's. A person speaks in it only where
+they refuse a tool call or answer a question.
 """
 
 from __future__ import annotations
@@ -14,19 +18,30 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.transcripts import speech
-from gitmem.transcripts.bookmark import Bookmark
-from gitmem.transcripts.calls import OPEN_CALLS, result_text, tool_call
-from gitmem.transcripts.chain import NONE, Link, Tree, key
-from gitmem.transcripts.client import Client
-from gitmem.transcripts.discover import claude_config_dir, sessions_of
-from gitmem.transcripts.model import Message, Session, Source
-from gitmem.transcripts.reading import read_on, time_of
-from gitmem.transcripts.reply import Reply
-from gitmem.transcripts.said import Said
+from gitmem.transcripts.chain import Link, Tree
+from gitmem.transcripts.claude_home import claude_config_dir, sessions_of
+from gitmem.transcripts.model import Message, Session, Source, ToolCall
+from gitmem.transcripts.reader import (
+    NONE,
+    OPEN_CALLS,
+    Bookmark,
+    Client,
+    Reply,
+    Said,
+    key,
+    read_on,
+    result_text,
+    time_of,
+    tool_call,
+)
 
 NAME = "claude-code"
-RULES = f"{NAME} 1"
+RULES = f"{NAME} 2"
 """Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
+SUBAGENTS = "subagents"
+"""Folder of a session's subagents, beside its recording."""
+DEEPEST = 5
+"""Parts of a recording's path in which that folder is looked for: 2.1.330 keeps some folders below it."""
 _QUESTION = "AskUserQuestion"
 # Records that say nothing and can be most of a file. Between an object's opening brace and its first inner
 # one, and between its last inner one and its closing brace, every key is the object's own.
@@ -57,6 +72,10 @@ def read_session(
         keep=keep,
         most=most,
     )
+
+
+_Utterance = tuple[speech.Spoken, Source, str]
+"""What was said, how, and what it replies to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +160,10 @@ class _Reading:
         self._cwd = self._cwd or _string(record, "cwd")
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else None
-        prompt = ""
+        prompt = speech.NOTHING
         speaks = kind == "user" and isinstance(message, dict) and any(speech.texts(content))
         if speaks and not speech.injected(record):
-            prompt = speech.prompt_text(content)
+            prompt = speech.spoken(content)
         talks = kind in ("user", "assistant") and not record.get("isMeta") and not record.get("teamName")
         stretch = self._tree.add(
             Link(
@@ -169,9 +188,15 @@ class _Reading:
         return Session(self._id, NAME, path, self._cwd, messages, self.end, self._skipped)
 
     def _user(
-        self, offset: int, stretch: int, uuid: str, record: dict[str, Any], content: object, prompt: str
+        self,
+        offset: int,
+        stretch: int,
+        uuid: str,
+        record: dict[str, Any],
+        content: object,
+        prompt: speech.Spoken,
     ) -> None:
-        said: list[tuple[str, Source, str]] = []
+        said: list[_Utterance] = []
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 said += self._result(block, record)
@@ -190,8 +215,8 @@ class _Reading:
         by_person = attachment.get("commandMode", "prompt") == "prompt"
         if not by_person or speech.injected(record) or speech.injected(attachment):
             return
-        if text := speech.queued_text(attachment.get("prompt")):
-            self._say(offset, stretch, uuid, record, [(text, "queued", "")])
+        if said := speech.queued(attachment.get("prompt")):
+            self._say(offset, stretch, uuid, record, [(said, "queued", "")])
 
     def _say(
         self,
@@ -199,18 +224,19 @@ class _Reading:
         stretch: int,
         uuid: str,
         record: dict[str, Any],
-        said: list[tuple[str, Source, str]],
+        said: list[_Utterance],
     ) -> None:
-        for number, (text, source, context) in enumerate(said, 1):
+        for number, (spoken, source, context) in enumerate(said, 1):
             handed_out = offset < self._start
             name = uuid if number == 1 else f"{uuid}.{number}"
             # Only a prompt can be sent again; the same answer to two questions is two answers.
             same = name
             if source in ("prompt", "queued"):
-                same = text
-                handed_out |= self._take_up(text)
+                same = spoken.whole
+                handed_out |= self._take_up(same)
             time, branch = time_of(record.get("timestamp")), _string(record, "gitBranch")
-            message = Message(name, "person", text, time, source, (), branch, context)
+            text, pasted = spoken
+            message = Message(name, "person", text, time, source, (), branch, context, pasted=pasted)
             self._said.person(same, None if handed_out else message, stretch)
 
     def _take_up(self, text: str) -> bool:
@@ -228,18 +254,20 @@ class _Reading:
         return found.handed_out
 
     def _queue(self, offset: int, record: dict[str, Any]) -> None:
-        operation, text = record.get("operation"), speech.queued_text(record.get("content"))
-        if operation == "enqueue" and text and not speech.injected(record):
+        operation, said = record.get("operation"), speech.queued(record.get("content"))
+        text, pasted = said
+        if operation == "enqueue" and said and not speech.injected(record):
             handed_out = offset < self._start
             stamp = _string(record, "timestamp")
             session = _string(record, "sessionId") or self._id
-            digest = hashlib.sha256("\0".join((session, stamp, text)).encode()).hexdigest()
-            message = Message(f"q-{digest[:16]}", "person", text, time_of(stamp), "queued")
-            number = self._said.person(text, None if handed_out else message, NONE)
-            self._waiting.append(_Waiting(key(text), number, handed_out))
+            digest = hashlib.sha256("\0".join((session, stamp, said.whole)).encode()).hexdigest()
+            time = time_of(stamp)
+            message = Message(f"q-{digest[:16]}", "person", text, time, "queued", pasted=pasted)
+            number = self._said.person(said.whole, None if handed_out else message, NONE)
+            self._waiting.append(_Waiting(key(said.whole), number, handed_out))
         elif operation == "popAll":
             # Taken back into the input line: what is sent in the end is recorded on its own.
-            for waiting in [one for one in self._waiting if not text or one.text == key(text)]:
+            for waiting in [one for one in self._waiting if not said or one.text == key(said.whole)]:
                 self._waiting.remove(waiting)
                 self._said.take_back(waiting.number)
 
@@ -273,14 +301,15 @@ class _Reading:
                 self._calls[call.id] = (reply, len(reply.tools))
             reply.tools.append(call)
 
-    def _result(self, block: dict[str, Any], record: dict[str, Any]) -> list[tuple[str, Source, str]]:
+    def _result(self, block: dict[str, Any], record: dict[str, Any]) -> list[_Utterance]:
         """Attaches a result to its call and returns what a person said in it."""
         called = _string(block, "tool_use_id")
         text = "\n".join(speech.texts(block.get("content")))
         is_error = block.get("is_error") is True
         if called in self._calls:
             reply, index = self._calls.pop(called)
-            reply.tools[index] = replace(reply.tools[index], result=result_text(text), is_error=is_error)
+            call = reply.tools[index]
+            reply.tools[index] = ToolCall(call.id, call.name, call.input, result_text(text), is_error)
         name = self._names.pop(called, "")
         if is_error and (reason := speech.refusal_reason(text)):
             return [(reason, "refusal", name)]
@@ -302,3 +331,67 @@ def _recognises(record: Mapping[str, Any]) -> bool:
 
 
 CLIENT = Client(NAME, read_session, _recognises, claude_config_dir, sessions_of)
+
+
+SPOKEN = frozenset({"refusal", "answer", "reply"})
+
+
+def read_subagent(
+    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True
+) -> Session:
+    """Reads a subagent's recording, or what was added to it; see `reading.read_on`.
+
+    Raises:
+        RepositoryError: the file cannot be read, or is no regular file.
+    """
+
+    def resume(mark: Bookmark) -> _Sidechain | None:
+        inner = _Reading.resume(path.stem, mark)
+        return _Sidechain(inner) if inner is not None else None
+
+    return read_on(
+        path,
+        start,
+        lambda start: _Sidechain(_Reading(path.stem, start)),
+        resume,
+        f"{RULES} subagent",
+        bookmarks=bookmarks,
+        keep=keep,
+    )
+
+
+def is_subagents(path: Path) -> bool:
+    """Whether a path is that of a subagent's recording, in `subagents` or in a folder of a team there."""
+    return path.name.startswith("agent-") and SUBAGENTS in path.parts[-DEEPEST:-1]
+
+
+class _Sidechain:
+    """The client's reading of records that are a conversation of their own here."""
+
+    def __init__(self, inner: _Reading) -> None:
+        self._inner = inner
+
+    @property
+    def end(self) -> int:
+        return self._inner.end
+
+    @end.setter
+    def end(self, value: int) -> None:
+        self._inner.end = value
+
+    @property
+    def settled(self) -> bool:
+        return self._inner.settled
+
+    def skim(self, raw: bytes, /) -> dict[str, Any] | None:
+        return self._inner.skim(raw)
+
+    def add(self, offset: int, record: dict[str, Any] | None) -> None:
+        self._inner.add(offset, {**record, "isSidechain": False} if record is not None else None)
+
+    def session(self, path: Path) -> Session:
+        read = self._inner.session(path)
+        return replace(read, messages=tuple(one for one in read.messages if one.source in SPOKEN))
+
+    def mark(self, edges: str) -> Bookmark:
+        return replace(self._inner.mark(edges), reader=f"{RULES} subagent")

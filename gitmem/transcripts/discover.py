@@ -1,240 +1,146 @@
-"""Finds a repository's Claude Code sessions and its auto-memory folder on disk.
-
-The client files transcripts under a slug of the working directory, which cannot be decoded: `/a/b-c` and
-`/a/b/c` share one. So a session counts only when the `cwd` in its records lies in the repository.
-"""
+"""The clients whose recordings can be read. One more is one new file, and one more line here."""
 
 from __future__ import annotations
 
-import json
-import os
 import stat
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from gitmem.core.errors import GitmemError
-from gitmem.transcripts.lines import read_lines
-from gitmem.values import dataclass
+from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.transcripts import claude_code, codex, gemini, opencode
+from gitmem.transcripts.model import Session, SessionFile
+from gitmem.transcripts.privacy import NOTHING, Ignore
+from gitmem.transcripts.reader import Client, belongs, document, first_cwd, read_lines
 
-SLUG_LENGTH = 200
-"""Characters of a slug; a longer one is cut here and gets `-` and a hash that differs between clients."""
-_HEAD = 500
-"""Lines in which a session's working directory is looked for; it is in the first prompt."""
-_SETTINGS_SIZE = 4 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class SessionFile:
-    """One transcript on disk.
-
-    Attributes:
-        id: session id, the file's stem.
-        mtime_ns: last change, nanoseconds since the epoch.
-        size: bytes.
-        client: who recorded it.
-    """
-
-    path: Path
-    id: str
-    mtime_ns: int
-    size: int
-    client: str = "claude-code"
+# The first that recognises a record has it; Claude Code's rule is the loosest of those about `sessionId`.
+CLIENTS: tuple[Client, ...] = (gemini.CLIENT, claude_code.CLIENT, codex.CLIENT, opencode.CLIENT)
+_HEAD = 20
+"""Records in which a client is recognised."""
 
 
-def claude_config_dir(environ: Mapping[str, str], home: Path) -> Path:
-    """Names the client's folder: `$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
-    given = environ.get("CLAUDE_CONFIG_DIR", "")
-    return Path(given) if given else home / ".claude"
+def folders(environ: Mapping[str, str], home: Path) -> dict[str, Path]:
+    """Names each client's own folder, which need not exist."""
+    return {client.name: client.folder(environ, home) for client in CLIENTS}
 
 
-def slug(path: Path) -> str:
-    """Names the folder that the client keeps for a working directory.
+def sessions_of(places: Mapping[str, Path], worktrees: Sequence[Path]) -> tuple[SessionFile, ...]:
+    """Finds the sessions of all clients that were started in a repository.
 
     Args:
-        path: real path of the directory.
+        places: client to its folder, see `folders`.
+        worktrees: real paths of all work trees of the repository.
 
     Returns:
-        Its NFC form with `-` for each character outside `[A-Za-z0-9]`, nothing collapsed, uncut.
-    """
-    text = unicodedata.normalize("NFC", str(path))
-    return "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
-
-
-def project_dirs(config: Path, paths: Sequence[Path]) -> tuple[Path, ...]:
-    """Lists the folders that may hold sessions of a repository.
-
-    Args:
-        config: the client's folder.
-        paths: real paths of all worktrees.
-
-    Returns:
-        Folders under `<config>/projects`, sorted, for the worktrees and for directories below them.
-        The names only propose: `sessions_of` checks each session.
-    """
-    slugs = [slug(path) for path in paths]
-    return tuple(folder for folder in _folders(config) if any(_fits(folder.name, s) for s in slugs))
-
-
-def sessions_of(config: Path, worktrees: Sequence[Path]) -> tuple[SessionFile, ...]:
-    """Finds the sessions that were started in a repository.
-
-    Sessions of another repository that is nested in a worktree do not count, nor do subagents' files
-    and anything reached through a symlink.
-
-    Args:
-        config: the client's folder.
-        worktrees: real paths of all worktrees of the repository.
-
-    Returns:
-        Oldest change first, then by path.
+        Oldest change first, then by path. Subagents' files do not count, nor what is behind a symlink.
     """
     found = [
         file
-        for folder in project_dirs(config, worktrees)
-        for file in _transcripts(folder)
-        if belongs(first_cwd(file.path), worktrees)
+        for client in CLIENTS
+        if client.name in places
+        for file in client.sessions(places[client.name], worktrees)
     ]
     return tuple(sorted(found, key=lambda file: (file.mtime_ns, file.path)))
 
 
-def first_cwd(path: Path) -> str:
-    """Reads the working directory in which a session began; empty where none is recorded."""
+def client_of(path: Path) -> Client:
+    """Tells whose recording a file is, by what is in it; Claude Code's where that tells nothing.
+
+    Raises:
+        RepositoryError: the file cannot be read.
+    """
+    if opencode.is_recording(path):
+        return opencode.CLIENT
+    for line in islice(read_lines(path), _HEAD):
+        for client in CLIENTS:
+            if line.record is not None and client.recognises(line.record):
+                return client
+    whole = document(path) if path.suffix == ".json" else None
+    found = (client for client in CLIENTS if whole is not None and client.recognises(whole))
+    return next(found, claude_code.CLIENT)
+
+
+def size_of(path: Path) -> int:
+    """Where a reading of all that there is of a session would end.
+
+    Raises:
+        RepositoryError: it cannot be read.
+    """
+    if opencode.is_recording(path):
+        return opencode.position(path)
     try:
-        for line in islice(read_lines(path), _HEAD):
-            cwd = (line.record or {}).get("cwd")
-            if isinstance(cwd, str) and cwd:
-                return cwd
-    except GitmemError:
-        return ""
-    return ""
+        return path.stat().st_size
+    except OSError as error:
+        raise RepositoryError(f"cannot read {path}: {error.strerror}", "give a recorded session") from error
 
 
-def belongs(cwd: str, worktrees: Sequence[Path]) -> bool:
-    """Whether a recorded working directory lies in one of the worktrees, and in no repository nested there.
+def read(
+    path: Path,
+    start: int = 0,
+    *,
+    bookmarks: Path | None = None,
+    keep: bool = True,
+    most: int = 0,
+    ignore: Ignore = NOTHING,
+) -> Session:
+    """Reads a recorded session of any client, or what was added to it; see `reading.read_on`.
 
     Args:
-        cwd: as recorded; it may no longer exist.
-        worktrees: real paths.
+        ignore: messages that it hides are left out wholly.
+
+    Raises:
+        RepositoryError: the file cannot be read, or is no regular file.
     """
-    if not cwd.startswith("/") or "\0" in cwd:
-        return False
-    # Compared as text: the client records real paths, and a recorded path is not to be trusted with a
-    # look at the disk before it is known to lie in a worktree.
-    place = Path(os.path.normpath(cwd))
-    roots = [root for root in worktrees if place.is_relative_to(root)]
-    if not roots:
-        return False
-    nearest = max(roots, key=lambda root: len(root.parts))
-    below = [
-        folder for folder in (place, *place.parents) if folder != nearest and nearest in folder.parents
-    ]
-    return not any(os.path.lexists(folder / ".git") for folder in below)
+    session = client_of(path).read(path, start, bookmarks=bookmarks, keep=keep, most=most)
+    if not ignore:
+        return session
+    return replace(session, messages=tuple(one for one in session.messages if not ignore.hides(one)))
 
 
-def memory_folder(config: Path, repository_root: Path) -> Path:
-    """Names the client's default auto-memory folder, `<config>/projects/<slug>/memory`.
+def subagents(sessions: Iterable[SessionFile]) -> Iterator[tuple[Path, str]]:
+    """Recordings of the subagents of some sessions, and the name of each one's agent.
+
+    The client writes `agent-<id>.meta.json` beside each, `{"agentType": …}` (seen in 2.1.197).
+    """
+    for session in sessions:
+        if session.client != "claude-code":
+            continue
+        for meta in sorted(
+            (session.path.with_suffix("") / claude_code.SUBAGENTS).rglob("agent-*.meta.json")
+        ):
+            try:
+                name = (document(meta) or {}).get("agentType")
+            except GitmemError:
+                continue
+            if isinstance(name, str) and name:
+                yield meta.with_name(meta.name.removesuffix(".meta.json") + ".jsonl"), name
+
+
+def is_transcript(path: Path, config: Path, tops: Sequence[Path]) -> bool:
+    """Whether a path that a hook named is a subagent's recording of this repository.
+
+    It has to lie where the client keeps such recordings, and to have begun in one of the work trees.
 
     Args:
         config: the client's folder.
-        repository_root: real path of the parent of the common git directory; worktrees share it.
-
-    Returns:
-        The folder, which need not exist. Beyond 200 characters the client appends a hash that cannot
-        be known: then the one existing folder whose sessions began in the repository, else the name
-        without the hash.
+        tops: real paths of all work trees.
     """
-    name = slug(repository_root)
-    if len(name) > SLUG_LENGTH:
-        cut = name[:SLUG_LENGTH]
-        for folder in _folders(config):
-            if folder.name.startswith(f"{cut}-") and any(
-                belongs(first_cwd(file.path), [repository_root]) for file in _transcripts(folder)
-            ):
-                return folder / "memory"
-        name = cut
-    return config / "projects" / name / "memory"
-
-
-def auto_memory_dir(
-    environ: Mapping[str, str], home: Path, repository_root: Path, user_settings: Mapping[str, Any]
-) -> Path | None:
-    """Finds the folder in which the client keeps its own memory of a repository.
-
-    In the client's order: the variable `CLAUDE_COWORK_MEMORY_PATH_OVERRIDE`, the setting
-    `autoMemoryDirectory`, the default folder. Only the person's own settings may move it, so that no
-    repository can redirect writes: neither `.claude/settings.json` nor `.claude/settings.local.json` in
-    a work tree counts, since an archive or a copied tree brings the latter along as well.
-
-    Args:
-        environ: environment of the person's command.
-        home: their home.
-        repository_root: real path of the parent of the common git directory.
-        user_settings: content of `<config>/settings.json`, see `read_settings`.
-
-    Returns:
-        The folder, which need not exist; None where auto memory is switched off.
-    """
-    off = environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower() in ("1", "true", "yes", "on")
-    if off or user_settings.get("autoMemoryEnabled") is False:
-        return None
-    for given in (
-        environ.get("CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"),
-        user_settings.get("autoMemoryDirectory"),
-    ):
-        if isinstance(given, str) and (folder := _chosen(given, home)):
-            return folder
-    return memory_folder(claude_config_dir(environ, home), repository_root)
-
-
-def read_settings(config: Path) -> dict[str, Any]:
-    """Reads `<config>/settings.json`; empty where it is missing, oversized or not a JSON object."""
-    try:
-        with (config / "settings.json").open("rb") as file:
-            value = json.loads(file.read(_SETTINGS_SIZE))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _chosen(given: str, home: Path) -> Path | None:
-    path = home / given[2:] if given.startswith("~/") else Path(given)
-    safe = path.is_absolute() and ".." not in path.parts and "\0" not in given
-    # A folder that holds the whole home would make every file in it a memory.
-    return path if safe and not home.is_relative_to(path) else None
-
-
-def _fits(name: str, wanted: str) -> bool:
-    cut = wanted[:SLUG_LENGTH]
-    return name == cut or name.startswith(f"{cut}-")
-
-
-def _folders(config: Path) -> Iterator[Path]:
-    """Real folders directly under `<config>/projects`, sorted."""
-    try:
-        with os.scandir(config / "projects") as entries:
-            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return
-    yield from (config / "projects" / name for name in names)
-
-
-def _transcripts(folder: Path) -> Iterator[SessionFile]:
-    """Main transcripts in one folder; old clients kept `agent-<id>.jsonl` beside them."""
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries)
-    except OSError:
-        return
-    for name in names:
-        if not name.endswith(".jsonl") or name.startswith((".", "agent-")):
+    if not path.is_absolute() or ".." in path.parts or "\0" in str(path):
+        return False
+    root = config / "projects"
+    for base in dict.fromkeys((root, root.resolve())):
+        if not path.is_relative_to(base):
             continue
-        path = folder / name
+        inside = path.relative_to(base).parts
+        placed = (len(inside) >= 4 and inside[2] == claude_code.SUBAGENTS) or len(inside) == 2
+        if not placed or not inside[-1].startswith("agent-") or not inside[-1].endswith(".jsonl"):
+            return False
+        if any(place.is_symlink() for place in (path, *path.parents[: len(inside) - 1])):
+            return False
         try:
-            status = path.lstat()
+            is_file = stat.S_ISREG(path.lstat().st_mode)
         except OSError:
-            continue
-        if stat.S_ISREG(status.st_mode):
-            yield SessionFile(path, path.stem, status.st_mtime_ns, status.st_size)
+            return False
+        return is_file and belongs(first_cwd(path), tops)
+    return False

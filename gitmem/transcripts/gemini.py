@@ -10,34 +10,304 @@ the agent go on looks like a prompt where the client does not show another besid
 Older clients wrote a session as one JSON document, `session-*.json`, anew each time. It is read whole, and
 hands out again what was handed out before; a message keeps its id.
 
+The client records as `user` much that no person said: its context, an editor's state, hooks' text, shell
+commands' output, its own words to make the agent go on. A recording names its working directory by a hash
+only (SHA-256 of the path), and a project's folder, named after the last part of the path, may have been
+another's before. So a session counts where its hash is that of a known directory in the repository: a work
+tree, or one that the client lists in `projects.json` or in a `.project_root` file.
+
 Prompts, calls, resumptions and compactions are as the client was seen to record them; rewinds, interrupts,
 answers, words to a working agent and the older documents follow its published sources.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+import stat
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from os import scandir
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitmem.transcripts.bookmark import Bookmark
-from gitmem.transcripts.chain import NONE, key
-from gitmem.transcripts.client import Client
-from gitmem.transcripts.gemini_places import (
-    NAME,
-    gemini_home,
-    is_header,
-    is_message,
-    sessions_of,
-    working_directory,
+from gitmem.core.errors import GitmemError
+from gitmem.transcripts import speech
+from gitmem.transcripts.model import Message, Session, SessionFile, Source, ToolCall
+from gitmem.transcripts.reader import (
+    NONE,
+    Bookmark,
+    Client,
+    Reply,
+    Said,
+    belongs,
+    document,
+    key,
+    opened,
+    read_lines,
+    read_on,
+    result_text,
+    time_of,
+    tool_call,
 )
-from gitmem.transcripts.gemini_records import Utterance, call_of, prose, spoken_in, string, texts_of, typed
-from gitmem.transcripts.lines import document, opened
-from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.reading import read_on, time_of
-from gitmem.transcripts.reply import Reply
-from gitmem.transcripts.said import Said
+
+_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
+_SERVED = re.compile(r"mcp_([^_]+)_(.+)")
+_ASKED = "ask_user"
+_PLANNED = "exit_plan_mode"
+_REJECTED = re.compile(
+    r"Plan rejected\. User feedback: (.*?)\s*(?:\n\nThe plan is stored at: |\Z)", re.DOTALL
+)
+# As 0.61 words them; a plain "Please continue." tells nothing, whoever said it.
+_PUT_IN = re.compile(
+    r"\s*(?:<session_context>|<state_snapshot>|<scratchpad>|- \*\*Workspace Directories:\*\*"
+    r"|This is the Gemini CLI\. We are setting up the context"
+    r"|Here is (?:the user's editor context as a JSON|a summary of changes in the user's editor context)"
+    r"|I ran the following shell command:\n```|System: Potential loop detected\."
+    r"|(?:User has manually exited Plan Mode|Plan approved)\. Switching to |Please continue\.\s*\Z"
+    r"|Background execution update:\n<background_output>)"
+)
+_HOOK = re.compile(r"<hook_context>.*?(?:</hook_context>|\Z)", re.DOTALL)
+_STEERED = re.compile(r"\s*User (?:steering update|hints):\n<user_input>\n(.*)\n</user_input>\n", re.DOTALL)
+_REFERENCED = "--- Content from referenced files ---"
+_SLASH = re.compile(r"\s*/[\w:.-]+(?:\s+|\Z)")
+
+
+class Utterance(NamedTuple):
+    """What a person said."""
+
+    text: str
+    source: Source
+    context: str = ""
+
+
+def string(value: object) -> str:
+    """A recorded string without private spans; empty where it is none."""
+    return speech.clean(value) if isinstance(value, str) else ""
+
+
+def texts_of(content: object) -> list[str]:
+    """The texts of a content, as recorded: a string, a part or a list of both, without thoughts."""
+    parts = content if isinstance(content, list) else [content]
+    parts = [{"text": part} if isinstance(part, str) else part for part in parts]
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and not part.get("thought")]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def prose(content: object) -> str:
+    """What an agent said."""
+    return "\n".join(text for text in texts_of(content) if text.strip())
+
+
+def typed(record: Mapping[str, Any]) -> Utterance | None:
+    """What a person typed of a `user` record; None where it is the client's, or a tool's result."""
+    content = record.get("content")
+    texts = texts_of(content)
+    for text in texts:
+        if steered := _STEERED.match(text):
+            return _said([steered[1]], "queued")
+    parts = content if isinstance(content, list) else []
+    if any(isinstance(part, dict) and "functionResponse" in part for part in parts):
+        return None
+    if any(_PUT_IN.match(text) for text in texts[:1]):
+        return None
+    shown = texts_of(record.get("displayContent")) or _without_files(texts)
+    if shown:
+        shown = [_SLASH.sub("", shown[0], count=1), *shown[1:]]
+    return _said([_HOOK.sub("", text) for text in shown], "prompt")
+
+
+def call_of(record: Mapping[str, Any]) -> ToolCall:
+    """A call with its result, named as Claude Code names it."""
+    name = string(record.get("name"))
+    if served := _SERVED.fullmatch(name):
+        name = f"mcp__{served[1]}__{served[2]}"
+    call = tool_call(string(record.get("id")), _TOOLS.get(name, name), record.get("args"))
+    text = _result(record)
+    return ToolCall(
+        call.id,
+        call.name,
+        call.input,
+        None if text is None else result_text(text),
+        record.get("status") in ("error", "cancelled"),
+    )
+
+
+def spoken_in(record: Mapping[str, Any]) -> Iterator[Utterance]:
+    """Yields what a person said in a call: answers, and what is wrong with a plan."""
+    text = _HOOK.sub("", _result(record) or "").strip()
+    if record.get("name") == _PLANNED and (found := _REJECTED.match(text)):
+        if said := _said([found[1]], "refusal", _PLANNED):
+            yield said
+    elif record.get("name") == _ASKED:
+        given = record.get("args")
+        asked = given.get("questions") if isinstance(given, dict) else None
+        questions = asked if isinstance(asked, list) else []
+        try:
+            answers = json.loads(text).get("answers")
+        except (ValueError, AttributeError, RecursionError):
+            return
+        for number, answer in answers.items() if isinstance(answers, dict) else ():
+            place = int(number) if number.isascii() and number.isdigit() and len(number) < 4 else -1
+            question = questions[place] if 0 <= place < len(questions) else None
+            context = string(question.get("question")) if isinstance(question, dict) else ""
+            if isinstance(answer, str) and (said := _said([answer], "answer", context)):
+                yield said
+
+
+def _said(texts: list[str], source: Source, context: str = "") -> Utterance | None:
+    text = speech.prompt_text([{"type": "text", "text": text} for text in texts])
+    return Utterance(text, source, context) if text else None
+
+
+def _without_files(texts: list[str]) -> list[str]:
+    """What stands before the files that a prompt refers to."""
+    kept = []
+    for text in texts:
+        before, found, _ = text.partition(_REFERENCED)
+        kept.append(before)
+        if found:
+            break
+    return kept
+
+
+def _result(record: Mapping[str, Any]) -> str | None:
+    """Text of a call's result; None where there is none."""
+    parts = record.get("result")
+    if isinstance(parts, str):
+        return parts
+    texts = []
+    for part in parts if isinstance(parts, list) else ():
+        answer = part.get("functionResponse") if isinstance(part, dict) else None
+        response = answer.get("response") if isinstance(answer, dict) else None
+        if isinstance(response, dict):
+            text = response.get("output", response.get("error"))
+            texts += [text] if isinstance(text, str) else []
+    return "\n".join(texts) if texts else None
+
+
+NAME = "gemini"
+_HEAD = 50
+"""Records in which a message is looked for: a resumption leaves files that hold none."""
+_ROOT_SIZE = 16 * 1024
+
+
+def gemini_home(environ: Mapping[str, str], home: Path) -> Path:
+    """Names the client's folder: `$GEMINI_CLI_HOME/.gemini`, else `~/.gemini`."""
+    given = environ.get("GEMINI_CLI_HOME", "")
+    return (Path(given) if given else home) / ".gemini"
+
+
+def sessions_of(folder: Path, worktrees: Sequence[Path]) -> tuple[SessionFile, ...]:
+    """Finds the sessions that were started in a repository; subagents' do not count.
+
+    Args:
+        folder: the client's folder.
+        worktrees: real paths of all work trees.
+
+    Returns:
+        Oldest change first, then by path.
+    """
+    known = [*map(str, worktrees), *_registered(folder)]
+    found = []
+    for project in _entries(folder / "tmp", stat.S_ISDIR):
+        roots = _by_hash([*known, *_root_of(project)])
+        recordings = {path.name: path for path in _entries(project / "chats", stat.S_ISREG)}
+        for name, path in recordings.items():
+            # A document that is resumed goes on as a log beside it.
+            if not name.startswith("session-") or f"{name}l" in recordings:
+                continue
+            head = _first(path)
+            if head.get("kind") == "subagent" or not belongs(
+                roots.get(string(head.get("projectHash")), ""), worktrees
+            ):
+                continue
+            with suppress(OSError):
+                status = path.lstat()
+                found.append(
+                    SessionFile(path, string(head["sessionId"]), status.st_mtime_ns, status.st_size, NAME)
+                )
+    return tuple(sorted(found, key=lambda file: (file.mtime_ns, file.path)))
+
+
+def working_directory(path: Path, project: str) -> str:
+    """Tells where a session began, by the hash in its header; empty where that is of no known directory.
+
+    Args:
+        path: the recording, in its place.
+        project: `projectHash`.
+    """
+    folder = path.parent.parent
+    return _by_hash([*_root_of(folder), *_registered(folder.parent.parent)]).get(project, "")
+
+
+def is_message(record: object) -> bool:
+    """Whether a record is a message."""
+    named = isinstance(record, dict) and "$rewindTo" not in record and record.get("id")
+    return bool(named) and isinstance(named, str)
+
+
+def is_header(record: Mapping[str, Any]) -> bool:
+    """Whether a record, or a document, says whose recording this is."""
+    return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
+
+
+def _entries(folder: Path, wanted: Callable[[int], bool]) -> Iterator[Path]:
+    """What is of a kind in a folder that is no link, sorted; links are not followed."""
+    try:
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            return
+        with scandir(folder) as found:
+            names = [one.name for one in found if wanted(one.stat(follow_symlinks=False).st_mode)]
+    except OSError:
+        return
+    yield from (folder / name for name in sorted(names))
+
+
+def _first(path: Path) -> Mapping[str, Any]:
+    """A recording's header; empty where there is none, or nothing was said after it."""
+    try:
+        if path.suffix == ".json":
+            whole = document(path)
+            return whole if whole and is_header(whole) else {}
+        if path.suffix != ".jsonl":
+            return {}
+        head: Mapping[str, Any] = {}
+        for line in islice(read_lines(path), _HEAD):
+            record = line.record or {}
+            if is_header(record):
+                head = record
+            elif is_message(record):
+                return head
+    except GitmemError:
+        return {}
+    return {}
+
+
+def _root_of(project: Path) -> list[str]:
+    """The directory that a project's folder stands for."""
+    try:
+        with opened(project / ".project_root") as file:
+            return [file.read(_ROOT_SIZE).decode("utf-8", "replace").strip()]
+    except GitmemError:
+        return []
+
+
+def _registered(folder: Path) -> list[str]:
+    """The directories in which the client was started."""
+    try:
+        projects = (document(folder / "projects.json") or {}).get("projects")
+    except GitmemError:
+        return []
+    return [*projects] if isinstance(projects, dict) else []
+
+
+def _by_hash(paths: Sequence[str]) -> dict[str, str]:
+    return {hashlib.sha256(path.encode("utf-8", "replace")).hexdigest(): path for path in paths}
+
 
 RULES = f"{NAME} 1"
 """Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""

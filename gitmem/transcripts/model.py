@@ -1,14 +1,23 @@
-"""A recorded conversation as one value, whichever client recorded it."""
+"""A recorded conversation as values, whichever client recorded it, and what can be read off one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from gitmem.values import dataclass
+
+EDITORS: Mapping[str, str] = {
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "Write": "file_path",
+    "NotebookEdit": "notebook_path",
+}
+"""Tools that write one file, and which of their arguments names it; other clients' are read as these."""
 
 Role = Literal["person", "agent"]
 Source = Literal["prompt", "queued", "refusal", "answer", "reply", "withheld"]
@@ -21,7 +30,7 @@ class ToolCall:
     Attributes:
         id: the client's id of the call; empty where it records none.
         name: the tool, e.g. `Edit`.
-        input: its arguments, as recorded; each string is cut, see `calls.py`.
+        input: its arguments, as recorded; each string is cut, see `reader.tool_call`.
         result: text of the result, cut at 2,000 characters; None while it is missing.
         is_error: whether the client marked the result as an error.
     """
@@ -58,7 +67,7 @@ class Message:
         time: when, with time zone; None where unknown.
         source: how it was said: a prompt, a prompt queued while the agent worked, the reason given
             for refusing a tool call, an answer to a question of the agent; `reply` for agents. No reader
-            gives `withheld`: see `private.withheld`.
+            gives `withheld`: see `privacy.withheld`.
         tools: calls made in this message, in order (agents only).
         branch: code branch at that moment, as recorded; empty where unknown.
         context: what it replies to, in the agent's words and never the person's: the question that
@@ -79,6 +88,20 @@ class Message:
     context: str = ""
     commit: str = ""
     pasted: tuple[str, ...] = ()
+
+    def marked(self, most: int) -> str:
+        """What was said, and after it what was pasted, marked as such in every line.
+
+        Args:
+            most: characters of all pastes together.
+        """
+        parts = [self.text.strip()] if self.text.strip() else []
+        for paste in self.pasted:
+            shown, left = paste[:most].rstrip(), max(0, len(paste) - most)
+            most -= min(most, len(paste))
+            parts.append(f"[pasted, {len(paste):,} characters]" + (" [cut]" if left else ""))
+            parts += [f"> {line}".rstrip() for line in shown.splitlines()]
+        return "\n".join(parts)
 
 
 @dataclass(frozen=True)
@@ -103,3 +126,119 @@ class Session:
     messages: tuple[Message, ...]
     end: int
     skipped: int = field(default=0)
+
+
+@dataclass(frozen=True)
+class SessionFile:
+    """One transcript on disk.
+
+    Attributes:
+        path: what a reader is given: a file, or a place in a client's database.
+        id: session id.
+        mtime_ns: last change, nanoseconds since the epoch.
+        size: bytes, or what grows as they do.
+        client: who recorded it.
+    """
+
+    path: Path
+    id: str
+    mtime_ns: int
+    size: int
+    client: str = "claude-code"
+
+
+_LISTS: Mapping[str, tuple[str, str]] = {
+    "TodoWrite": ("todos", "content"),
+    "update_plan": ("plan", "step"),
+    "write_todos": ("todos", "description"),
+}
+_DONE = frozenset({"completed", "cancelled", "canceled", "done", "deleted"})
+# "Task #3 created successfully: …"
+_NUMBER = re.compile(r"#(\d{1,6})\b")
+
+
+def last_request(messages: Sequence[Message]) -> Message | None:
+    """What a person asked for last; None where nothing that may be told was asked."""
+    asked = ("prompt", "queued", "answer", "refusal")
+    said = (one for one in reversed(messages) if one.role == "person" and one.source in asked)
+    return next((one for one in said if one.text.strip() or one.pasted), None)
+
+
+@dataclass(frozen=True)
+class Todo:
+    """An item of the agent's own list of things to do.
+
+    Attributes:
+        status: in the client's word.
+    """
+
+    text: str
+    status: str
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do of it."""
+        return self.status in _DONE
+
+    @property
+    def in_hand(self) -> bool:
+        """Whether the agent is at it."""
+        return self.status == "in_progress"
+
+
+def todos_of(calls: Iterable[ToolCall]) -> tuple[Todo, ...]:
+    """The agent's own list of things to do, in its order, with what is done.
+
+    Clients either write the list anew each time, of which the last counts, or add to it and settle its
+    items one by one.
+    """
+    listed: tuple[Todo, ...] = ()
+    tasks: dict[str, Todo] = {}
+    for call in calls:
+        if call.is_error:
+            continue
+        given = call.input
+        if call.name in _LISTS:
+            key, words = _LISTS[call.name]
+            listed = tuple(_todo(item, words) for item in _list(given.get(key)))
+        elif call.name == "TaskCreate":
+            named = _NUMBER.search(call.result or "")
+            text = _text(given.get("subject")) or _text(given.get("description"))
+            tasks[named[1] if named else str(len(tasks) + 1)] = Todo(text, "pending")
+        elif call.name == "TaskUpdate" and (known := tasks.get(_text(given.get("taskId")))):
+            tasks[_text(given.get("taskId"))] = Todo(
+                _text(given.get("subject")) or known.text, _text(given.get("status")) or known.status
+            )
+    return tuple(todo for todo in (*listed, *tasks.values()) if todo.text)
+
+
+def open_todos(messages: Sequence[Message]) -> tuple[str, ...]:
+    """What of the agent's own list of things to do is not done, in its order."""
+    return tuple(todo.text for todo in todos_of(_calls(messages)) if not todo.done)
+
+
+def files_changed(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Files that the agent wrote, as it named them, the last one first; failed calls do not count."""
+    names = [
+        _text(call.input.get(EDITORS[call.name]))
+        for call in _calls(messages)
+        if call.name in EDITORS and not call.is_error
+    ]
+    return tuple(dict.fromkeys(name for name in reversed(names) if name))
+
+
+def _calls(messages: Sequence[Message]) -> Iterator[ToolCall]:
+    return (call for message in messages for call in message.tools)
+
+
+def _todo(item: Any, words: str) -> Todo:
+    given = item if isinstance(item, Mapping) else {}
+    return Todo(_text(given.get(words)), _text(given.get("status")))
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _text(value: Any) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""

@@ -7,10 +7,11 @@ the output of local commands. The rules follow 29 long sessions that were read b
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from gitmem.transcripts.private import without_private
+from gitmem.transcripts.privacy import without_private
 
 _INJECTED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics)>.*?(?:</\1>|\Z)", re.DOTALL
@@ -37,7 +38,37 @@ _SAID = "the user said:"
 _NOTE = "\n\nNote: The user's next message may contain a correction or preference."
 _CLIENTS_REASON = re.compile(r"The user (?:wants|has) ")
 
+# As 2.1.330 records a paste: the id stands in the closing tag, too.
+_PASTE_TAG = re.compile(r"<(/?)pasted_content\b([^<>]*)>")
+_PASTE_ID = re.compile(r"""\bid\s*=\s*["']?([^"'\s]+)""")
+_MARK = re.compile("\0(\\d+)\0")
+
 INTERRUPTED = "[Request interrupted by user"
+PASTE_LENGTH = 102_400
+"""Characters kept of each paste; a memory is never longer."""
+
+
+class Spoken(NamedTuple):
+    """What a person said in one go.
+
+    Attributes:
+        text: what they typed.
+        pasted: what they pasted, in order.
+    """
+
+    text: str = ""
+    pasted: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.pasted)
+
+    @property
+    def whole(self) -> str:
+        """The same for what counts as the same when it is sent again."""
+        return "\0".join((self.text, *self.pasted))
+
+
+NOTHING = Spoken()
 
 
 def clean(text: str) -> str:
@@ -68,22 +99,32 @@ def texts(content: object) -> Iterator[str]:
                 yield block["text"]
 
 
-def prompt_text(content: object) -> str:
-    """Extracts a person's prose from the content of a prompt; empty where there is none.
+def spoken(content: object, *, pastes: bool = True) -> Spoken:
+    """Extracts what a person said from the content of a prompt; nothing where there is none.
 
-    Of a slash command, its arguments are prose. Lines of a pasted transcript are not.
+    Of a slash command, its arguments are prose. Lines of a recorded session are not.
+
+    Args:
+        content: a string, or a list of blocks.
+        pastes: whether the client marks what was pasted.
     """
-    blocks = cleaned(list(map(_prose, texts(content))))
-    return "\n".join(filter(None, (block.strip() for block in blocks))).strip()
+    found: list[str] = []
+    blocks = [_prose(_marked(text, found) if pastes else text) for text in texts(content)]
+    return _split(blocks, found)
 
 
-def queued_text(content: object) -> str:
-    """Extracts a person's prose from a queued prompt; a slash command is none."""
-    text = prompt_text(content)
-    return "" if _SLASH.match(text) else text
+def prompt_text(content: object) -> str:
+    """Extracts a person's prose where the client does not mark what was pasted."""
+    return spoken(content, pastes=False).text
 
 
-def refusal_reason(result: str) -> str:
+def queued(content: object) -> Spoken:
+    """Extracts what a person said in a queued prompt; a slash command is nothing."""
+    said = spoken(content)
+    return NOTHING if _SLASH.match(said.text) else said
+
+
+def refusal_reason(result: str) -> Spoken:
     """Extracts the reason a person typed when refusing a tool call.
 
     Args:
@@ -91,25 +132,27 @@ def refusal_reason(result: str) -> str:
             own words, so that a transcript which a tool printed does not count.
 
     Returns:
-        The reason; empty for a bare refusal.
+        The reason; nothing for a bare refusal.
     """
     if not result.startswith(_REFUSED):
-        return ""
-    _, found, reason = result.partition(_SAID)
+        return NOTHING
+    _, is_said, reason = result.partition(_SAID)
     reason = reason.partition(_NOTE)[0].strip()
-    if not found or _CLIENTS_REASON.match(reason):
-        return ""
-    return clean(reason).strip()
+    if not is_said or _CLIENTS_REASON.match(reason):
+        return NOTHING
+    pastes: list[str] = []
+    return _split([_marked(reason, pastes)], pastes)
 
 
-def answers(tool_use_result: object) -> Iterator[tuple[str, str]]:
+def answers(tool_use_result: object) -> Iterator[tuple[str, Spoken]]:
     """Yields (question, answer) of what a person answered to AskUserQuestion."""
     given = tool_use_result.get("answers") if isinstance(tool_use_result, dict) else None
     if not isinstance(given, dict):
         return
     for question, answer in given.items():
         chosen = ", ".join(a for a in answer if isinstance(a, str)) if isinstance(answer, list) else answer
-        if isinstance(chosen, str) and (said := clean(chosen).strip()):
+        pastes: list[str] = []
+        if isinstance(chosen, str) and (said := _split([_marked(chosen, pastes)], pastes)):
             yield clean(question), said
 
 
@@ -136,3 +179,55 @@ def _prose(text: str) -> str:
     if '"' in text:
         text = _TRANSCRIPT_LINE.sub("", text)
     return text
+
+
+def _marked(text: str, pastes: list[str]) -> str:
+    """A text with a mark in the place of each paste, which goes to the end of `pastes`.
+
+    A paste ends at the last closing tag of its id before that id is opened again: what a paste holds cannot
+    end it without knowing the id. Where none has its id, at the last plain one before the next paste; where
+    there is none at all, with the text.
+    """
+    text = text.replace("\0", "")
+    if "<pasted_content" not in text:
+        return text
+    tags = list(_PASTE_TAG.finditer(text))
+    names = [(tag[1], found[1] if (found := _PASTE_ID.search(tag[2])) else "") for tag in tags]
+    places: dict[tuple[str, str], list[int]] = {}
+    for number, name in enumerate(names):
+        places.setdefault(name, []).append(number)
+    opened = [number for number, (slash, _) in enumerate(names) if not slash]
+    kept: list[str] = []
+    at = number = 0
+    while number < len(tags):
+        slash, id = names[number]
+        if slash:
+            number += 1
+            continue
+        own = _last(places.get(("/", id), []), number, places["", id])
+        close = own if own is not None else _last(places.get(("/", ""), []), number, opened)
+        end, after = (tags[close].start(), tags[close].end()) if close is not None else (len(text),) * 2
+        kept += [text[at : tags[number].start()], f"\0{len(pastes)}\0"]
+        pastes.append(text[tags[number].end() : end])
+        at, number = after, len(tags) if close is None else close + 1
+    return "".join((*kept, text[at:]))
+
+
+def _last(closing: Sequence[int], number: int, opening: Sequence[int]) -> int | None:
+    """The last closing tag after a tag, and before the next opening one."""
+    beyond = bisect_left(opening, number + 1)
+    end = bisect_left(closing, opening[beyond]) if beyond < len(opening) else len(closing)
+    return closing[end - 1] if end and closing[end - 1] > number else None
+
+
+def _split(blocks: Sequence[str], pastes: Sequence[str]) -> Spoken:
+    """What was typed and what was pasted, in blocks with marks; a private span may go through both."""
+    parts, is_paste = [], []
+    for block in blocks:
+        for place, part in enumerate(_MARK.split(block) if pastes else [block]):
+            parts.append(pastes[int(part)] if place % 2 else part)
+            is_paste.append(bool(place % 2))
+    said = [part.strip() for part in cleaned(parts)]
+    typed = "\n".join(part for part, paste in zip(said, is_paste, strict=True) if part and not paste)
+    pasted = (part[:PASTE_LENGTH] for part, paste in zip(said, is_paste, strict=True) if part and paste)
+    return Spoken(typed, tuple(pasted))

@@ -38,11 +38,11 @@ from prompt_cache import PromptCache
 from gitmem.core.change import Header
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
 from gitmem.engines.anthropic_api.settings import Lifetime
+from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.usage import Unmetered
 from gitmem.extract.telling import shown
 from gitmem.transcripts.model import Message, ToolCall
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 PAUSE = 5.0
@@ -181,10 +181,10 @@ def _given(said: Sequence[Message], start: int, run: Run) -> ExtractInput:
         for at in range(run.memories + start // (3 * run.each))
     )
     end = start + run.each
-    kinds = [_kind(at, run) for at in range(end)]
-    record = [withheld(one) if kind == "pause" else one for one, kind in zip(said, kinds, strict=False)]
-    new = [one for one, kind in zip(said[start:end], kinds[start:], strict=False) if not kind]
-    part = shown(record, new, {one.uuid for one, kind in zip(said, kinds, strict=False) if kind == "agent"})
+    paused = [_is_paused(at, run) for at in range(end)]
+    record = [withheld(one) if out else one for one, out in zip(said, paused, strict=False)]
+    new = [one for one, out in zip(said[start:end], paused[start:], strict=False) if not out]
+    part = shown(record, new)
     return ExtractInput(
         messages=part.messages,
         manifest=headers,
@@ -198,14 +198,12 @@ def _given(said: Sequence[Message], start: int, run: Run) -> ExtractInput:
     )
 
 
-def _kind(at: int, run: Run) -> str:
-    """Why a message is not extracted from; empty where it is."""
+def _is_paused(at: int, run: Run) -> bool:
+    """Whether a message was said in a pause and is not extracted from: two in a stretch, or stretches."""
     stretch, inside = divmod(at, run.each)
     if not run.left_out or stretch % 5 in (0, 4):
-        return ""
-    if stretch % 5 == 1:
-        return "agent" if run.each // 2 <= inside < run.each // 2 + 2 else ""
-    return "pause" if stretch % 5 == 2 else "agent"
+        return False
+    return stretch % 5 != 1 or run.each // 2 <= inside < run.each // 2 + 2
 
 
 def _prompt(usage: dict[str, Any]) -> int:

@@ -118,7 +118,7 @@ def completed(ground: Ground, line: str) -> list[str]:
 
 def test_a_shell_completes_engines_and_the_words_of_a_verb(ground: Ground) -> None:
     assert completed(ground, "gitmem engine ") == ["show", "set", "test"]
-    assert completed(ground, "gitmem engine set a") == ["anthropic"]
+    assert completed(ground, "gitmem engine set a") == ["agent", "anthropic"]
     assert completed(ground, "gitmem session show ") == []
 
 

@@ -16,7 +16,7 @@ from gitmem.integrations.demo.stage import make_stage
 from gitmem.integrations.demo.steps import STEPS, Step
 from gitmem.integrations.demo.transcript import SPOKEN, write_session
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.discover import sessions_of
+from gitmem.transcripts.claude_home import sessions_of
 
 ROOT = Path(__file__).parents[2]
 VERBS = (

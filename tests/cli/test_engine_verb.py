@@ -13,9 +13,8 @@ from ran import Gitmem
 
 from gitmem.core.change import Change
 from gitmem.core.errors import EngineError
-from gitmem.core.trailers import Provenance
-from gitmem.engines.ledger import Ledger, Spending
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Provenance, Usage
+from gitmem.engines.budget import Ledger, Spending
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.engines import claude_program, engine_for, ledger_for, meter_for
 from gitmem.store.commits import Write, commit
@@ -50,6 +49,26 @@ def test_offline_is_what_is_in_force_and_nothing_leaves(gitmem: Gitmem, repo: Pa
     assert "gitmem.engine is not set" in shown and "stays on this machine" in shown
     assert "nothing to test" in gitmem("engine", "test").out
     assert json.loads(gitmem("engine", "--json").out)["ready"] is True
+
+
+def test_agent_is_in_force_where_gitmems_hooks_are(
+    gitmem: Gitmem, repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = gitmem("init", "-y").err
+    assert "engine agent: what you say in passing is put to the agent of that session" in told
+    shown = gitmem("engine").out
+    assert shown.startswith("agent: gitmem.engine is not set")
+    assert "nothing that the session has not sent" in shown and "at most 120 tokens" in shown
+    assert "no request of its own" in shown and "more " not in shown
+    program(home / "bin", TOLD)
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
+    (home / ".claude.json").write_text('{"oauthAccount": {"emailAddress": "ann@example.com"}}')
+    value = json.loads(gitmem("engine", "--json").out)
+    assert value["more"].endswith("git mem engine set claude-code") and "ann" not in str(value)
+    assert (value["engine"], value["sends"], value["costs"]) == ("agent", [], "no request of its own")
+    assert gitmem("status", "--json").json["engine"] == "agent"
+    assert "gitmem.engine = offline" in gitmem("engine", "set", "offline").out
+    assert gitmem("status", "--json").json["engine"] == "offline"
 
 
 def test_choosing_a_model_is_asked_for_and_can_be_taken_back(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cli_ground import Ground, ground
 
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 __all__ = ["ground"]
 

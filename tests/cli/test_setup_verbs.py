@@ -146,7 +146,7 @@ def test_another_engine_is_written_to_the_persons_own_configuration(gitmem, git,
 def test_a_repositorys_own_configuration_cannot_choose_the_engine(gitmem, git, repo: Path) -> None:
     gitmem("init", "-y")
     git("-C", repo, "config", "gitmem.engine", "anthropic")
-    assert gitmem("status", "--json").json["engine"] == "offline"
+    assert gitmem("status", "--json").json["engine"] == "agent"
 
 
 @pytest.mark.parametrize("data", ["memory/recommendarr", "memory/compose-envkit-architect"])

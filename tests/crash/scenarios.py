@@ -16,7 +16,7 @@ from gitmem.store.commits import Write, commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Signature
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ANN = Signature("Ann", "ann@example.com", NOW - 86_400)
 CONFIG = "[user]\n\tname = Ann\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n"

@@ -18,7 +18,7 @@ from gitmem.store.commits import Write, commit
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import Workspace, store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 NOW = 1_795_000_000
 LATER = NOW + 4 * 365 * 86_400

@@ -7,8 +7,8 @@ from typing import Any
 
 from messages_api import MessagesApi
 
+from gitmem.core.trailers import Usage
 from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
-from gitmem.engines.usage import Usage
 from gitmem.transcripts.model import Message, ToolCall
 
 KEY = "sk-ant-api03-" + "Zk3v9QmX" * 11 + "-AA"

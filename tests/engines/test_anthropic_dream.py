@@ -16,8 +16,9 @@ from talk import KEY, Counting, engine
 from gitmem.core.account import references
 from gitmem.core.errors import EngineError
 from gitmem.dream.plan import prove_plan
-from gitmem.engines.anthropic_api import ApiSettings
-from gitmem.engines.anthropic_api import consolidate as dreaming
+from gitmem.engines import jobs
+from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
+from gitmem.engines.anthropic_api.run import TURN_CALLS
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation
 from gitmem.engines.engine import Step as Told
 
@@ -149,7 +150,7 @@ def test_a_dream_proves_then_reads_then_edits_then_accounts() -> None:
     assert made.usage.cache_read > made.usage.input + made.usage.cache_write
     turns = [(one.turn, one.files) for one in seen if one.turn]
     assert turns == [(1, ()), (2, ()), (3, ()), (4, (CI, MOCKS, REAL))]
-    assert all(one.turns == dreaming.MOST_TURNS for one in seen if one.turn)
+    assert all(one.turns == jobs.MOST_DREAM_TURNS for one in seen if one.turn)
     asked = bodies[0]["messages"][0]["content"][0]["text"]
     parts = (
         "[mocks](mocks.md)|Ann said 3.11|[[old-ci]] are now [[ci]]|sessions/s-1|At most 5 claims|2026-11-22"
@@ -277,12 +278,12 @@ def test_a_model_that_only_calls_tools_comes_to_an_end(monkeypatch: pytest.Monke
 
     with MessagesApi(decide) as api, pytest.raises(EngineError, match="does not account"):
         engine(api, Counting()).consolidate(GIVEN)
-    assert len(api.requests) == dreaming.MOST_TURNS
-    monkeypatch.setattr(dreaming, "TURNS", 3)
+    assert len(api.requests) == jobs.MOST_DREAM_TURNS
+    monkeypatch.setattr(jobs, "DREAM_TURNS", 3)
     with MessagesApi(lambda _: read(MOCKS)) as api:
         made = engine(api, Counting()).consolidate(GIVEN)
         assert len(api.requests) == 3 and [one.kind for one in made.changes] == ["date"]
-    assert any("used up its turns" in line for line in made.log)
+    assert any("stopped after 3 turns" in line for line in made.log)
 
 
 def test_a_turn_of_hundreds_of_calls_is_cut() -> None:
@@ -290,7 +291,7 @@ def test_a_turn_of_hundreds_of_calls_is_cut() -> None:
     with MessagesApi([many, told()]) as api:
         engine(api, Counting()).consolidate(GIVEN)
         answers = api.bodies[-1]["messages"][-1]["content"]
-    assert sum(bool(one.get("is_error")) for one in answers) == 300 - dreaming.CALLS
+    assert sum(bool(one.get("is_error")) for one in answers) == 300 - TURN_CALLS
 
 
 def test_a_dream_that_takes_for_ever_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +305,7 @@ def test_a_dream_that_takes_for_ever_ends(monkeypatch: pytest.MonkeyPatch) -> No
     with MessagesApi(lambda _: read(MOCKS)) as api:
         settings = ApiSettings(api_key=KEY, base_url=api.url, retries=0)
         with pytest.raises(EngineError, match="within 30 minutes"):
-            dreaming.consolidate(settings, Counting(), GIVEN, clock=clock)
+            AnthropicEngine(settings, Counting(), clock).consolidate(GIVEN)
         assert len(api.requests) < 5
 
 

@@ -113,3 +113,19 @@ def test_a_local_server_s_refusal_is_told_apart(url: str) -> None:
     with pytest.raises(EngineError) as failed:
         asked(url, Counting(), 16).extract(given)
     assert failed.value.kind in ("engine-request", "engine-too-much", "engine-server")
+
+
+@pytest.mark.long
+def test_a_small_model_takes_short_questions(url: str) -> None:
+    """llama.cpp takes the schema and does not keep to it, so this model answers in prose: that is said."""
+    meter = Counting()
+    given = ExtractInput(
+        messages=(person(1, "Remember that the staging database listens on port 5433."),), now=NOW
+    )
+    settings = ApiSettings(base_url=url, model="local", timeout=300, retries=0, questions=True)
+    try:
+        found = AnthropicEngine(settings, meter).extract(given)
+        assert [one.asked for one in found.changes if "5433" in one.body] == [True]
+    except EngineError as problem:
+        assert problem.kind == "engine-bad-answer", problem
+    assert {job for job, _, _ in meter.told} == {"extract"} and len(meter.told) <= 2

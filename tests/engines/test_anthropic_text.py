@@ -13,8 +13,8 @@ from talk import NOW, START, agent, call, person
 from gitmem.core.change import TYPES, Header
 from gitmem.engines import prompts
 from gitmem.engines.anthropic_api.history import KEPT_BYTES, STEP_BYTES, render
-from gitmem.engines.anthropic_api.models import Spent, brief, dollars
-from gitmem.engines.anthropic_api.select import candidates
+from gitmem.engines.anthropic_api.questions import shown_headers
+from gitmem.engines.anthropic_api.settings import Spent, brief, dollars
 from gitmem.engines.engine import ExtractInput
 from gitmem.transcripts.model import Message
 
@@ -176,7 +176,7 @@ def test_a_model_that_is_not_known_is_asked_for_nothing_special() -> None:
 def test_candidates_are_the_best_by_words_then_the_newest_each_once() -> None:
     headers = [Header("local", "main", f"m{at}.md", f"m{at}", "other", "project", at) for at in range(200)]
     headers[3] = replace(headers[3], description="the deploy window is tuesday")
-    found = candidates("deploy window", headers)
+    found = shown_headers("deploy window", headers)
     assert len(found) == len(set(found)) == 50
     assert 3 in found
     assert 199 in found

@@ -12,7 +12,7 @@ from talk import KEY, NOW, Counting, engine, person
 
 from gitmem.core.errors import EngineError
 from gitmem.engines.anthropic_api import ApiSettings
-from gitmem.engines.anthropic_api.transport import transport_of
+from gitmem.engines.anthropic_api.client import transport_of
 from gitmem.engines.choose import Found, choose
 from gitmem.engines.engine import ExtractInput
 

@@ -22,6 +22,34 @@ def test_unset_is_offline_and_sends_nothing() -> None:
     one = pick()
     assert (one.engine, one.sends, one.missing, one.endpoint) == ("offline", (), (), "")
     assert one.summary == "nothing leaves this machine"
+    assert not one.tells and one.costs == "no request of its own" and "hooks" in one.why
+
+
+@pytest.mark.parametrize("values", [{}, {"engine": "agent"}])
+def test_unset_is_agent_where_a_client_carries_it(values: dict[str, str]) -> None:
+    one = choose(Found(values, {}, carried=True))
+    assert (one.engine, one.sends, one.missing, one.endpoint) == ("agent", (), (), "")
+    assert one.tells and "120 tokens" in one.adds and one.costs == "no request of its own"
+
+
+def test_agent_tells_nobody_where_no_client_carries_it() -> None:
+    one = pick(engine="agent")
+    assert one.engine == "agent" and not one.tells and one.adds == ""
+    assert any("git mem init" in note for note in one.notes)
+
+
+@pytest.mark.parametrize("name", ["", "agent", "offline"])
+def test_what_would_learn_more_is_named_and_never_chosen(name: str) -> None:
+    """What makes requests of its own is a person's choice."""
+
+    def found(**more: object) -> Choice:
+        return choose(Found({"engine": name} if name else {}, **{"environ": {}, **more}))  # type: ignore[arg-type]
+
+    assert found().more == "" and found(program="/bin/claude").more == ""
+    signed_in = found(program="/bin/claude", signed_in=True, environ=KEY)
+    assert signed_in.more.endswith("git mem engine set claude-code") and signed_in.sends == ()
+    assert found(environ=KEY).more.endswith("git mem engine set anthropic")
+    assert found(environ=KEY, sdk=False).more == ""
 
 
 def test_anthropic_with_a_key_is_ready_and_never_shows_it() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gitmem.core.account import account, references
 from gitmem.core.memory import parse
-from gitmem.engines.consolidated.answer import ENTRIES, Unreadable, entries
-from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
+from gitmem.engines.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
+from gitmem.engines.fates import ENTRIES, Unreadable, entries
 
 
 def memory(name: str, said: str, *body: str, type: str = "project") -> bytes:

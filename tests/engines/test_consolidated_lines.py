@@ -15,12 +15,13 @@ from talk import Counting, engine
 from gitmem.core.account import lines_at, path_of
 from gitmem.core.daily_log import LogLine
 from gitmem.dream.plan import prove_plan
-from gitmem.engines.claude_code.dream import _may
-from gitmem.engines.claude_code.shown import shown
-from gitmem.engines.consolidated.consolidated import Unaccounted, consolidated
+from gitmem.engines.claude_code.session import lay_out, may_of
+from gitmem.engines.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
+from gitmem.engines.jobs import after_proved
+from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.prompts import dreams
-from gitmem.engines.proved import proved_first
+from gitmem.engines.task import ModelEngine, Outcome, Task, Unfit
 
 LOG = "main/logs/2026/11/2026-11-16.md"
 
@@ -142,14 +143,25 @@ def test_a_log_that_a_model_changed_stays_as_it_was() -> None:
 
 
 def test_logs_are_read_only_to_the_client() -> None:
-    known = shown(GIVEN)
-    may = _may(known, None)
+    asked: list[Task] = []
+
+    class Asked(ModelEngine):
+        name = "asked"
+
+        def run(self, task: Task) -> Outcome:
+            asked.append(task)
+            raise Unfit("nobody works")
+
+    with pytest.raises(Unfit):
+        Asked().consolidate(GIVEN)
+    may = may_of(asked[0], lay_out(asked[0]), None)
     assert f"local/{LOG}" in may.fixed and "local/main/cluster.md" not in may.fixed
 
 
 def test_an_agent_that_has_nothing_but_a_log_is_given_to_the_model() -> None:
     alone = replace(GIVEN, files={LOG: FILES[LOG]})
-    proved, rest = proved_first(alone, lambda _: None)
+    proved = OfflineEngine().consolidate(replace(alone, lines={}))
+    rest = after_proved(alone, proved.changes)
     assert proved.changes == () and rest.lines == LINES and dreams.agents(rest) == ("main",)
 
 

@@ -13,7 +13,7 @@ from messages_api import Answer, Call, MessagesApi, Step
 from talk import NOW, Counting, engine
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.documented import documented
+from gitmem.engines.derive import documented
 from gitmem.engines.offline.document import document as offline
 from gitmem.engines.writing import Document, DocumentInput, Stale
 

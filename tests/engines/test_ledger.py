@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage
+from gitmem.engines.budget import (
+    Ceilings,
+    Ledger,
+    LedgerMeter,
+    MeteredEngine,
+    Spending,
+    Today,
+    counted_tokens,
+    ends,
+)
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.engines.ledger import Ceilings, Ledger, LedgerMeter, Spending, Today, counted_tokens, ends
-from gitmem.engines.metered import MeteredEngine
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.usage import Usage
 
 NOON = 1_795_003_200.0 - 1_795_003_200 % 86_400 + 43_200
 DAY = 86_400

@@ -18,10 +18,10 @@ from talk import agent, call, person
 from gitmem.core.session_notes import TEMPLATE, fit, parse, render
 from gitmem.engines.offline.notes import sum_up
 from gitmem.engines.writing import NotesInput
-from gitmem.transcripts import clients
+from gitmem.transcripts import discover
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.model import Message
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 TOP = Path("/home/dev/app")
@@ -235,7 +235,7 @@ def test_sessions_of_codex_and_gemini_are_noted_alike(tmp_path: Path) -> None:
     talk.call("c2", "shell", command=["bash", "-lc", "make test"])
     talk.output("c2", '{"output": "error: no rule", "metadata": {"exit_code": 2}}')
     codex = bodies(
-        noted(clients.read(talk.write(tmp_path / "rollout-2026-11-20T10-00-00-rollout-id.jsonl")).messages)
+        noted(discover.read(talk.write(tmp_path / "rollout-2026-11-20T10-00-00-rollout-id.jsonl")).messages)
     )
     assert codex["Files and Functions"] == "- `reader.py`: written ×1; with `read`"
     assert (
@@ -251,7 +251,7 @@ def test_sessions_of_codex_and_gemini_are_noted_alike(tmp_path: Path) -> None:
         chat_call("c", "run_shell_command", "Output: 3 passed", command="make test"),
     )  # fmt: skip
     gemini = bodies(
-        noted(clients.read(chat.write(tmp_path / "chats/session-2026-11-20T10-00-chat.jsonl")).messages)
+        noted(discover.read(chat.write(tmp_path / "chats/session-2026-11-20T10-00-chat.jsonl")).messages)
     )
     assert gemini["Files and Functions"] == "- `reader.py`: read ×1"
     assert gemini["Workflow"] == "- `make test` ×1" and "- To do: Test it" in gemini["Current State"]

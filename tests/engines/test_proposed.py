@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from gitmem.core.change import Change
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
-from gitmem.engines.answer import notes
+from gitmem.engines.derive import CHANGES, notes, proposed
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.proposed import CHANGES, proposed
 from gitmem.extract.edits import sides
 from gitmem.transcripts.model import Message, Role
 

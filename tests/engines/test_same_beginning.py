@@ -30,7 +30,7 @@ from gitmem.store.repository import Repository, Signature
 from gitmem.store.stood import stood_at
 from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.private import withheld
+from gitmem.transcripts.privacy import withheld
 
 Git = Callable[..., str]
 YEAR = "2020"
@@ -183,8 +183,8 @@ def test_a_ref_stood_where_its_log_says_whatever_comes_in_later(workspace: Works
 
 
 def test_what_was_passed_over_before_the_new_part_is_shown_with_it() -> None:
-    record = [person(1, "a"), withheld(person(2, "b")), person(3, "c"), person(4, "d"), person(5, "e")]
-    part = shown(record, [record[3]], {"u3", "u5"})
+    record = [person(1, "a"), withheld(person(2, "b")), person(3, ""), person(4, "d"), person(5, "e")]
+    part = shown(record, [record[3]])
     assert (part.messages, part.history, part.seen) == ((record[3],), tuple(record[:4]), 1)
     given = ExtractInput(part.messages, history=part.history, seen=part.seen)
     assert given.numbers == (4,)

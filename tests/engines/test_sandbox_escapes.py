@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import examples
 
-from gitmem.engines.sandbox import Roots, Sandbox
+from gitmem.engines.tools import Sandbox
+from gitmem.engines.view import Roots
 from gitmem.store.git import GitCommand, Result
 
 CANARY = "canary-7f3e9d"
@@ -40,8 +41,8 @@ class Try(NamedTuple):
     says: str = ""
 
 
-def bash(command: str, outcome: str = "refused", says: str = "") -> Try:
-    return Try("Bash", {"command": command}, outcome, says)
+def expression(pattern: str, outcome: str = "refused", says: str = "", path: str = "long.txt") -> Try:
+    return Try("Grep", {"pattern": pattern, "path": path, "output_mode": "content"}, outcome, says)
 
 
 def read(path: object, outcome: str = "refused", says: str = "") -> Try:
@@ -162,173 +163,27 @@ TRIES = [
     Try("Read", "README.md", "refused", "object"),
     Try("Exec", {"command": "id"}, "refused", "no tool"),
     Try("__class__", {}, "refused", "no tool"),
-    # Other commands, and what only a shell does
-    bash("id", says="not available"),
-    bash("/bin/cat README.md", says="not available"),
-    bash("c'a't README.md", "fine", "hello"),
-    bash("ca? README.md", says="not available"),
-    bash("sh -c 'cat README.md'", says="not available"),
-    bash("xargs cat", says="not available"),
-    bash("tee memory/local/main/x.md", says="not available"),
-    bash("env cat README.md", says="not available"),
-    bash("busybox cat README.md", says="not available"),
-    bash("git -C . config -l", says="not available"),
-    bash("python3 -c 'print(1)'", says="not available"),
-    bash(":(){{ :|:& }};:", says="not allowed"),
-    bash("cat README.md; id", says="`;`"),
-    bash("cat README.md && id", says="`&&`"),
-    bash("cat README.md || id", says="`||`"),
-    bash("cat README.md & id", says="`&`"),
-    bash("cat README.md |& id", says="|&"),
-    bash("cat README.md\nid", says="line breaks"),
-    bash("cat README.md\r\nid", says="line breaks"),
-    bash("cat README.md \\\nid", says="line breaks"),
-    bash("cat $(echo README.md)", says="substitution"),
-    bash("cat `echo README.md`", says="substitution"),
-    bash('cat "$(id)"', says="substitution"),
-    bash('cat "`id`"', says="substitution"),
-    bash("cat <(id)", says="redirected"),
-    bash("cat < {outside}/letter.txt", says="redirected"),
-    bash("cat <<EOF", says="redirected"),
-    bash("cat <<< text", says="redirected"),
-    bash("cat README.md > out.txt", says="redirected"),
-    bash("cat README.md >> out.txt", says="redirected"),
-    bash("cat README.md 2> {outside}/log", says="redirected"),
-    bash("cat README.md 2>/dev/null/../../out", says="redirected"),
-    bash("cat README.md 1>&2", says="redirected"),
-    bash("cat $HOME/letter.txt", says="variables"),
-    bash("cat ${{HOME}}/letter.txt", says="variables"),
-    bash('cat "$HOME/letter.txt"', says="variables"),
-    bash("cat $'\\x2e\\x2e/letter.txt'", says="variables"),
-    bash("cat '$HOME/letter.txt'", "wrong", "does not exist"),
-    bash("cat ~/letter.txt", says="no home"),
-    bash("cat '~/letter.txt'", says="no home"),
-    bash("PATH=/tmp cat README.md", says="variables"),
-    bash("cat {{README.md,.git/config}}", says="braces"),
-    bash("cat README.md # comment", says="comments"),
-    bash("(cat README.md)", says="subshells"),
-    bash("cat 'README.md", says="not closed"),
-    bash("cat README.md\\", says="backslash"),
-    bash("", says="empty"),
-    bash("| cat", says="missing"),
-    bash("cat README.md |", says="missing"),
-    bash("cat README.md | | cat", says="missing"),
-    bash("cat README.md" + " | cat" * 20, says="at most"),
-    bash("cat " + "a " * 1_000, says="at most"),
-    bash("cat " + "x" * 10_000, says="longer"),
-    bash("cat\x00README.md", says="control"),
-    bash("cat\u00a0README.md", says="control"),
-    bash("cat \ud800", says="control"),
-    # Files by way of commands
-    bash("cat {outside}/letter.txt", says="outside of the repository"),
-    bash("cat ../outside/letter.txt", says="leads out"),
-    bash('cat ".."/"outside"/letter.txt', says="leads out"),
-    bash("cat .\\./outside/letter.txt", says="leads out"),
-    bash("cat README.md ../outside/letter.txt", says="leads out"),
-    bash("cat -- ../outside/letter.txt", says="leads out"),
-    bash("cat ../outside/letter.txt 2>/dev/null", says="leads out"),
-    bash("cat ../*/letter.txt", says="leads out"),
-    bash("cat /*/passwd", says="outside of the repository"),
-    bash("cat link-*", says="symbolic link"),
-    bash("cat .en*", says="credentials"),
-    bash("cat .g*/config", "wrong", "does not exist"),
-    bash("cat [.]git/config", "wrong", "does not exist"),
-    bash("cat -", says="no input"),
-    bash("cat", says="no input"),
-    bash("cat README.md | cat - link-file", says="symbolic link"),
-    bash("ls /", says="outside of the repository"),
-    bash("ls ..", says="leads out"),
-    bash("ls -la .git", says="git's own"),
-    bash("ls -R link-dir", "fine", "link-dir"),
-    bash("ls --color=always", says="not allowed"),
-    bash("ls --hyperlink", says="not allowed"),
-    bash("ls -a", "fine", ".env"),
-    bash("stat -c %i README.md", says="not allowed"),
-    bash("stat --printf=%n README.md", says="not allowed"),
-    bash("stat -f /", says="not allowed"),
-    bash("stat link-file", says="symbolic link"),
-    bash("wc --files0-from=README.md", says="not allowed"),
-    bash("wc --files0-from - README.md", says="not allowed"),
-    bash("wc -c .env", says="credentials"),
-    bash("head -c -0 big.txt", says="larger than"),
-    bash("head -c 99999999999999 README.md", says="no number"),
-    bash("head -n 5K README.md", says="no number"),
-    bash("head --lines", says="needs a value"),
-    bash("head -z README.md", says="not allowed"),
-    bash("tail -f README.md", says="not allowed"),
-    bash("tail -F README.md", says="not allowed"),
-    bash("tail --pid=1 README.md", says="not allowed"),
-    bash("tail --follow README.md", says="not allowed"),
-    bash("tail -n +1 ../outside/letter.txt", says="leads out"),
-    bash("README.md", says="not available"),
-    # grep
-    bash("grep canary -r /", says="outside of the repository"),
-    bash("grep -r canary ..", says="leads out"),
-    bash("grep -f {outside}/letter.txt README.md", says="not allowed"),
-    bash("grep -f../outside/letter.txt README.md", says="not allowed"),
-    bash("grep --file=../outside/letter.txt README.md", says="not allowed"),
-    bash("grep -rf .env .", says="not allowed"),
-    bash("grep hello README.md -f .env", says="not allowed"),
-    bash("grep --exclude-from=.env x README.md", says="not allowed"),
-    bash("grep -1 x README.md", "fine"),
-    bash("grep -D read canary piped", says="not allowed"),
-    bash("grep --binary-files=text canary data.bin", says="not allowed"),
-    bash("grep -a canary data.bin", says="not allowed"),
-    bash("grep canary data.bin", says="binary"),
-    bash("grep -R canary", "fine", "not read"),
-    bash("grep -rn canary . --include=*", "fine"),
-    bash("grep -r '' .env", says="credentials"),
-    bash("grep -rc '' link-dir", says="symbolic link"),
-    bash("grep -rho 'ghp_[A-Za-z0-9]*' .", "fine"),
-    bash("grep -rl 'ghp_A' .", "fine"),
-    bash("grep -rL 'ghp_A' src", "fine", "src/keys.py"),
-    bash("grep -ro 'ghp_A.' src/keys.py", "fine"),
-    bash("grep -- -r README.md", "fine"),
-    bash("grep -e", says="needs a value"),
-    bash("grep", says="missing"),
-    bash("grep -E '(a+)+$' long.txt", "fine"),
-    bash("grep -E '(a|a)*b' long.txt", "fine"),
-    bash("grep -E '(.*)*=(.*)*=(.*)*=' long.txt", "fine"),
-    bash("grep -P '(?=canary)' README.md", says="not supported"),
-    bash("grep -P '(a*)\\1' README.md", says="back references"),
-    bash("grep '\\(a*\\)\\1' README.md", says="back references"),
-    bash("grep -E '((a{{200}}){{200}}){{200}}' README.md", says="too large"),
-    bash("grep -E '(((((()){{200}}){{200}}){{200}}){{200}}){{200}}' README.md", says="too large"),
-    bash("grep -E 'a{{9999}}' README.md", says="at most"),
-    bash("grep -E '" + "(" * 200 + ")" * 200 + "' README.md", says="deeper"),
-    bash("grep -E '" + "a*" * 400 + "' long.txt", "fine"),
-    bash("grep '[[:foo:]]' README.md", says="no class"),
-    bash("grep '[' README.md", says="bracket"),
-    # find
-    bash("find / -name passwd", says="outside of the repository"),
-    bash("find .. -name letter.txt", says="leads out"),
-    bash("find . -exec cat {{}} +", says="braces|not allowed"),
-    bash("find . -exec cat '{{}}' +", says="not allowed"),
-    bash("find . -execdir id", says="not allowed"),
-    bash("find . -ok id", says="not allowed"),
-    bash("find . -delete", says="not allowed"),
-    bash("find . -fprint out.txt", says="not allowed"),
-    bash("find . -fls out.txt", says="not allowed"),
-    bash("find . -fprintf out.txt %p", says="not allowed"),
-    bash("find . -printf %l", says="not allowed"),
-    bash("find . -ls", says="not allowed"),
-    bash("find . -newer {outside}/letter.txt", says="not allowed"),
-    bash("find . -newerXY x", says="not allowed"),
-    bash("find . -samefile {outside}/letter.txt", says="not allowed"),
-    bash("find . -lname '*'", says="not allowed"),
-    bash("find . -files0-from list", says="not allowed"),
-    bash("find . -regex '.*'", says="not allowed"),
-    bash("find . -type l", says="f or d"),
-    bash("find -L link-dir -name letter.txt", says="not allowed"),
-    bash("find -H link-dir", says="not allowed"),
-    bash("find link-dir/ -name letter.txt", "fine"),
-    bash("find . -follow", says="not allowed"),
-    bash("find . -name", says="needs a value"),
-    bash("find . -maxdepth -1", says="no number"),
-    bash("find . " + "'(' " * 50, says="deeper"),
-    bash("find . -size +0 -path '*letter*'", "fine"),
-    bash("find . -name '" + "*a" * 200 + "'", "fine"),
-    bash("find . -name '" + "*a" * 400 + "'", says="longer"),
+    Try("Bash", {"command": "cat README.md"}, "refused", "no tool"),
+    # Expressions
+    expression("(a+)+$", "fine"),
+    expression("(a|a)*b", "fine"),
+    expression("(.*)*=(.*)*=(.*)*=", "fine"),
+    expression("a*" * 400, "fine"),
+    expression("(a*)*" * 5 + "$", "fine"),
+    expression("([a!]?){{900}}b", "fine"),
+    expression("([a!]?){{900}}b", says="plainer expression", path="wide.txt"),
+    expression("(?=canary)", says="cannot be used"),
+    expression("(a*)\\1", says="cannot be used"),
+    expression("((a{{200}}){{200}}){{200}}", says="cannot be used"),
+    expression("(((((()){{200}}){{200}}){{200}}){{200}}){{200}}", says="cannot be used"),
+    expression("a{{9999}}", says="cannot be used"),
+    expression("(" * 200 + ")" * 200, "fine"),
+    expression("[[:foo:]]", says="cannot be used"),
+    expression("[", says="cannot be used"),
+    expression("\ud800", says="no Unicode"),
+    expression("a\nb", "fine", says="No matches"),
+    expression("hello(.|\\s)*canary", "fine", says="No matches", path="."),
+    expression("a" * 5_000, says="longer"),
     # The Grep and Glob tools
     grep(path="/", says="outside of the repository"),
     grep(path="../outside", says="leads out"),
@@ -338,12 +193,27 @@ TRIES = [
     grep(path="link-dir/letter.txt", outcome="wrong"),
     grep(outcome="fine", output_mode="content"),
     grep(outcome="fine", glob="../**"),
-    grep(glob="{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", says="more than"),
+    grep(glob="{a,b}" * 60, outcome="fine"),
+    grep(glob="*a" * 400, outcome="fine"),
+    grep(glob="*a" * 600, says="longer"),
+    grep(glob="[z-a]", says="cannot be used"),
+    grep(path="data.bin", says="binary"),
+    grep(path="piped", says="no regular file"),
+    grep(path="big.txt", says="larger than"),
+    grep(path="swapped/letter.txt", says="symbolic link"),
+    grep(outcome="fine", says="not read", path="."),
+    grep(path="link-dir", says="no regular file|symbolic link"),
+    grep(path="~", says="no home"),
+    grep(path="nested", says="no regular file"),
+    grep(path="memory/local/main/MEMORY.md", outcome="wrong"),
+    grep(path="ignored.log", outcome="wrong", says="ignores"),
+    Try("Grep", {"pattern": "ghp_[A-Za-z0-9]*", "output_mode": "content"}, "fine"),
+    Try("Grep", {"pattern": "ghp_A", "output_mode": "count"}, "fine"),
+    Try("Grep", {"pattern": "", "path": ".env"}, "refused", "credentials"),
+    Try("Grep", {"pattern": "", "output_mode": "content"}, "fine"),
     grep(multiline=True, says="no argument"),
     grep(output_mode="raw", says="output_mode"),
     grep(**{"-A": "5"}, says="-A"),
-    Try("Grep", {"pattern": "a" * 5_000}, "refused", "longer"),
-    Try("Grep", {"pattern": "(a*)*" * 5 + "$", "path": "long.txt"}, "fine"),
     Try("Grep", {"pattern": "ghp_A", "path": "src"}, "fine", "No matches"),
     glob("/**"),
     glob("../**"),
@@ -354,6 +224,10 @@ TRIES = [
     glob(".git/*"),
     glob("**/letter.txt", path="/"),
     glob("**/*" * 100, "fine"),
+    glob("**/letter.txt", "fine"),
+    glob("link-dir/*", "fine"),
+    glob("[.]git/*", "fine"),
+    glob("*a" * 600),
     glob("{" * 200 + "}" * 200, "fine"),
     # Writing
     write("README.md", says="only files in memory/"),
@@ -435,6 +309,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
         "src/app.py": "print('hello')\n",
         "src/keys.py": f'token = "{KEY}"\n',
         "long.txt": "a" * 1_900 + "!\n",
+        "wide.txt": "a!" * 300_000,
         "big.txt": CANARY + "\n" + "x" * 2_000_000,
         "data.bin": f"\0{CANARY}",
         "swapped/letter.txt": "mine",
@@ -543,9 +418,29 @@ def test_no_call_gets_out(one: Try, ground: Ground) -> None:
     assert standing(ground) == before
 
 
+def test_what_cannot_be_read_cannot_be_reached_by_another_tool(ground: Ground) -> None:
+    """One way of reading a path for all of them."""
+    refused = [one.input for one in TRIES if one.tool == "Read" and one.outcome != "fine"]
+    for path in (one.get("file_path") for one in refused if isinstance(one, dict)):
+        if not isinstance(path, str):
+            continue
+        given = filled(path, ground)
+        for name, input in (
+            ("Grep", {"pattern": "", "path": given, "output_mode": "content"}),
+            ("Glob", {"pattern": "**", "path": given}),
+            ("Glob", {"pattern": given}),
+            ("Edit", {"file_path": given, "old_string": "canary", "new_string": "x"}),
+            ("Write", {"file_path": given, "content": "x"}),
+        ):
+            tools = sandbox(ground)
+            result = tools.call(name, input)
+            assert CANARY not in result.text, (name, given)
+            assert tools.files == MEMORY, (name, given)
+
+
 def test_the_table_is_as_long_as_it_should_be() -> None:
     """A corpus that shrinks unseen proves nothing."""
-    assert len({(one.tool, str(one.input)) for one in TRIES}) == len(TRIES) >= 250
+    assert len({(one.tool, str(one.input)) for one in TRIES}) == len(TRIES) >= 205
 
 
 def test_a_session_is_shown_without_its_credentials(ground: Ground) -> None:
@@ -563,14 +458,14 @@ def test_a_file_that_is_replaced_by_a_link_after_it_was_listed_is_not_followed(
     (repo / "folder/letter.txt").write_text("mine")
     _git(repo, "add", "-A")
     tools = Sandbox({}, Roots(repo))
-    assert "letter.txt" in tools.call("Bash", {"command": "ls folder"}).text
+    assert "letter.txt" in tools.call("Glob", {"pattern": "folder/*"}).text
     (repo / "folder/letter.txt").unlink()
     (repo / "folder/letter.txt").symlink_to(ground.outside / "letter.txt")
     assert "symbolic link" in tools.call("Read", {"file_path": "folder/letter.txt"}).text
     (repo / "folder/letter.txt").unlink()
     (repo / "folder").rmdir()
     (repo / "folder").symlink_to(ground.outside)
-    result = tools.call("Bash", {"command": "cat folder/letter.txt"})
+    result = tools.call("Grep", {"pattern": "", "path": "folder/letter.txt", "output_mode": "content"})
     assert result.is_error
     assert CANARY not in result.text
 
@@ -579,36 +474,48 @@ def test_a_repository_without_git_shows_no_code(tmp_path: Path) -> None:
     """Where git cannot tell what is tracked, nothing is: better too little than too much."""
     (tmp_path / "note.txt").write_text(CANARY)
     tools = Sandbox(MEMORY, Roots(tmp_path))
-    assert tools.call("Bash", {"command": "ls"}).text == "memory\nsessions"
+    assert "note.txt" not in tools.call("Glob", {"pattern": "**"}).text
     assert "not shown" in tools.log[0]
-    assert CANARY not in tools.call("Bash", {"command": "grep -r canary ."}).text
+    assert tools.call("Grep", {"pattern": "canary"}).text == "No matches."
 
 
 def test_a_run_of_costly_calls_comes_to_an_end(ground: Ground) -> None:
     """Every call is bounded, and so are all of them together."""
     tools = sandbox(ground)
-    heavy = {"pattern": "(a*a*a*a*)*b", "path": "long.txt", "output_mode": "content"}
-    assert not tools.call("Grep", heavy).is_error
-    tools._budget._steps_left = 100
-    assert "too much" in tools.call("Grep", heavy | {"pattern": "(a|b)*!$"}).text
+    heavy = {"pattern": "([a!]?){200}b", "path": "wide.txt", "output_mode": "content"}
+    answers = [tools.call("Grep", heavy) for _ in range(60)]
+    assert not answers[0].is_error
+    assert "too much" in answers[-1].text
 
 
-_TYPED = """
-    /etc/passwd 2>/dev/null ^
-    cat ls find grep head tail wc stat | .. / * - -- -r -n -c -l README.md src memory link-file link-dir
-    .env .git ~ $HOME ' " \\ > {} -name -o ( ) ! 5 canary ghp_ ../outside/letter.txt
+_TYPED = r"""
+    /etc/passwd .. / * ** ? [ ] [^ [! { } , - . ^ $ ( ) | + \b \w \d \pL {2} {900} README.md src memory
+    sessions link-file link-dir .env .git ~ ' " \ 5 canary ghp_ ../outside/letter.txt
 """
 WORDS = tuple(_TYPED.split())
 
 
 @settings(max_examples=examples(150))
 @given(data=st.data())
-def test_no_random_command_line_reaches_outside_or_fails(ground: Ground, data: st.DataObject) -> None:
+def test_no_random_call_reaches_outside_or_fails(ground: Ground, data: st.DataObject) -> None:
     """What a model types is anything; an exception would end the extraction."""
     tools = sandbox(ground)
+    typed = st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=9)
     for _ in range(3):
-        parts = data.draw(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=9))
-        result = tools.call("Bash", {"command": data.draw(st.sampled_from([" ", " ", ""])).join(parts)})
+        text = "".join(data.draw(typed))
+        path = "".join(data.draw(typed))
+        call = data.draw(
+            st.sampled_from(
+                [
+                    ("Read", {"file_path": path}),
+                    ("Grep", {"pattern": text, "output_mode": "content"}),
+                    ("Grep", {"pattern": text, "path": path, "glob": path}),
+                    ("Glob", {"pattern": path}),
+                    ("Glob", {"pattern": text, "path": path}),
+                ]
+            )
+        )
+        result = tools.call(*call)
         assert result.text
         assert CANARY not in result.text
         assert KEY[:12] not in result.text

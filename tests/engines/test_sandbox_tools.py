@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.engines.sandbox import TOOLS, Roots, Sandbox
-from gitmem.engines.sandbox.budget import Budget, Refusal
-from gitmem.engines.sandbox.matcher import Matcher
+from gitmem.engines.tools import TOOLS, Sandbox
+from gitmem.engines.view import Roots
 
 Git = Callable[..., str]
 
@@ -45,72 +44,28 @@ def text(tools: Sandbox, name: str, **given: object) -> str:
     return result.text
 
 
-def test_the_commands_answer_as_the_real_ones_do(tools: Sandbox, tmp_path: Path) -> None:
-    """A model knows these tools by heart; what differs misleads it."""
-    lines = """
-        cat README.md src/app.py
-        cat -n docs/notes.txt
-        head -n 3 docs/notes.txt
-        head -5 docs/notes.txt
-        head -n -27 docs/notes.txt
-        head -c 11 docs/notes.txt
-        head -n 2 README.md docs/notes.txt
-        tail -n 3 docs/notes.txt
-        tail -n +28 docs/notes.txt
-        tail docs/notes.txt | head -n 1
-        cat docs/notes.txt | grep 'line 1' | tail -n 2
-        ls src
-        ls -A src/deep
-        ls -1 src/*.py
-        find src -name '*.py'
-        find src -type f -not -name '*.py'
-        find src -maxdepth 1 -type d
-        find src -mindepth 1 ( -name 'd*' -o -name 'e*' )
-        find src -name '*.py' -size +0 -path '*deep*'
-        find . -empty -type f -name '*.py'
-        find src -iname '*.JSON'
-        grep -n hello README.md
-        grep -in HELLO README.md
-        grep -c a src/app.py docs/notes.txt
-        grep -v line docs/notes.txt README.md
-        grep -o 'foo_[a-z]*' src/app.py
-        grep -ow 'l[a-z]*e' docs/notes.txt
-        grep -E '^(def|import) ' src/app.py
-        grep 'foo_\\(bar\\|baz\\)' src/deep/util.py
-        grep -F 'a.b a+b (paren) [x] $5' src/deep/util.py
-        grep 'line [0-9]\\{2\\}$' docs/notes.txt
-        grep -m 2 line docs/notes.txt
-        grep -A 1 -B 1 -n 'line 15' docs/notes.txt
-        grep -n -C1 -e 'line 3$' -e 'line 7$' docs/notes.txt
-        grep -x 'line 7' docs/notes.txt
-        grep -w 'main' src/app.py
-        grep '\\bfoo' src/app.py
-        grep -L hello README.md src/app.py
-        grep -h def src/app.py src/deep/util.py
-        grep -E 'x{1,2}:|\\(n\\)' src/app.py src/deep/util.py
-        grep -q hello README.md
-        grep -s hello absent.txt README.md
-        grep '[[:digit:]]%' src/deep/util.py
-    """
-    for line in filter(None, map(str.strip, lines.splitlines())):
-        spelt = line.replace("( ", "\\( ").replace(" )", " \\)") if line.startswith("find") else line
+def test_grep_finds_the_lines_that_the_real_one_finds(tools: Sandbox, tmp_path: Path) -> None:
+    """A model knows it by heart; what differs misleads it."""
+    notes, app = "docs/notes.txt", "src/app.py"
+    for words, wanted in {
+        ("-n", "hello", "README.md"): {"pattern": "hello", "path": "README.md"},
+        ("-inE", "HELLO", "README.md"): {"pattern": "HELLO", "path": "README.md", "-i": True},
+        ("-nE", "^(def|import) ", app): {"pattern": "^(def|import) ", "path": app},
+        ("-nE", "line [0-9]{2}$", notes): {"pattern": "line [0-9]{2}$", "path": notes},
+        ("-nE", "\\bfoo", app): {"pattern": "\\bfoo", "path": app},
+        ("-nE", "", app): {"pattern": "", "path": app},
+        ("-nE", "^$", app): {"pattern": "^$", "path": app},
+        ("-nE", "$", "README.md"): {"pattern": "$", "path": "README.md"},
+        ("-nE", "x*", "src/empty.py"): {"pattern": "x*", "path": "src/empty.py"},
+        ("-rn", "foo_bar", "src"): {"pattern": "foo_bar", "path": "src"},
+        ("-nE", "-A1", "-B1", "line 15", notes): {"pattern": "line 15", "path": notes, "-A": 1, "-B": 1},
+        ("-nE", "-C1", "line (3|7)$", notes): {"pattern": "line (3|7)$", "path": notes, "-C": 1},
+    }.items():
         real = subprocess.run(
-            ["sh", "-c", spelt], cwd=tmp_path / "code", capture_output=True, text=True, check=False
+            ["grep", "-H", *words], cwd=tmp_path / "code", capture_output=True, text=True, check=False
         ).stdout
-        got = text(tools, "Bash", command=spelt)
-        shown = sorted(real.splitlines()) if line.startswith("find") else real.rstrip("\n").splitlines()
-        mine = sorted(got.splitlines()) if line.startswith("find") else got.splitlines()
-        assert mine == (shown or ["(no output)"]), line
-
-
-def test_recursive_grep_finds_what_the_real_one_finds(tools: Sandbox, tmp_path: Path) -> None:
-    real = subprocess.run(
-        ["grep", "-rn", "foo_bar", "src"], cwd=tmp_path / "code", capture_output=True, text=True, check=True
-    ).stdout
-    got = text(tools, "Bash", command="grep -rn foo_bar src")
-    assert sorted(got.splitlines()) == sorted(real.splitlines())
-    assert text(tools, "Bash", command="grep -rln foo_bar . --include='u*.py'") == "src/deep/util.py"
-    assert "src/deep" not in text(tools, "Bash", command="grep -rn foo_bar . --exclude-dir=deep")
+        got = text(tools, "Grep", output_mode="content", **wanted)
+        assert sorted(got.splitlines()) == sorted(real.splitlines() or ["No matches."]), words
 
 
 @given(
@@ -124,43 +79,50 @@ def test_recursive_grep_finds_what_the_real_one_finds(tools: Sandbox, tmp_path: 
         ),
         max_leaves=8,
     ),
-    st.text("abc _A", max_size=8),
+    st.lists(st.text("abc _A", max_size=8), min_size=1, max_size=4),
     st.booleans(),
 )
-def test_the_matcher_finds_what_python_finds(pattern: str, line: str, ignore_case: bool) -> None:
-    """The same language, by another way that takes linear time."""
-    budget = Budget()
-    budget.renew()
+def test_grep_finds_the_lines_that_python_finds(pattern: str, lines: list[str], ignore_case: bool) -> None:
+    """Each line by itself, though the file is searched in one go."""
     flags = re.IGNORECASE if ignore_case else re.NOFLAG
-    matcher = Matcher([pattern], "perl", ignore_case=ignore_case)
-    assert matcher.matches(line, budget) == bool(re.search(pattern, line, flags))
-    assert matcher.matches(line, budget) == bool(re.search(pattern, line, flags))
-    span = matcher.span(line, 0, budget)
-    if span is not None:
-        assert re.search(f"^.{{{span[0]}}}", line)
-        assert matcher.matches(line, budget)
+    wanted = [
+        f"sessions/s.md:{at}:{line}" for at, line in enumerate(lines, 1) if re.search(pattern, line, flags)
+    ]
+    tools = Sandbox({}, Roots(None, {"s.md": "".join(f"{line}\n" for line in lines)}))
+    got = text(tools, "Grep", pattern=pattern, output_mode="content", **{"-i": ignore_case})
+    assert got.split("\n") == ("\n".join(wanted).rstrip("\n") or "No matches.").split("\n")
 
 
-@given(st.text("ab.*+?{}()[]|^$\\-,1<>bwd:?=", max_size=14), st.text("ab1", max_size=6))
-def test_any_pattern_is_run_or_refused(pattern: str, line: str) -> None:
-    budget = Budget()
-    budget.renew()
-    for syntax in ("basic", "extended", "perl", "fixed"):
-        try:
-            matcher = Matcher([pattern], syntax)
-        except Refusal as refusal:
-            assert "cannot be used" in str(refusal)
-        else:
-            assert matcher.matches(line, budget) in (True, False)
-            assert syntax != "fixed" or matcher.matches(line, budget) == (pattern in line)
+@given(st.text("ab.*+?{}()[]|^$\\-,1<>bwd:?=", max_size=14))
+def test_any_pattern_is_run_or_refused(pattern: str) -> None:
+    tools = Sandbox({}, Roots(None, {"s.md": "ab1\n"}))
+    for name in ("Grep", "Glob"):
+        result = tools.call(name, {"pattern": pattern})
+        assert not result.is_error or "cannot be used" in result.text or "a pattern" in result.text
 
 
-def test_a_search_that_python_would_never_end_is_over_at_once() -> None:
-    budget = Budget()
-    budget.renew()
-    line = "a" * 2_000
-    for pattern in ("(a+)+$b", "(a|a)*b", "(.*)*=(.*)*=", "a*" * 60 + "b", "(a?){50}b"):
-        assert not Matcher([pattern], "extended").matches(line, budget), pattern
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("src/*.py", {"src/app.py", "src/empty.py"}),
+        ("src/**", {"src/app.py", "src/deep/data.json", "src/deep/util.py", "src/empty.py"}),
+        ("**/util.py", {"src/deep/util.py"}),
+        ("src/**/*.py", {"src/app.py", "src/deep/util.py", "src/empty.py"}),
+        ("src/[a-d]*.py", {"src/app.py"}),
+        ("src/[!a]*.py", {"src/empty.py"}),
+        ("src/?????.py", {"src/empty.py"}),
+        ("{docs,src}/*.{txt,py}", {"docs/notes.txt", "src/app.py", "src/empty.py"}),
+        ("**/{app,util}.py", {"src/app.py", "src/deep/util.py"}),
+        ("src*", set()),
+        ("src/a**p.py", {"src/app.py"}),
+        ("README.m{d", set()),
+        ("README.md", {"README.md"}),
+    ],
+)
+def test_a_pattern_for_names_is_read_as_a_shell_reads_it(
+    tools: Sandbox, pattern: str, found: set[str]
+) -> None:
+    assert set(text(tools, "Glob", pattern=pattern).splitlines()) == (found or {"No matches."})
 
 
 def test_read_numbers_lines_and_goes_on_where_asked(tools: Sandbox) -> None:
@@ -172,7 +134,7 @@ def test_read_numbers_lines_and_goes_on_where_asked(tools: Sandbox) -> None:
 def test_absolute_paths_below_the_work_tree_are_the_same_files(tools: Sandbox, tmp_path: Path) -> None:
     path = f"{tmp_path}/code/src/empty.py"
     assert text(tools, "Read", file_path=path) == "(src/empty.py has 0 lines)"
-    assert text(tools, "Bash", command=f"ls {tmp_path}/code/src/deep") == "data.json\nutil.py"
+    assert text(tools, "Grep", pattern="foo_bar", path=f"{tmp_path}/code/src/deep") == "src/deep/util.py"
     assert text(tools, "Glob", pattern=f"{tmp_path}/code/src/*.py") == "src/app.py\nsrc/empty.py"
 
 
@@ -195,8 +157,8 @@ def test_glob_lists_the_memory_and_the_code(tools: Sandbox) -> None:
 
 def test_long_output_is_cut_and_says_so(tmp_path: Path) -> None:
     tools = Sandbox({}, Roots(None, {"long.md": "word\n" * 10_000}))
-    result = tools.call("Bash", {"command": "cat sessions/long.md"})
-    assert "(cut: 19,999 more characters" in result.text
+    result = tools.call("Read", {"file_path": "sessions/long.md", "limit": 10_000})
+    assert "more characters; ask for less)" in result.text
     assert len(result.text) < 30_100
 
 
@@ -212,7 +174,7 @@ def test_an_edit_needs_a_reading_and_one_place(tools: Sandbox) -> None:
     assert b"One truth.\n\nAnother fact." in tools.files["local/main/known.md"]
     text(tools, "Edit", **asked, replace_all=True)
     assert b"fact" not in tools.files["local/main/known.md"]
-    assert "truth" in text(tools, "Bash", command=f"cat {path}")
+    assert "truth" in text(tools, "Read", file_path=path)
     assert tools.log == ()
 
 
@@ -221,12 +183,12 @@ def test_a_new_memory_is_written_and_told_what_it_lacks(tools: Sandbox) -> None:
     assert text(tools, "Write", file_path=path, content="bare").endswith("Put right: no frontmatter.")
     assert text(tools, "Write", file_path=path, content=KNOWN.decode()).endswith("is changed.")
     assert tools.files["project/main/new.md"] == KNOWN
-    assert "new.md" in text(tools, "Bash", command="ls memory/project/main")
+    assert text(tools, "Glob", pattern="memory/project/main/*") == path
 
 
 def test_an_empty_content_deletes_what_was_read(tools: Sandbox) -> None:
     path = "memory/local/main/known.md"
-    text(tools, "Bash", command=f"cat {path}")
+    text(tools, "Read", file_path=path)
     assert text(tools, "Write", file_path=path, content="").endswith("is deleted.")
     assert tools.files == {}
     assert tools.call("Read", {"file_path": path}).is_error
@@ -241,7 +203,7 @@ def test_a_file_with_windows_line_ends_is_edited_as_it_was_shown() -> None:
 
 
 def test_a_tool_is_defined_as_a_request_needs_it() -> None:
-    assert [tool["name"] for tool in TOOLS] == ["Read", "Grep", "Glob", "Bash", "Edit", "Write"]
+    assert [tool["name"] for tool in TOOLS] == ["Read", "Grep", "Glob", "Edit", "Write"]
     for tool in TOOLS:
         schema = tool["input_schema"]
         assert set(schema["required"]) <= set(schema["properties"])

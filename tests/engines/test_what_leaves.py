@@ -19,7 +19,7 @@ from gitmem.integrations.spool import Job
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.workspace import store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 Git = Callable[..., str]
 NOW = 1_795_200_000

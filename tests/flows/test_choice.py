@@ -14,7 +14,7 @@ from gitmem.recall.by_model import kept_here, select_by
 from gitmem.recall.choose import select
 from gitmem.recall.in_use import explains, warns
 from gitmem.store.candidates import Candidate
-from gitmem.transcripts.private import NOTHING, ignoring
+from gitmem.transcripts.privacy import NOTHING, ignoring
 
 DAY = 86_400
 PARTS = {

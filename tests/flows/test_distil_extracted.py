@@ -17,7 +17,7 @@ from gitmem.integrations.edges import author, initialised_at, real_edges, worksp
 from gitmem.integrations.extraction import extract_sessions
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
 

@@ -17,7 +17,7 @@ from gitmem.dream.review import accept, reject
 from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
 from gitmem.store.git import config_set
 from gitmem.store.locks import Locked, process_identity
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, note
 from gitmem.core.account import is_memory, references, reject_keys
 from gitmem.core.memory import parse
 from gitmem.core.tombstone import bury
-from gitmem.core.trailers import Fate
+from gitmem.core.trailers import Fate, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.branch import open_dreams
 from gitmem.dream.gathering.gather import gather
@@ -25,7 +25,6 @@ from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Phase, Step, Tell, untold
-from gitmem.engines.usage import Usage
 from gitmem.integrations.dreams import said as dream_said
 from gitmem.integrations.dreams.code import code_facts
 from gitmem.integrations.dreams.dreaming import dream
@@ -35,7 +34,7 @@ from gitmem.store.commits import read_tip
 from gitmem.store.git import config_set
 from gitmem.store.paging import page
 from gitmem.store.trees import read_files, write_tree
-from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import SessionFile
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ from gitmem.integrations.spool import take as take_jobs
 from gitmem.integrations.stopping import SIGNALS, Stopped
 from gitmem.store.git import config_set
 from gitmem.store.locks import process_identity
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 MERGED = "main/real-database.md"
 GONE = "main/no-mocks.md"

@@ -34,7 +34,7 @@ from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import ToolCall
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
@@ -287,8 +287,38 @@ def test_a_prompt_after_the_agents_own_write_is_looked_at(tmp_path: Path) -> Non
     read = read_session(made.write(tmp_path / "s.jsonl"))
     looked = to_look_at(read.messages, frozenset(), [], read.cwd)
     said = [m.text for m in looked.messages if m.role == "person"]
-    assert said == ["Never push on Fridays.", "Now fix it."]
-    assert len(looked.handled) == 3 and len(looked.covered) == 1
+    assert said == ["Remember that we ship on Fridays.", "Never push on Fridays.", "Now fix it."]
+    assert len(looked.handled) == 3 and [*looked.written.values()] == [("x",)]
+
+
+MEMORY = "/home/dev/.claude/projects/-home-dev-app/memory"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "stored"),
+    [
+        # The agent kept it, in whatever words and by whatever tool.
+        ("Write", {"content": "Deploys go out from the release branch only.\n"}, []),
+        ("Edit", {"old_string": "x", "new_string": "Deploy from the release branch only."}, []),
+        ("Bash", {"command": f"echo 'we deploy only from the release branch' >> {MEMORY}/x.md"}, []),
+        # It wrote something else, or less, or the opposite.
+        ("Write", {"content": "The user is a data engineer.\n"}, [True]),
+        ("Edit", {"old_string": "We deploy from the release branch only.", "new_string": "x"}, [True]),
+        ("Write", {"content": "We never deploy from the release branch.\n"}, [True]),
+    ],
+)
+def test_what_was_asked_is_dropped_only_where_the_agent_wrote_it(
+    workspace: Workspace, edges: Edges, tmp_path: Path, tool: str, given: dict[str, str], stored: list[bool]
+) -> None:
+    made = Transcript(cwd="/home/dev/app")
+    made.user("Remember that we deploy from the release branch only.")
+    made.call("t1", tool, file_path=f"{MEMORY}/x.md", **given)
+    made.result("t1", "ok")
+    path = made.write(tmp_path / "s.jsonl")
+    [outcome] = extract(workspace, edges, path)
+    assert [placed.change.asked for placed in outcome.plan.stored] == stored
+    assert bool(outcome.plan.covered) != bool(stored)
+    assert extract(workspace, edges, path) == ()
 
 
 @pytest.mark.parametrize(
@@ -660,6 +690,19 @@ def test_a_dry_run_tells_all_and_writes_nothing(workspace: Workspace, repo: Path
     ]
     assert told["stored"][0]["commit"] is None and len(told["considered"]) >= 5
     assert refs(workspace) == {} and set(repo.joinpath(".git").rglob("*")) == before
+
+
+def test_a_dry_run_of_a_session_answers_whatever_was_looked_at_before(
+    workspace: Workspace, repo: Path
+) -> None:
+    words = ["-C", repo, "extract", "--json", "--session", FIXTURES / "plain.jsonl"]
+    run(*words)
+    before = refs(workspace)
+    _, out, _ = run(*words, "-n")
+    [told] = json.loads(out)["sessions"]
+    assert not told["stored"] and not told["suggested"]
+    assert told["known"] and len(told["considered"]) >= 5
+    assert refs(workspace) == before
 
 
 def test_a_dry_run_does_not_print_a_secret(workspace: Workspace, home: Path, repo: Path) -> None:

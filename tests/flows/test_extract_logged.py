@@ -24,7 +24,7 @@ from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 LOG = "main/logs/2026/11/2026-11-20.md"

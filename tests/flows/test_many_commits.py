@@ -17,7 +17,7 @@ from transcripts import Transcript
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.job_record import read_runs
 from gitmem.store.trees import read_files
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ROOT = Path(__file__).parents[2]
 COMMITS, SESSIONS = 1_000, 100

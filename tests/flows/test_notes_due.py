@@ -14,16 +14,15 @@ from gitmem.notes.names import path_of
 from gitmem.notes.resume import resume_of, resume_text
 from gitmem.notes.telling import notes_within
 from gitmem.notes.writing import standing, template_of
-from gitmem.transcripts import clients
-from gitmem.transcripts.doings import files_changed, last_request, open_todos
-from gitmem.transcripts.model import Message, ToolCall
+from gitmem.transcripts import discover
+from gitmem.transcripts.model import Message, ToolCall, files_changed, last_request, open_todos
 
 PLAIN = Path(__file__).parents[1] / "fixtures/sessions/plain.jsonl"
 
 
 def recorded(times: int = 1) -> list[Message]:
     """The recorded session, as if it had gone on like this."""
-    messages = clients.read(PLAIN, keep=False).messages
+    messages = discover.read(PLAIN, keep=False).messages
     return [replace(one, uuid=f"{n}-{one.uuid}") for n in range(times) for one in messages]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Usage
 
 OLD, NEW = "Deploys go out on Mondays.", "Deploys go out on Fridays, since November."
 DEPLOYS = f"""\

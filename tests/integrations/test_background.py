@@ -21,12 +21,13 @@ from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, swit
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction_rules import withholds
 from gitmem.integrations.job_record import BYTES, FILE, Tally, read_runs, recorded
+from gitmem.integrations.recordings import memory_scope
 from gitmem.integrations.spool import Job, put, take
-from gitmem.integrations.subagents import is_transcript, memory_scope
 from gitmem.store.parked import parked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
+from gitmem.transcripts.discover import is_transcript
 
 NOW = 1_795_200_000
 ASKED = "Remember that we deploy from the release branch only."

@@ -179,7 +179,9 @@ def test_nothing_of_the_repository_runs_in_a_dream(night: Night) -> None:
     assert not evil.exists()
     request = night.api.requests[-1]
     assert "walrus" not in json.dumps(request)
-    assert sorted(tool["name"] for tool in request["tools"]) == sorted(wiring.OFFERED)
+    # The newest client adds a tool that stands for those that it loads later.
+    offered = {tool["name"] for tool in request["tools"]} - {"DeferredToolPlaceholder"}
+    assert sorted(offered) == sorted(wiring.OFFERED)
 
 
 def test_files_that_hold_credentials_and_gits_own_are_not_read(night: Night) -> None:

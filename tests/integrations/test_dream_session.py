@@ -13,14 +13,17 @@ import pytest
 from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 
 from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, guard, proof, wiring
 from gitmem.engines.claude_code.leftovers import forget
 from gitmem.engines.claude_code.parent import denied
 from gitmem.engines.claude_code.run import run
 from gitmem.engines.claude_code.scratch import May, scratch
-from gitmem.engines.claude_code.shown import shown
+from gitmem.engines.claude_code.session import lay_out
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
-from gitmem.engines.usage import Usage
+from gitmem.engines.task import Task
+from gitmem.engines.tools import Writable
+from gitmem.engines.view import Roots
 
 NOW = 1_795_000_000.0
 GIVEN = ConsolidateInput(
@@ -153,9 +156,12 @@ def test_a_dream_is_shown_memory_and_sessions_without_credentials() -> None:
         "main/notes.txt": b"x\n",
     }
     sessions = {"s-1": f"person: {key}\n", "../s-2": "x", "s-3": "plain\n"}
-    found = shown(ConsolidateInput(files, scope="local", sessions=sessions))
-    assert set(found.tree) == {"local/main/a.md", "local/main/MEMORY.md"}
-    assert set(found.hidden) == set(files) - {"main/a.md", "main/MEMORY.md"}
+    tree = {f"local/{path}": data for path, data in files.items()}
+    may = Writable(("main",), ("local",))
+    task = Task("consolidate", "The dream", tree, may, Roots(sessions=sessions), "x", lambda _: "")
+    found = lay_out(task)
+    assert set(found.files) == {"local/main/a.md", "local/main/MEMORY.md"}
+    assert set(found.hidden) == set(tree) - set(found.files)
     assert set(found.sessions) == {"s-1", "s-3"} and key not in found.sessions["s-1"]
     assert len(found.log) == 2 and not any(key in line for line in found.log)
 
@@ -185,15 +191,18 @@ def test_what_the_client_leaves_of_a_run_is_taken_away_and_nothing_else(tmp_path
         (tmp_path / "projects" / folder / session / "tool-results").mkdir(parents=True)
     (tmp_path / "projects/-kept" / mine).mkdir(parents=True)
     (tmp_path / "projects/-kept" / f"{mine}.jsonl").touch()
+    (tmp_path / "projects/-work-app").mkdir()
     (tmp_path / "sessions").mkdir()
+    for name in ("1.0a1b.key", "2.0a1b.key"):
+        (tmp_path / "sessions" / name).touch()
     for name, text in (
         ("1", f'{{"sessionId": "{mine}"}}'),
         ("2", f'{{"sessionId": "{other}"}}'),
         ("3", "["),
     ):
         (tmp_path / f"sessions/{name}.json").write_text(text)
-    forget(tmp_path, mine)
-    assert sorted(path.name for path in tmp_path.glob("sessions/*")) == ["2.json", "3.json"]
+    forget(tmp_path, mine, Path("/work/app"))
+    assert sorted(path.name for path in tmp_path.glob("sessions/*")) == ["2.0a1b.key", "2.json", "3.json"]
     assert sorted(path.name for path in tmp_path.glob("projects/*")) == ["-app", "-kept"]
     assert [path.name for path in tmp_path.glob("projects/-app/*")] == [other]
     assert (tmp_path / "projects/-kept" / mine).is_dir()

@@ -15,10 +15,10 @@ import psutil
 import pytest
 
 from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.claude_code.parent import Parent, model_of, read_parent
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.engines.usage import Usage
 from gitmem.transcripts.model import Message
 
 SESSION = "01234567-89ab-4def-8123-456789abcdef"

@@ -127,9 +127,8 @@ def test_a_call_that_passed_the_hook_by_spoils_it(ground: Ground) -> None:
 def test_what_a_fork_must_not_see_is_noted_offline(ground: Ground) -> None:
     made = ground.sum_up(STATE, withholds=lambda _: True)
     assert "- Last request: “Make" in made.text and "first request: “Make the importer" in made.text
-    assert (
-        made.log == ("a fork would see what is not to be noted: noted offline",) and not ground.meter.told
-    )
+    assert made.log == ("a fork would see what is not to be learned from: noted offline",)
+    assert not ground.meter.told
     ground.plan()
     engine = ground.engine()
     assert "noted offline" in engine.sum_up(replace(ground.given, transcript=None)).log[0]

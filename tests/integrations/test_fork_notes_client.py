@@ -16,8 +16,8 @@ from scripted_api import Call, Step
 from test_fork_client import shared
 
 from gitmem.core.session_notes import TEMPLATE
+from gitmem.engines.budget import Unmetered
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-from gitmem.engines.usage import Unmetered
 from gitmem.engines.writing import DocumentInput, NotesInput, Stale
 from gitmem.transcripts.claude_code import read_session
 

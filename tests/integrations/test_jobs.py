@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from database import SESSION, Database
 from transcripts import Transcript
 
 from gitmem.core.errors import RepositoryError
@@ -19,7 +20,7 @@ from gitmem.integrations.spool import Job, put
 from gitmem.store import rewrites
 from gitmem.store.parked import parked
 from gitmem.store.workspace import Workspace, store_project_id
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ASKED = "Remember that we deploy from the release branch only."
 RULE = "We never mock the database in tests, because mocks hid a broken migration."
@@ -104,6 +105,24 @@ def test_a_job_from_the_spool_reaches_the_agents_folder(
     assert not [file for file in (workspace.state / "spool").iterdir() if file.is_file()]
 
 
+def test_a_session_in_a_clients_database_is_learned_from_once(
+    workspace: Workspace, flows: dict[str, list[object]], home: Path, repo: Path
+) -> None:
+    base = Database(home / ".local/share/opencode", str(repo))
+    base.prompt(ASKED)
+    do(repo)
+    assert subjects(workspace)[0] == "We deploy from the release branch only"
+    count = len(subjects(workspace))
+    do(repo)
+    assert len(subjects(workspace)) == count
+    base.prompt("Remember that releases are tagged by Ann.")
+    do(repo)
+    assert len(subjects(workspace)) == count + 1
+    scope = workspace.scope("local")
+    tip = scope.repo.ref(scope.ref)
+    assert tip is not None and parse(scope.repo.commit(tip).message).session == SESSION
+
+
 def test_sessions_of_every_work_tree_count(
     workspace: Workspace, flows: dict[str, list[object]], home: Path, repo: Path, git: Git, tmp_path: Path
 ) -> None:
@@ -130,7 +149,7 @@ def test_what_the_agent_wrote_itself_is_its_own_commit_and_not_extracted_again(
     path.write_text("---\nname: deploy\ndescription: Deploys\ntype: project\n---\n\nFrom release only.\n")
     made = Transcript(ID, str(repo))
     made.user(ASKED)
-    made.call("t1", "Write", file_path=str(path), content="x")
+    made.call("t1", "Write", file_path=str(path), content=path.read_text())
     made.result("t1", "ok")
     write(made, home)
     do(repo, "stop")

@@ -13,7 +13,7 @@ import pytest
 from scripted_responses import ScriptedResponses, text
 
 from gitmem.integrations.edges import real_edges
-from gitmem.transcripts import clients
+from gitmem.transcripts import discover
 
 pytestmark = pytest.mark.client
 
@@ -65,8 +65,8 @@ def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(
     codex(home, repo, api, ASKED)
     codex(home, repo, api, "resume", "--last", "What did I say?")
     edges = real_edges(repo)
-    (file,) = clients.sessions_of(clients.folders(edges.environ, edges.home), [repo.resolve()])
-    session = clients.read(file.path)
+    (file,) = discover.sessions_of(discover.folders(edges.environ, edges.home), [repo.resolve()])
+    session = discover.read(file.path)
     assert [(m.role, m.text) for m in session.messages if m.text] == [
         ("person", ASKED),
         ("agent", "Noted."),

@@ -13,7 +13,7 @@ import pytest
 from scripted_generation import SUMMARY, ScriptedGeneration, call, text
 
 from gitmem.integrations.edges import real_edges
-from gitmem.transcripts import clients
+from gitmem.transcripts import discover
 
 pytestmark = pytest.mark.client
 
@@ -75,8 +75,8 @@ def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(
         gemini(home, repo, api, "--resume", "latest", "-p", prompt, model=COMPACTED)
     assert SUMMARY in str(api.requests[-1])
     edges = real_edges(repo)
-    (file,) = clients.sessions_of(clients.folders(edges.environ, edges.home), [repo.resolve()])
-    session = clients.read(file.path)
+    (file,) = discover.sessions_of(discover.folders(edges.environ, edges.home), [repo.resolve()])
+    session = discover.read(file.path)
     assert [(m.role, m.text) for m in session.messages if m.text] == [
         ("person", ASKED),
         ("agent", "Looking."),

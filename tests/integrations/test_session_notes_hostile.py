@@ -27,7 +27,7 @@ from test_session_notes_worker import (  # noqa: F401 - fixtures
 
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE, parse
-from gitmem.engines.noted import refused
+from gitmem.engines.derive import refused_notes
 from gitmem.integrations import jobs
 from gitmem.integrations.context import session_start
 from gitmem.integrations.job_record import read_runs
@@ -100,7 +100,7 @@ def test_a_session_whose_notes_cannot_be_taken_is_soon_left_alone(
 
     def spoil(given: object) -> object:
         asked.append(given)
-        raise refused(("a heading too many",))
+        raise refused_notes(("a heading too many",))
 
     monkeypatch.setattr(engine, "sum_up", spoil)
     for _ in range(2):

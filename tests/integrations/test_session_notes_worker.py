@@ -16,8 +16,8 @@ from transcripts import Transcript
 
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import parse, render
+from gitmem.core.trailers import Usage
 from gitmem.core.trailers import parse as trailers
-from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Notes, NotesInput
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.context import session_start
@@ -29,7 +29,7 @@ from gitmem.integrations.upkeep import keep_house
 from gitmem.notes.kept import all_notes, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.share.backup_place import private_refs
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 ID = "00000001-0000-4000-8000-000000000000"
 OTHER = "00000002-0000-4000-8000-000000000000"

@@ -16,7 +16,7 @@ from record_sessions import memory, plain, prepare, transcript
 from scripted_api import Call, ScriptedApi, Step
 
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.discover import claude_config_dir, memory_folder, read_settings, sessions_of
+from gitmem.transcripts.claude_home import claude_config_dir, memory_folder, read_settings, sessions_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 TOOLS = [{"name": "Read"}]
@@ -92,7 +92,7 @@ def test_the_normaliser_renames_places_ids_and_times_the_same_way_throughout(tmp
 
 def test_fixtures_name_no_machine() -> None:
     files = list(FIXTURES.rglob("*.jsonl"))
-    assert len(files) == 6
+    assert len(files) == 7
     for file in files:
         text = file.read_text(encoding="utf-8")
         assert not any(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rollouts import ENVIRONMENT, RULES, Rollout
 
-from gitmem.transcripts.clients import client_of, folders, read, sessions_of
 from gitmem.transcripts.codex import read_session
+from gitmem.transcripts.discover import client_of, folders, read, sessions_of
 from gitmem.transcripts.model import Message, Session
 
 

@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.transcripts.discover import (
+from gitmem.transcripts.claude_home import (
     auto_memory_dir,
-    belongs,
     claude_config_dir,
-    first_cwd,
     memory_folder,
     project_dirs,
     read_settings,
     sessions_of,
     slug,
 )
+from gitmem.transcripts.reader import belongs, first_cwd
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from chats import CONTEXT, Chat, call, project_hash
 
-from gitmem.transcripts.clients import client_of, folders, read, sessions_of
+from gitmem.transcripts.discover import client_of, folders, read, sessions_of
 from gitmem.transcripts.gemini import read_session
 from gitmem.transcripts.model import Session
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transcripts import Transcript
 
-from gitmem.transcripts.live import Entry, live_chain, live_uuids
+from gitmem.transcripts.chain import Entry, live_chain, live_uuids
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 

@@ -14,8 +14,8 @@ from transcripts import Transcript
 
 from gitmem.transcripts import cursor
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.clients import read
 from gitmem.transcripts.cursor import Cursor, Handled, load, load_handled, save, save_handled
+from gitmem.transcripts.discover import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 

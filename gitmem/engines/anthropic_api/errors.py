@@ -76,13 +76,23 @@ def too_long_answer(settings: ApiSettings) -> ApiError:
     )
 
 
-def too_long_dream(settings: ApiSettings, seconds: float) -> ApiError:
-    """All requests of one dream together took too long."""
+def too_long(settings: ApiSettings, what: str, seconds: float) -> ApiError:
+    """All requests of one task together took too long."""
     return ApiError(
         "engine-timeout",
-        f"{settings.model} did not finish a dream within {seconds / 60:g} minutes",
-        "nothing was proposed; it is tried again another night",
+        f"{what} did not come to an end within {seconds / 60:g} minutes ({settings.model})",
+        "nothing was taken; it is tried again later",
         passing=True,
+    )
+
+
+def no_tool(settings: ApiSettings, what: str) -> ApiError:
+    """A model answered twice without calling a tool, so its answer says nothing about the memory."""
+    return ApiError(
+        "engine-no-tool",
+        f"{what} came to nothing: the model called no tool ({settings.model})",
+        "ask it one short question a sentence instead: git config --global gitmem.protocol questions; or "
+        "choose a model that works with tools: git config --global gitmem.model NAME",
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from gitmem.core.text import counted, one_line, printable
 from gitmem.engines.prompts import clean
 from gitmem.transcripts.model import Message, ToolCall
-from gitmem.transcripts.private import without_private
+from gitmem.transcripts.privacy import without_private
 
 KEPT_BYTES = 240_000
 """Of a session, about: some 80,000 tokens at three bytes each, as newer tokenizers make of English. With
@@ -27,6 +27,7 @@ not with each: when it does, all is written to the cache anew."""
 
 _PERSON_CHARS, _PERSON_END = 12_000, 3_000
 _AGENT_CHARS, _AGENT_END = 3_000, 1_000
+_PASTES, _PASTE_CHARS = 4, 4_000
 _CALLS = 12
 _ARGUMENT_CHARS = 160
 _RESULT_CHARS = 120
@@ -84,7 +85,9 @@ def render(history: Sequence[Message], messages: Sequence[Message], seen: int | 
 def _size(message: Message) -> int:
     """Bytes of a message, about."""
     most = _PERSON_CHARS if message.role == "person" else _AGENT_CHARS
-    return 60 + len(message.text[:most].encode()) + _RESULT_CHARS * min(len(message.tools), _CALLS)
+    pasted = sum(60 + len(paste[:_PASTE_CHARS].encode()) for paste in message.pasted[:_PASTES])
+    calls = _RESULT_CHARS * min(len(message.tools), _CALLS)
+    return 60 + len(message.text[:most].encode()) + pasted + calls
 
 
 def _beginning(sizes: Sequence[int]) -> int:
@@ -122,11 +125,15 @@ def _withheld(first: int, last: int) -> str:
 
 
 def _texts(message: Message) -> list[str]:
-    """What comes from outside in a message: its text, what it answers, argument and result of each call."""
-    given = [message.text, message.context[:_WINDOW]]
+    """What comes from outside: text, what it answers, pastes, argument and result of each call."""
+    given = [message.text, message.context[:_WINDOW], *(paste[:_WINDOW] for paste in _pastes(message))]
     given += [text for call in message.tools[:_CALLS] for text in (_argument(call.input), _outcome(call))]
     # Readers have cut what is private; here nothing may leave if one did not.
     return [without_private([text])[0] for text in given]
+
+
+def _pastes(message: Message) -> Sequence[str]:
+    return message.pasted[:_PASTES]
 
 
 def _argument(given: Mapping[str, Any]) -> str:
@@ -142,9 +149,16 @@ def _outcome(call: ToolCall) -> str:
 
 
 def _block(number: int, message: Message, texts: Sequence[str]) -> str:
-    text, context, *calls = texts
+    text, context, *rest = texts
+    pastes, calls = rest[: len(_pastes(message))], rest[len(_pastes(message)) :]
     when = f", {message.time.astimezone(UTC):%Y-%m-%d %H:%M}" if message.time is not None else ""
     lines = [f"[{number}] {_who(message, context)}{when}: {_body(text, message.role == 'person')}"]
+    for paste, given in zip(pastes, message.pasted, strict=False):
+        shown = printable(paste).strip()[:_PASTE_CHARS].replace("\n", "\n    | ")
+        lines.append(f"    pasted by the person, not their words, {counted(len(given), 'character')}:")
+        lines.append(f"    | {shown}")
+    if len(message.pasted) > _PASTES:
+        lines.append(f"    and {counted(len(message.pasted) - _PASTES, 'more paste')}")
     for call, argument, result in zip(message.tools, calls[::2], calls[1::2], strict=False):
         failed = " failed" if call.is_error else ""
         told = f": {one_line(result, _RESULT_CHARS)}" if result.strip() else ""

@@ -25,21 +25,10 @@ from gitmem.engines.engine import ExtractInput
 
 Block = dict[str, Any]
 
-SYSTEM = "extract-system.v1"
 
-
-def system(ttl: Lifetime, name: str = SYSTEM) -> list[Block]:
+def system(ttl: Lifetime, name: str) -> list[Block]:
     """Gives a system text, a constant, with its breakpoint."""
     return [_kept({"type": "text", "text": prompts.text(name)}, ttl)]
-
-
-def opening(given: ExtractInput, ttl: Lifetime) -> list[Block]:
-    """Gives the content of the first message: rules, memories, session, task.
-
-    Raises:
-        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
-    """
-    return [*record(given, ttl), text(prompts.task(given))]
 
 
 def record(given: ExtractInput, ttl: Lifetime) -> list[Block]:

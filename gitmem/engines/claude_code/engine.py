@@ -1,29 +1,27 @@
-"""The `claude-code` engine: a fork of the session looks for memories, a session of its own tidies them."""
+"""The engine `claude-code`: a fork works on what its session taught, a session of its own on memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from gitmem.core.change import Header
-from gitmem.engines.asked import asked_in, uuids, with_asked
-from gitmem.engines.claude_code.fork import Order, fork, readable, refuse_to_start
+from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Meter
+from gitmem.engines.claude_code.fork import Order, allowed, fork, readable, refuse_to_start
 from gitmem.engines.claude_code.held import canary
-from gitmem.engines.claude_code.parent import model_of, read_parent
-from gitmem.engines.claude_code.scratch import May, Scratch
+from gitmem.engines.claude_code.parent import Parent, model_of, read_parent
+from gitmem.engines.claude_code.scratch import Scratch
 from gitmem.engines.claude_code.settings import ForkSettings
-from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
+from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.proposed import proposed
-from gitmem.engines.usage import Meter
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
-from gitmem.transcripts.discover import claude_config_dir
+from gitmem.engines.task import ModelEngine, Outcome, Shown, Task, Unfit
+from gitmem.transcripts.claude_home import claude_config_dir
 
 NAME = "claude-code"
 
 
-class ClaudeCodeEngine:
+class ClaudeCodeEngine(ModelEngine):
     """Asks the session itself what it taught; see the package for how its client behaves.
 
     What the fork sends is the conversation as its parent sent it. A session in which something is not to be
@@ -36,67 +34,77 @@ class ClaudeCodeEngine:
     def __init__(self, settings: ForkSettings, meter: Meter) -> None:
         self._settings, self._meter = settings, meter
         self._model = settings.model
-        self._offline = OfflineEngine()
 
     @property
     def name(self) -> str:
         """`claude-code:<model>`, with the model that was asked last; without it before."""
         return f"{NAME}:{self._model}" if self._model else NAME
 
-    def extract(self, given: ExtractInput) -> Extraction:
-        """Forks the session; where it cannot or must not be forked, the offline engine looks at it.
-
-        Raises:
-            EngineError: the client is missing, refuses or hangs, the session is in the middle of a turn, or
-                it is not proved that the hook held the fork. Nothing is taken then.
-            RepositoryError: the session cannot be read.
-        """
-        parent = read_parent(given.transcript)
-        if parent is None:
-            return self._unforked(given, "no session of Claude Code to fork")
-        if parent.private or (given.transcript is not None and self._settings.withholds(given.transcript)):
-            return self._unforked(given, "a fork would see what is not to be learned from")
-        refuse_to_start(self._settings, self._config, parent, given.transcript, given.now)
-        self._meter.allow()
-        asked = asked_in(given)
-        self._model = self._settings.model or model_of(parent, self._config, self._settings.environ)
-        agents = dict.fromkeys([given.agent, *(name.split("/")[1] for name in given.memory)])
-        may = May(tuple(agents), reads=readable(parent, given.worktree, given.transcript))
-        order = Order(
-            "extract", self._model, given.memory, may, lambda copy: _task(given, copy), given.worktree
-        )
-        done = fork(self._settings, self._config, parent, self._meter, order)
-        changes = proposed(given, done.files, done.answer, uuids(asked))
-        return Extraction(with_asked(changes, asked), done.usage, done.refused)
-
     def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         """Leaves the choice to the offline engine: another prompt would share no cache with any session."""
-        return self._offline.select(query, headers, limit)
+        return OfflineEngine().select(query, headers, limit)
 
-    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        """Has a session of its own tidy a copy of the scope; see `claude_code.dream.consolidate`."""
-        from gitmem.engines.claude_code import dream
+    def run(self, task: Task) -> Outcome:
+        """Runs a task about a session in a fork of it, another in a session of its own.
 
-        made, self._model = dream.consolidate(self._settings, self._config, self._meter, given, tell)
-        return made
+        Raises:
+            Unfit: the session cannot or must not be forked, or the file holds a credential.
+            EngineError: the client is missing, refuses or hangs, the session is in the middle of a turn, or
+                it is not proved that the hook held it. Nothing is taken then.
+            RepositoryError: the session cannot be read.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
+        if task.session is not None:
+            return self._forked(task, task.session)
+        from gitmem.engines.claude_code import session
 
-    def sum_up(self, given: NotesInput) -> Notes:
-        """Has a fork of the session write its notes; see `claude_code.notes.sum_up`."""
-        from gitmem.engines.claude_code import notes
+        work = session.Session(self._settings, task)
+        try:
+            return work.run(self._config, self._meter)
+        finally:
+            self._model = work.model
 
-        made, self._model = notes.sum_up(self._settings, self._config, self._meter, given)
-        return made
+    def _forked(self, task: Task, session: ExtractInput) -> Outcome:
+        parent = read_parent(session.transcript)
+        if parent is None:
+            raise Unfit("no session of Claude Code to fork")
+        withholds = self._settings.withholds
+        if parent.private or (session.transcript is not None and withholds(session.transcript)):
+            raise Unfit("a fork would see what is not to be learned from")
+        refuse_to_start(self._settings, self._config, parent, session.transcript, session.now)
+        self._model = self._settings.model or model_of(parent, self._config, self._settings.environ)
+        files, usage = task.tree, None
+        answers: tuple[str, ...] = ()
+        wrong: tuple[str, ...] = ()
+        log: tuple[str, ...] = ()
+        # A fork hears one task: what is wrong is told to another one.
+        for _ in range(1 + task.repairs):
+            self._meter.allow()
+            order = self._order(task, session, parent, {**task.tree, **files}, wrong)
+            done = fork(self._settings, self._config, parent, self._meter, order)
+            files, usage = done.files, _sum(usage, done.usage)
+            answers, log = (*answers, done.answer), (*log, *done.refused)
+            wrong = tuple(task.judge(files, answers))
+            if not wrong:
+                break
+        return Outcome(files, answers, wrong, usage, log)
 
-    def document(self, given: DocumentInput) -> Document:
-        """Has a session of its own edit a copy of a document; see `claude_code.document.document`."""
-        from gitmem.engines.claude_code import document
+    def _order(
+        self,
+        task: Task,
+        session: ExtractInput,
+        parent: Parent,
+        files: dict[str, bytes],
+        wrong: Sequence[str],
+    ) -> Order:
+        def told(copy: Scratch) -> str:
+            root = str(copy.memory)
+            shown = Shown(files, {}, root, worktree=session.worktree, part=session, forked=True)
+            repair = [task.repair(wrong, root)] if wrong else []
+            return "\n".join([canary(copy), task.prompt(shown), *repair])
 
-        made, self._model = document.document(self._settings, self._config, self._meter, given)
-        return made
-
-    def _unforked(self, given: ExtractInput, why: str) -> Extraction:
-        found = self._offline.extract(given)
-        return replace(found, log=(*found.log, f"{why}: looked at offline"))
+        reads = readable(parent, session.worktree, session.transcript)
+        return Order(task.job, self._model, files, allowed(task, reads), told, session.worktree)
 
     @property
     def _config(self) -> Path:
@@ -104,14 +112,5 @@ class ClaudeCodeEngine:
         return claude_config_dir(environ, Path(environ.get("HOME") or "/"))
 
 
-def _task(given: ExtractInput, copy: Scratch) -> str:
-    from gitmem.engines import prompts
-
-    parts = [
-        prompts.text("extract-fork.v1"),
-        canary(copy),
-        prompts.text("extract-system.v1"),
-        prompts.rules(given.rules),
-        prompts.task(given, root=str(copy.memory), quote=True),
-    ]
-    return "\n".join(filter(None, parts))
+def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
+    return one + other if one and other else one or other

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.core.errors import EngineError
+from gitmem.core.trailers import Usage
+from gitmem.engines.budget import Meter
 from gitmem.engines.claude_code import wiring
 from gitmem.engines.claude_code.held import Watch, closed, refuse_without_program
 from gitmem.engines.claude_code.leftovers import forget
 from gitmem.engines.claude_code.parent import AT_REST, Parent, refuse_without_hooks
 from gitmem.engines.claude_code.run import run
-from gitmem.engines.claude_code.scratch import May, Scratch, scratch
+from gitmem.engines.claude_code.scratch import SCOPES, May, Scratch, scratch
 from gitmem.engines.claude_code.settings import ForkSettings
-from gitmem.engines.usage import Meter, Usage
+from gitmem.engines.task import Task
 
 _WHAT = "The fork of the session"
 
@@ -95,7 +97,7 @@ def fork(settings: ForkSettings, config: Path, parent: Parent, meter: Meter, ord
         try:
             _run(settings, parent, order, copy, watch)
         finally:
-            forget(config, copy.session)
+            forget(config, copy.session, parent.cwd)
             usage = watch.account.usage()
             if usage is not None:
                 meter.spent(order.job, order.model, usage)
@@ -110,6 +112,20 @@ def readable(parent: Parent, worktree: Path | None, transcript: Path | None) -> 
     places = [worktree, parent.cwd if worktree is None else None]
     places.append(transcript.parent if transcript else None)
     return [place.resolve() for place in places if place is not None]
+
+
+def allowed(task: Task, reads: Sequence[Path], fixed: Sequence[str] = ()) -> May:
+    """What a client's calls may do in a scratch copy of a task's tree.
+
+    Args:
+        reads: real paths of folders that may be read besides.
+        fixed: files of the copy that may be read only.
+    """
+    if task.may.only:
+        scope, agent, _ = task.may.only.split("/", 2)
+        return May((agent,), (scope,), reads, new=False, size=task.may.size)
+    scopes = [scope for scope in SCOPES if scope in task.may.scopes]
+    return May(tuple(task.may.agents), scopes, reads, fixed)
 
 
 def _run(settings: ForkSettings, parent: Parent, order: Order, copy: Scratch, watch: Watch) -> None:

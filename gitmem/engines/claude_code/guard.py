@@ -92,7 +92,7 @@ def decide(rules: Rules, payload: dict[str, Any]) -> str:
         return _read(rules, folder) or (_pattern(given["pattern"]) if tool == "Glob" else "")
     if tool == "Bash" and given.get("command") == canary(rules["nonce"]):
         return IN_FORCE
-    return f"{tool[:80]} is not allowed here; only Read, Grep, Glob, and Edit and Write of memory files are"
+    return f"{tool[:80]} is not allowed here; only reading, searching, Edit and Write of memory files are"
 
 
 def canary(nonce: str) -> str:

@@ -18,8 +18,8 @@ First of all, and once: call the Bash tool with exactly this command, and with n
     {command}
 
 It is refused on purpose. That shows that the rules of this task are in force, and nothing is wrong. Do not
-try it again; do the task then. All tools but Read, Grep, Glob, Edit and Write are refused, and so is Write
-outside the memory folder.
+try it again; do the task then. Reading and searching files is allowed, and so are Edit and Write in the
+memory folder; every other call is refused.
 """
 _SHOWN = 300
 

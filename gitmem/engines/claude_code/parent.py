@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import EngineError
-from gitmem.transcripts.lines import read_lines
-from gitmem.transcripts.private import without_private
+from gitmem.transcripts.privacy import without_private
+from gitmem.transcripts.reader import read_lines
 
 LONG_CONTEXT = "[1m]"
 """Ends the client's name of a model with a context of a million tokens. It is in no record."""

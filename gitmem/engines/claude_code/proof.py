@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Usage
 
 # The client's own refusal of a malformed call, which comes before any hook.
 _NOT_CALLED = "<tool_use_error>"

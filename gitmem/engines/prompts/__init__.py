@@ -16,6 +16,7 @@ from gitmem.core.change import Header
 from gitmem.core.text import one_line
 from gitmem.engines.engine import ExtractInput
 from gitmem.rules.secrets import redact, scan
+from gitmem.transcripts.model import Message
 
 MANIFEST_LINES = 400
 """Memories listed, newest first: twice the hot set of an agent (design.md section 2)."""
@@ -84,7 +85,7 @@ def manifest(headers: Sequence[Header], root: str = "memory", heading: str = _EX
         lines += ["", f"in {folder}/", *(one_line(line, _LINE) for line in clean(listed[folder]))]
     if len(newest) > MANIFEST_LINES:
         left = len(newest) - MANIFEST_LINES
-        lines += ["", f"and {left} older ones: use Grep where a subject is missing here"]
+        lines += ["", f"and {left} older ones: search the folder where a subject is missing here"]
     return "\n".join(lines)
 
 
@@ -128,13 +129,19 @@ def new(given: ExtractInput, quote: bool) -> str:
                 for at, message in zip(given.numbers, given.messages, strict=True)
                 if message.role == "person"
             ),
-            clean([message.text for message in given.messages if message.role == "person"]),
+            clean([_typed(message) for message in given.messages if message.role == "person"]),
             strict=True,
         )
     ]
     return "\n".join(
         ["These messages of the person are new, with their numbers (a record of what was said):", *said, ""]
     )
+
+
+def _typed(message: Message) -> str:
+    """What a person typed; that they pasted something is said, since it is not their words."""
+    pasted = "(and pasted a text, which is not their words)" if message.pasted else ""
+    return " ".join(filter(None, (message.text, pasted)))
 
 
 def _spans(numbers: Sequence[int]) -> str:

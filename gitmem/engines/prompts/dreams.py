@@ -12,8 +12,8 @@ from gitmem.core.merge import agent_folder
 from gitmem.core.names import INDEX, is_archived, kind
 from gitmem.core.text import counted, decode, fence_for_model, one_line
 from gitmem.engines import prompts
-from gitmem.engines.consolidated.heard import labels
 from gitmem.engines.engine import ConsolidateInput
+from gitmem.engines.fates import labels
 
 SYSTEM = "consolidate-system.v2"
 OBSERVED = 120

@@ -36,10 +36,10 @@ def dream_costs(
 def requests_of(engine: str) -> int:
     """Requests that one dream makes at most."""
     if engine == "anthropic":
-        from gitmem.engines.anthropic_api.consolidate import MOST_TURNS
+        from gitmem.engines.jobs import MOST_DREAM_TURNS
 
-        return MOST_TURNS
-    from gitmem.engines.claude_code.dream import REPAIR_TURNS
+        return MOST_DREAM_TURNS
+    from gitmem.engines.claude_code.session import REPAIR_TURNS
     from gitmem.engines.claude_code.settings import ForkSettings
 
     return ForkSettings("").dream_turns + REPAIR_TURNS

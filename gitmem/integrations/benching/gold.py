@@ -25,7 +25,7 @@ from typing import Any, get_args
 from gitmem.core.change import TYPES
 from gitmem.core.errors import UsageError
 from gitmem.integrations.benching.lines import bad_line, objects
-from gitmem.transcripts import clients
+from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, Source
 
 PREFIX = 6
@@ -87,7 +87,7 @@ def _gold(value: Mapping[str, Any], number: int, path: Path) -> Gold:
         file = path.parent / given
         if not file.is_file():
             raise wrong(f"there is no session {file}")
-        session = clients.read(file)
+        session = discover.read(file)
     elif isinstance(given, list):
         session = Session(f"line-{number}", "", path, "", tuple(_messages(given)), 0)
     else:

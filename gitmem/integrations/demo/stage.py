@@ -57,7 +57,7 @@ class Person:
     @property
     def auto_memory(self) -> Path:
         """Where the client keeps its memory of the clone."""
-        from gitmem.transcripts.discover import memory_folder
+        from gitmem.transcripts.claude_home import memory_folder
 
         return memory_folder(self.config, self.clone)
 

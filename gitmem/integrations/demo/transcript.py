@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitmem.transcripts.discover import slug
+from gitmem.transcripts.claude_home import slug
 
 SESSION = "d3300000-0000-4000-8000-000000000001"
 VERSION = "2.1.197"

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from gitmem.core.text import find_invisible, one_line
+from gitmem.core.trailers import Usage
 from gitmem.docs.document import MOST_BYTES, parse
 from gitmem.engines.engine import Engine
-from gitmem.engines.usage import Usage
 from gitmem.engines.writing import Document, DocumentInput, Stale
 from gitmem.integrations.docs.code_branch import Place, changed_between
 from gitmem.integrations.docs.found import Checked, touched

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal
 
-from gitmem.engines.usage import Usage
+from gitmem.core.trailers import Usage
 from gitmem.engines.writing import Stale
 from gitmem.integrations.docs.branch import Change, Standing
 from gitmem.integrations.docs.code_branch import Place

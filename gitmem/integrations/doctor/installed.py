@@ -20,7 +20,7 @@ from gitmem.store.git import config_get
 from gitmem.store.record import read_record
 from gitmem.store.settings import CHOICES, DEFAULTS, Settings, read_settings
 from gitmem.store.workspace import LIVE_FOLDERS
-from gitmem.transcripts.private import ignoring
+from gitmem.transcripts.privacy import ignoring
 
 
 def check_settings(patient: Patient) -> list[Finding]:

@@ -13,16 +13,18 @@ from gitmem.integrations.extraction_rules import left_out
 from gitmem.integrations.recordings import sessions_here
 from gitmem.integrations.switches import switched_off
 from gitmem.store.workspace import Workspace
-from gitmem.transcripts import clients
-from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.private import ignoring
+from gitmem.transcripts import discover
+from gitmem.transcripts.model import Message, Session, SessionFile
+from gitmem.transcripts.privacy import ignoring
 
 MOST_SESSIONS = 50
 """The newest ones."""
 
 MOST_CHARS = 200_000
 """Of one session, from its end: some 50,000 tokens, which nobody reads but by searching."""
+
+PASTE_CHARS = 2_000
+"""Of one message's pastes: what they are about, not all of a log."""
 
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -67,7 +69,7 @@ class SaidSince(Mapping[str, str]):
 
     def _text(self, file: SessionFile) -> str:
         try:
-            session = clients.read(
+            session = discover.read(
                 file.path, keep=False, ignore=ignoring(self._workspace.settings.all("ignore"))
             )
         except RepositoryError:
@@ -85,7 +87,7 @@ def said(session: Session, out: frozenset[str], since: float) -> str:
     text = "\n\n".join(
         _line(message)
         for message in session.messages
-        if message.text.strip()
+        if (message.text.strip() or message.pasted)
         and message.uuid not in out
         and (message.time is None or message.time.timestamp() >= since)
     )
@@ -94,7 +96,7 @@ def said(session: Session, out: frozenset[str], since: float) -> str:
 
 def _line(message: Message) -> str:
     when = f"{_minute(message.time)} " if message.time else ""
-    return f"{when}{message.role}: {message.text.strip()}"
+    return f"{when}{message.role}: {message.marked(PASTE_CHARS)}"
 
 
 def _minute(time: datetime) -> str:

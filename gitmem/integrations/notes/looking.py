@@ -15,7 +15,7 @@ from gitmem.notes.names import is_plain, ref_of
 from gitmem.notes.resume import Resume, resume_of
 from gitmem.store.history import resolve_at
 from gitmem.store.workspace import Scope, Workspace
-from gitmem.transcripts.discover import SessionFile
+from gitmem.transcripts.model import SessionFile
 
 _NAMED = 10
 

@@ -15,9 +15,9 @@ from gitmem.integrations.sessions import without_secrets
 from gitmem.notes.writing import TEMPLATE_CHARS, template_of
 from gitmem.rules.secrets import find_secrets, redact, scan
 from gitmem.store.workspace import Workspace
-from gitmem.transcripts import clients
+from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, ToolCall, strings_in
-from gitmem.transcripts.private import ignoring, withheld
+from gitmem.transcripts.privacy import ignoring, withheld
 
 FILE = "session-notes.md"
 """Name of a person's own template, in `$XDG_CONFIG_HOME/gitmem`."""
@@ -30,7 +30,7 @@ def said_in(workspace: Workspace, path: Path, now: float) -> Session:
         RepositoryError: it cannot be read.
         UsageError: a pattern of `gitmem.ignore` cannot be honoured.
     """
-    session = clients.read(path, keep=False)
+    session = discover.read(path, keep=False)
     ignore = ignoring(workspace.settings.all("ignore"))
     out = left_out(workspace, session, now, strict=True)
     messages = (withheld(one) if one.uuid in out or ignore.hides(one) else one for one in session.messages)

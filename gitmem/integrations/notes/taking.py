@@ -30,8 +30,7 @@ from gitmem.notes.names import ref_of
 from gitmem.notes.writing import refresh, standing, title_of
 from gitmem.store.record import write_atomically
 from gitmem.store.workspace import MAIN, Workspace
-from gitmem.transcripts.discover import SessionFile
-from gitmem.transcripts.model import Message, Session
+from gitmem.transcripts.model import Message, Session, SessionFile
 from gitmem.values import dataclass
 
 RECENT_SECONDS = 86_400.0

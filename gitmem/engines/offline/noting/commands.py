@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gitmem.engines.derive import orders_in
 from gitmem.engines.offline.noting.turns import Say, Turn, when
-from gitmem.engines.orders import orders_in
 from gitmem.transcripts.model import ToolCall
 
 MOST_COMMANDS, MOST_ERRORS, MOST_RESULTS = 20, 25, 15

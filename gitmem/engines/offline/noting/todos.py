@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gitmem.engines.offline.noting.turns import Say, Turn
-from gitmem.transcripts.doings import todos_of
+from gitmem.transcripts.model import todos_of
 
 MOST = 30
 _WIDTH = 200

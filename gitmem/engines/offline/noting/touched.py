@@ -12,7 +12,7 @@ from typing import Any
 from gitmem.core.text import counted
 from gitmem.engines.offline.noting.commands import code
 from gitmem.engines.offline.noting.turns import Say, Turn
-from gitmem.transcripts.calls import EDITORS
+from gitmem.transcripts.model import EDITORS
 
 MOST_CHANGED, MOST_READ, MOST_NAMES = 40, 20, 8
 _PATH, _NAME = 200, 80

@@ -52,7 +52,7 @@ def turns_of(said: Sequence[Message]) -> tuple[Turn, ...]:
         if message.source == "withheld":
             continue
         if begins:
-            found[-1].asked = message.text
+            found[-1].asked = message.text or ("(pasted text)" if message.pasted else "")
         elif message.role == "person":
             found[-1].others.append(message)
         else:

@@ -1,0 +1,298 @@
+"""What flows ask of an engine with a model, each made into a Task, and what came of it into changes.
+
+Neither the tree that a model leaves nor its answer is trusted: see `derive` and `consolidated`. Where the
+model's engine must not show it something, the offline engine does what it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gitmem.core.change import Header
+from gitmem.core.text import decode
+from gitmem.engines import prompts
+from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.derive import (
+    DOCUMENT_BYTES,
+    NOTES_BYTES,
+    as_extracted,
+    asked_in,
+    documented,
+    is_settled,
+    note_problems,
+    proposed,
+    refused_document,
+    refused_notes,
+    uuids,
+    with_asked,
+)
+from gitmem.engines.engine import (
+    ConsolidateInput,
+    Consolidation,
+    DreamChange,
+    ExtractInput,
+    Extraction,
+    Step,
+    Tell,
+)
+from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.prompts import documents as told_of_documents
+from gitmem.engines.prompts import dreams
+from gitmem.engines.prompts import notes as told_of_notes
+from gitmem.engines.task import Files, ModelEngine, Shown, Task, Unfit
+from gitmem.engines.tools import Writable
+from gitmem.engines.view import Roots
+from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
+
+SYSTEM = "extract-system.v1"
+"""Also of what is noted of a session: so requests about one session begin with the same bytes."""
+
+DREAM_TURNS, DREAM_REPAIRS, REPAIR_TURNS = 20, 2, 3
+"""A scope has some hundred memories, and files are read many at a time; a repair is read, edit, answer."""
+
+MOST_DREAM_TURNS = DREAM_TURNS + DREAM_REPAIRS * REPAIR_TURNS
+"""Requests that one dream makes at most."""
+
+DREAM_FILES = 100
+"""Memories that one dream may touch: more than a person reviews in one go."""
+
+
+def extract(engine: ModelEngine, given: ExtractInput) -> Extraction:
+    """Has a model look at new messages, and returns what it would change.
+
+    Raises:
+        EngineError: no whole answer came; nothing of it is kept.
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
+    if not given.messages:
+        return Extraction()
+
+    def prompt(shown: Shown) -> str:
+        part = _also(shown.part or given, shown.files)
+        task = prompts.task(part, root=shown.root, quote=shown.forked)
+        if not shown.forked:
+            return task
+        before = (prompts.text("extract-fork.v1"), prompts.text(SYSTEM), prompts.rules(given.rules))
+        return "\n".join(filter(None, (*before, task)))
+
+    task = Task(
+        job="extract",
+        what="The extraction",
+        tree=given.memory,
+        may=Writable((given.agent,)),
+        reads=Roots(given.worktree),
+        system=SYSTEM,
+        prompt=prompt,
+        session=given,
+    )
+    try:
+        done = engine.run(task)
+    except Unfit as why:
+        found = OfflineEngine().extract(given)
+        return replace(found, log=(*found.log, f"{why.message}: looked at offline"))
+    asked = asked_in(given)
+    changes = proposed(given, done.files, "\n".join(done.answers), uuids(asked))
+    return Extraction(with_asked(changes, asked), done.usage, done.log)
+
+
+def sum_up(engine: ModelEngine, given: NotesInput) -> Notes:
+    """Has a model write a session's notes on.
+
+    Raises:
+        EngineError: no whole answer came, or the notes cannot be taken, also after the model was told why.
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
+    session = as_extracted(given)
+    if not session.messages:
+        return Notes(given.before)
+    file = told_of_notes.FILE
+
+    def prompt(shown: Shown) -> str:
+        part = shown.part or session
+        return told_of_notes.task(given, part, root=shown.root, quote=shown.forked)
+
+    task = Task(
+        job="notes",
+        what="The session's notes",
+        tree={file: given.before.encode("utf-8", "replace")},
+        may=Writable(only=file, size=NOTES_BYTES),
+        reads=Roots(given.worktree),
+        system=SYSTEM,
+        prompt=prompt,
+        judge=lambda files, _answers: note_problems(given.before, _text(files, file)),
+        repair=lambda wrong, root: told_of_notes.repair(wrong, f"{root}/{file}"),
+        session=session,
+        repairs=1,
+    )
+    try:
+        done = engine.run(task)
+    except Unfit as why:
+        made = OfflineEngine().sum_up(given)
+        return replace(made, log=(*made.log, f"{why.message}: noted offline"))
+    if done.wrong:
+        raise refused_notes(done.wrong)
+    return Notes(_text(done.files, file), done.usage, done.log)
+
+
+def document(engine: ModelEngine, given: DocumentInput) -> Document:
+    """Has a model make a living document true again.
+
+    Raises:
+        EngineError: no whole answer came, or the document cannot be taken, also after the model was told
+            why.
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
+    if is_settled(given):
+        return Document(given.text)
+    file = told_of_documents.FILE
+
+    def judged(files: Files, answers: Sequence[str]) -> tuple[Document, tuple[str, ...]]:
+        return documented(given, _text(files, file), "\n".join(answers))
+
+    task = Task(
+        job="document",
+        what="The session on a document",
+        tree={file: given.text.encode("utf-8", "replace")},
+        may=Writable(only=file, size=DOCUMENT_BYTES),
+        reads=Roots(given.worktree),
+        system=told_of_documents.SYSTEM,
+        prompt=lambda shown: told_of_documents.task(given, root=shown.root),
+        judge=lambda files, answers: judged(files, answers)[1],
+        repair=lambda wrong, root: told_of_notes.repair(wrong, f"{root}/{file}"),
+        repairs=1,
+    )
+    try:
+        done = engine.run(task)
+    except Unfit as why:
+        return replace(OfflineEngine().document(given), log=(why.message,))
+    if done.wrong:
+        raise refused_document(given, done.wrong)
+    made, _ = judged(done.files, done.answers)
+    return replace(made, usage=done.usage, log=(*made.log, *done.log))
+
+
+def consolidate(engine: ModelEngine, given: ConsolidateInput, tell: Tell) -> Consolidation:
+    """Has a model tidy a scope, after what the offline engine proves about it.
+
+    Args:
+        tell: is told of each request; what it raises ends the work.
+
+    Returns:
+        the offline engine's changes, then the model's, in the order in which they apply.
+
+    Raises:
+        EngineError: no whole answer came, or the model does not account for what it changed; nothing of
+            the work is kept then.
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
+    # What to make of daily logs is left to the model.
+    proved = OfflineEngine().consolidate(replace(given, lines={}), tell)
+    rest = after_proved(given, proved.changes)
+    if not dreams.agents(rest):
+        return proved
+    lead = f"{rest.scope}/"
+    made: list[Consolidation] = []
+
+    def judge(files: Files, answers: Sequence[str]) -> Sequence[str]:
+        tree = {path.removeprefix(lead): data for path, data in files.items()}
+        try:
+            made[:] = [consolidated(rest, tree, answers[-1], engine.name)]
+        except Unaccounted as left:
+            made.clear()
+            return left.problems
+        return ()
+
+    done = engine.run(
+        Task(
+            job="consolidate",
+            what="The dream",
+            tree={f"{lead}{path}": data for path, data in rest.files.items()},
+            may=Writable(dreams.agents(rest), (rest.scope,), DREAM_FILES),
+            reads=Roots(rest.worktree, rest.sessions),
+            system=dreams.SYSTEM,
+            prompt=lambda shown: _dream(rest, shown),
+            judge=judge,
+            repair=lambda wrong, _root: dreams.repair(wrong),
+            turns=DREAM_TURNS,
+            repairs=DREAM_REPAIRS,
+            repair_turns=REPAIR_TURNS,
+            tell=lambda turn, turns, paths: tell(
+                Step("consolidate", turn, turns, tuple(path.removeprefix(lead) for path in paths))
+            ),
+        )
+    )
+    if done.wrong:
+        raise Unaccounted(engine.name, done.wrong)
+    found = made[-1]
+    return Consolidation(
+        (*proved.changes, *found.changes),
+        (*proved.notes, *found.notes),
+        done.usage,
+        (*proved.log, *found.log, *done.log),
+    )
+
+
+def after_proved(given: ConsolidateInput, changes: tuple[DreamChange, ...]) -> ConsolidateInput:
+    """What a model is given once the changes stand that could be proved."""
+    files = dict(given.files)
+    went: dict[str, str] = {}
+    spent = 0
+    for change in changes:
+        change.apply_to(files)
+        went |= {fate.source: fate.target for fate in change.fates}
+        # Where a link leads is no part of what a claim says.
+        spent += change.kind != "link" and sum(
+            fate.kind in ("superseded", "dropped") for fate in change.fates
+        )
+    left = None if given.allowance is None else max(0, given.allowance - spent)
+    return replace(
+        given,
+        files=files,
+        scope=given.scope or "project",
+        observed=tuple(
+            replace(one, claims=tuple(filter(None, (_followed(claim, went) for claim in one.claims))))
+            for one in given.observed
+        ),
+        allowance=left,
+        judge=lambda more: given.judge((*changes, *more)),
+    )
+
+
+def _followed(claim: str, went: Mapping[str, str]) -> str:
+    """Where a claim is after some changes in a row; empty where it was dropped."""
+    seen = {claim}
+    while claim in went:
+        claim = went[claim]
+        if claim in seen:
+            break
+        seen.add(claim)
+    return claim
+
+
+def _dream(given: ConsolidateInput, shown: Shown) -> str:
+    lead = f"{given.scope}/"
+    files = {path.removeprefix(lead): data for path, data in shown.files.items()}
+    told = replace(given, files=files, sessions=shown.sessions, worktree=shown.worktree)
+    task = dreams.task(told, root=shown.root)
+    if not Path(shown.root).is_absolute():
+        return task
+    code = f"The code is in `{shown.worktree}/`." if shown.worktree else "There is no code to look at."
+    places = {"memory": shown.root, "sessions": shown.said_at, "code": code}
+    return "\n".join([prompts.fill(prompts.text("consolidate-session.v1"), **places), task])
+
+
+def _also(given: ExtractInput, files: Files) -> ExtractInput:
+    """The input with files named that were added for an earlier part of the session."""
+    known = {f"{header.scope}/{header.agent}/{header.file}" for header in given.manifest}
+    added = []
+    for path in sorted(set(files) - set(given.memory) - known):
+        scope, _, rest = path.partition("/")
+        agent, _, file = rest.partition("/")
+        added.append(Header(scope, agent, file, file.removesuffix(".md"), "added just now", "new"))
+    return replace(given, manifest=(*given.manifest, *added), memory=dict(files))
+
+
+def _text(files: Files, path: str) -> str:
+    return decode(files.get(path, b""))

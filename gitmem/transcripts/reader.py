@@ -1,0 +1,586 @@
+"""Reads on in a recorded session from where an earlier reading stopped, whichever client recorded it.
+
+Most clients append JSON lines to a file. What a reader needs to go on is a *bookmark*, a small file that
+can be deleted at any time: the session is then read whole, to the same end. It holds numbers that stand for
+record ids and texts, the names of tools that run, and of what was said only open questions. A dialect tells
+who spoke; what is the same for all of them is here.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from string import ascii_letters, digits
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.transcripts import speech
+from gitmem.transcripts.model import EDITORS, Message, Session, SessionFile, ToolCall
+from gitmem.transcripts.speech import clean
+
+NONE = -1
+"""No stretch."""
+_HEAD = 500
+"""Lines in which a session's working directory is looked for; it is in the first prompt."""
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes; a longer line is skipped unread. Images in real records reach a few MB."""
+BUFFER = 256 * 1024
+"""Bytes: results of tools are lines of many KB, which would take several reads each."""
+_DECODER = json.JSONDecoder()
+
+
+class Line(NamedTuple):
+    """One complete line.
+
+    Attributes:
+        start: byte offset of its first byte.
+        end: byte offset after its newline.
+        record: the JSON object, empty for a blank line; None where the line is not one.
+    """
+
+    start: int
+    end: int
+    record: dict[str, Any] | None
+
+
+def key(uuid: str) -> int:
+    """64 bits that stand for a record's id or a text; never 0."""
+    return int.from_bytes(hashlib.blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest()) or 1
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Opens a recorded session.
+
+    Args:
+        path: a regular file. A symlink or a device is refused: transcripts are not trusted.
+
+    Raises:
+        RepositoryError: the file cannot be read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", "") or error
+        raise RepositoryError(f"cannot read {path}: {reason}", "give a regular file") from error
+    with os.fdopen(handle, "rb", BUFFER) as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise RepositoryError(f"cannot read {path}: not a regular file", "give a recorded session")
+        yield file
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Streams the lines of a file from its beginning; see `lines_of`.
+
+    Raises:
+        RepositoryError: the file cannot be read.
+    """
+    with opened(path) as file:
+        yield from lines_of(file)
+
+
+def document(path: Path) -> dict[str, Any] | None:
+    """Reads a JSON object that is all of a file; None where it is none, or longer than `LONGEST_LINE`.
+
+    Raises:
+        RepositoryError: the file cannot be read.
+    """
+    with opened(path) as file:
+        raw = file.read(LONGEST_LINE + 1)
+    return _parse(raw) if len(raw) <= LONGEST_LINE else None
+
+
+def lines_of(
+    file: BinaryIO, place: int = 0, skim: Callable[[bytes], dict[str, Any] | None] | None = None
+) -> Iterator[Line]:
+    """Streams the lines of an open file.
+
+    A last line without its newline is taken only if it is a whole JSON object, and left for a later
+    reading otherwise.
+
+    Args:
+        place: byte offset of the first line's beginning.
+        skim: makes what is needed of a line without parsing it; None for a line that has to be parsed.
+    """
+    file.seek(place)
+    while raw := file.readline(LONGEST_LINE):
+        start, place = place, place + len(raw)
+        if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+            place, whole = _pass_over(file, place)
+            if whole:
+                yield Line(start, place, None)
+            continue
+        record = (skim(raw) if skim else None) or _parse(raw)
+        if record is None and raw.isspace():
+            record = {}
+        if record is not None or raw.endswith(b"\n"):
+            yield Line(start, place, record)
+
+
+def _pass_over(file: BinaryIO, place: int) -> tuple[int, bool]:
+    """Skips the rest of an overlong line: where it ends, and whether with a newline."""
+    while rest := file.readline(LONGEST_LINE):
+        place += len(rest)
+        if rest.endswith(b"\n"):
+            return place, True
+    return place, False
+
+
+def _parse(raw: bytes) -> dict[str, Any] | None:
+    try:
+        text = raw.decode("utf-8", "surrogatepass")
+        # What nearly every line is: an object at its beginning, and a line feed. The usual way looks for
+        # blanks around it first.
+        value, end = _DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
+        if text[end:] not in ("\n", ""):
+            value = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+_MAGIC = b"gitmem bookmark 1\n"
+_SIZE = 64 * 1024 * 1024
+_EDGE = 4096
+"""Bytes at the beginning and before the end of what was read that tell whether it is the same file."""
+
+
+@dataclass(frozen=True)
+class Bookmark:
+    """What a reader needs to go on.
+
+    Attributes:
+        reader: name and version of the rules that made it: with others, it says nothing.
+        offset: byte to go on from.
+        edges: digest of the first and last bytes before that.
+        values: small things, as JSON.
+        arrays: numbers.
+    """
+
+    reader: str
+    offset: int
+    edges: str
+    values: dict[str, Any]
+    arrays: list[array[int]]
+
+
+def edges_of(file: BinaryIO, offset: int) -> str:
+    """Digest of the first and the last 4,096 bytes of the first `offset` bytes of a file.
+
+    Empty where the file is shorter.
+    """
+    size = min(_EDGE, offset)
+    file.seek(0)
+    head = file.read(size)
+    file.seek(offset - size)
+    tail = file.read(size)
+    if len(tail) < size:
+        return ""
+    return hashlib.sha256(b"%d\n%b%b" % (offset, head, tail)).hexdigest()
+
+
+def load_bookmark(folder: Path, path: Path, offset: int, reader: str) -> Bookmark | None:
+    """Reads the bookmark at an offset of a session; None where there is none, or it is damaged.
+
+    Args:
+        folder: where bookmarks are kept.
+        path: the session.
+        offset: byte to go on from.
+        reader: as it was saved.
+    """
+    try:
+        with (folder / _name(path, offset)).open("rb") as file:
+            raw = file.read(min(os.fstat(file.fileno()).st_size, _SIZE))
+        digest, rest = raw[:32], raw[32:]
+        if hashlib.sha256(rest).digest() != digest or not rest.startswith(_MAGIC):
+            return None
+        head, _, blob = rest[len(_MAGIC) :].partition(b"\n")
+        value = json.loads(head)
+        if (value["reader"], value["offset"]) != (reader, offset):
+            return None
+        arrays = []
+        at = 0
+        for code, size in value["arrays"]:
+            arrays.append(array(code, blob[at : at + size]))
+            at += size
+        return Bookmark(reader, offset, str(value["edges"]), dict(value["values"]), arrays)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def save_bookmark(folder: Path, path: Path, bookmark: Bookmark, start: int) -> None:
+    """Writes a bookmark, best effort; those of other offsets go, except the one that was started from.
+
+    That one stays, since what follows a reading can fail and is then tried again from there.
+    """
+    blobs = [one.tobytes() for one in bookmark.arrays]
+    head = {
+        "reader": bookmark.reader,
+        "offset": bookmark.offset,
+        "edges": bookmark.edges,
+        "values": bookmark.values,
+        "arrays": [[one.typecode, len(blob)] for one, blob in zip(bookmark.arrays, blobs, strict=True)],
+    }
+    rest = b"".join([_MAGIC, json.dumps(head).encode("ascii"), b"\n", *blobs])
+    name = _name(path, bookmark.offset)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(prefix=".", suffix=".new", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(rest).digest())
+                file.write(rest)
+            os.replace(aside, folder / name)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+        for other in folder.glob(f"{name.partition('-')[0]}-*"):
+            if other.name not in (name, _name(path, start)):
+                other.unlink(missing_ok=True)
+
+
+def _name(path: Path, offset: int) -> str:
+    place = hashlib.sha256(os.fsencode(os.path.abspath(path))).hexdigest()[:24]  # noqa: PTH100
+    return f"{place}-{offset}"
+
+
+class Reading(Protocol):
+    """A client's reader at work on one file.
+
+    Attributes:
+        end: byte offset after the last line that was added.
+        settled: what was added can be handed out; it is never false for long.
+    """
+
+    end: int
+
+    @property
+    def settled(self) -> bool: ...
+
+    def skim(self, raw: bytes, /) -> dict[str, Any] | None:
+        """Makes what is needed of a line without parsing it; None for a line that has to be parsed."""
+
+    def add(self, offset: int, record: dict[str, Any] | None) -> None:
+        """Takes the record that begins at a byte offset; None for a line that holds none."""
+
+    def session(self, path: Path) -> Session:
+        """What was said after the reading's start."""
+
+    def mark(self, edges: str) -> Bookmark:
+        """What is needed to go on."""
+
+
+def read_on(
+    path: Path,
+    start: int,
+    begin: Callable[[int], Reading],
+    resume: Callable[[Bookmark], Reading | None],
+    rules: str,
+    *,
+    bookmarks: Path | None = None,
+    keep: bool = True,
+    most: int = 0,
+) -> Session:
+    """Reads a session, or what was added to it.
+
+    Reading on from `end` gives what a single reading would have given, except that what was handed out
+    before cannot be taken back: neither a prompt that is rewound since, nor the first half of a reply.
+    What was rewound, dequeued or repeated takes all of the file to tell: without a bookmark from an earlier
+    reading, all of it is parsed, and what was recorded before `start` is not returned.
+
+    Args:
+        path: the transcript.
+        start: byte offset to go on from, the `end` of an earlier reading; 0 is taken instead where the file
+            is shorter or, as a bookmark tells, another one.
+        begin: makes a reading that hands out from an offset on.
+        resume: makes one that goes on; None where the bookmark makes no sense.
+        rules: name and version of what the reader's bookmarks hold.
+        bookmarks: folder for a bookmark of each session; disposable.
+        keep: leave a bookmark for the next reading.
+        most: bytes to read at once; the rest is for the next reading. 0 for all.
+
+    Returns:
+        The session. `end` stops before a last line that is still being written.
+
+    Raises:
+        RepositoryError: the file cannot be read, or is no regular file.
+    """
+    with opened(path) as file, _without_collector():
+        if start > file.seek(0, 2):
+            start = 0
+        mark = load_bookmark(bookmarks, path, start, rules) if bookmarks and start else None
+        if mark is not None and edges_of(file, start) != mark.edges:
+            mark, start = None, 0
+        resumed = resume(mark) if mark is not None else None
+        reading, place = (resumed, start) if resumed else (begin(start), 0)
+        for line in lines_of(file, place, reading.skim):
+            reading.add(line.start, line.record)
+            reading.end = max(line.end, start)
+            if most and reading.end - start >= most and reading.settled:
+                break
+        session = reading.session(path)
+        if bookmarks and keep and reading.settled and (resumed is None or session.end > start):
+            save_bookmark(bookmarks, path, reading.mark(edges_of(file, session.end)), start)
+    return session
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Parsed records hold no cycles, and looking for some takes a fifth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def time_of(stamp: object) -> datetime | None:
+    """A recorded time; None where it makes no sense or names no zone."""
+    try:
+        time = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
+    except ValueError:
+        return None
+    return time if time and time.tzinfo else None
+
+
+RESULT_LENGTH = 2_000
+"""Characters kept of a tool result, and of each string given to a tool that writes no file."""
+INPUT_LENGTH = 102_400
+"""Characters kept of each string given to a tool that can write one: a memory is never longer."""
+OPEN_CALLS = 1_000
+"""Calls without a result whose names are remembered; the oldest are forgotten first."""
+
+_WRITERS = frozenset({*EDITORS, "Bash", "memory", "shell", "apply_patch"})
+_DEPTH = 20
+# A span that is cut goes to its end, so nothing private is left of a text that is cut first.
+_LOOKED_AT = 16
+_IN_SECRETS = f"{ascii_letters}{digits}_.~+/=-"
+
+
+def tool_call(id: str, name: str, given: object) -> ToolCall:
+    """Makes a call, its input without private spans and cut."""
+    length = INPUT_LENGTH if name in _WRITERS else RESULT_LENGTH
+    return ToolCall(id, name, _cut(given, length, _DEPTH) if isinstance(given, Mapping) else {})
+
+
+def result_text(text: str) -> str:
+    """A tool's result without private spans, cut."""
+    return _cut(text, RESULT_LENGTH, 1)  # type: ignore[no-any-return]
+
+
+def _cut(value: Any, length: int, depth: int) -> Any:
+    if isinstance(value, str):
+        looked_at = value[: length * _LOOKED_AT]
+        cut = clean(looked_at if "<" in looked_at else looked_at[:length])[:length]
+        # The last word of what goes on may be half a secret, which nobody would know for one.
+        return cut.rstrip(_IN_SECRETS) if len(value) > length == len(cut) else cut
+    if isinstance(value, Mapping):
+        return {clean(str(k)): _cut(v, length, depth - 1) for k, v in value.items()} if depth else {}
+    if isinstance(value, list):
+        return [_cut(v, length, depth - 1) for v in value] if depth else []
+    return value
+
+
+REMOVED, REPLY, INTERRUPT, PERSON = range(4)
+
+
+@dataclass(slots=True)
+class _Event:
+    """One thing in file order.
+
+    Attributes:
+        kind: `REMOVED`, `REPLY`, `INTERRUPT` or `PERSON`.
+        stretch: where it hangs in the tree; NONE where it hangs nowhere.
+        text: key that is the same for a prompt sent again; 0 for agents and interrupts.
+        message: makes the message; None for what was handed out before.
+    """
+
+    kind: int
+    stretch: int = NONE
+    text: int = 0
+    message: Callable[[], Message | None] | None = None
+
+
+class Said:
+    """The utterances of a session, those that were handed out before as little more than a mark."""
+
+    def __init__(self) -> None:
+        self._events: list[_Event] = []
+
+    def person(self, text: str, message: Message | None, stretch: int = NONE) -> int:
+        """Notes what a person said.
+
+        Args:
+            text: the same for what counts as the same when it is sent again.
+            message: None where it was handed out before.
+
+        Returns:
+            A number to take it back by.
+        """
+        made = None if message is None else lambda: message
+        self._events.append(_Event(PERSON, stretch, key(text), made))
+        return len(self._events) - 1
+
+    def reply(self, message: Callable[[], Message | None] | None, stretch: int = NONE) -> None:
+        """Notes that the agent did something; None where it was handed out before."""
+        last = self._events[-1] if self._events else None
+        if message is None and last and (last.kind, last.stretch) == (REPLY, stretch) and not last.message:
+            return
+        self._events.append(_Event(REPLY, stretch, message=message))
+
+    def interrupt(self, stretch: int = NONE) -> None:
+        """Notes that the person stopped the agent."""
+        self._events.append(_Event(INTERRUPT, stretch))
+
+    def take_back(self, number: int) -> None:
+        """Unsays something."""
+        self._events[number] = _Event(REMOVED)
+
+    def messages(self, gone: Collection[int]) -> Iterator[Message]:
+        """Yields what is to be handed out.
+
+        What was sent again after an interrupt, or before the agent did anything, was said once.
+
+        Args:
+            gone: stretches that were rewound.
+        """
+        last, interrupted, replied = 0, False, False
+        for event in self._events:
+            if event.kind == REMOVED or event.stretch in gone:
+                continue
+            if event.kind == INTERRUPT:
+                interrupted = True
+            elif event.kind == REPLY:
+                replied = True
+            elif event.text == last and (interrupted or not replied):
+                continue
+            else:
+                last, interrupted, replied = event.text, False, False
+            if event.message and (message := event.message()):
+                yield message
+
+    def dump(self) -> tuple[list[array[int]], dict[int, int]]:
+        """Everything needed to go on, and what becomes of the numbers that `person` gave."""
+        kinds, stretches, texts = array("B"), array("q"), array("Q")
+        numbers: dict[int, int] = {}
+        for number, event in enumerate(self._events):
+            if event.kind == REMOVED:
+                continue
+            if event.kind == REPLY and kinds and (kinds[-1], stretches[-1]) == (REPLY, event.stretch):
+                continue
+            numbers[number] = len(kinds)
+            kinds.append(event.kind)
+            stretches.append(event.stretch)
+            texts.append(event.text)
+        return [kinds, stretches, texts], numbers
+
+    @classmethod
+    def load(cls, arrays: list[array[int]]) -> Said:
+        """What `dump` told of.
+
+        Raises:
+            ValueError: the arrays do not belong together.
+        """
+        said = cls()
+        said._events = [_Event(*row) for row in zip(*arrays, strict=True)]
+        return said
+
+
+@dataclass
+class Reply:
+    """What an agent said and did in one go.
+
+    Attributes:
+        stamp: the time as recorded.
+    """
+
+    uuid: str
+    stamp: object
+    branch: str
+    commit: str = ""
+    texts: list[str] = field(default_factory=list)
+    tools: list[ToolCall] = field(default_factory=list)
+
+    def message(self) -> Message | None:
+        """The message; None where nothing was said or done."""
+        text = "\n".join(filter(None, (block.strip() for block in speech.cleaned(self.texts))))
+        if not (text or self.tools):
+            return None
+        time, tools = time_of(self.stamp), tuple(self.tools)
+        return Message(self.uuid, "agent", text, time, "reply", tools, self.branch, commit=self.commit)
+
+
+class Read(Protocol):
+    """Reads a session, see `read_on`."""
+
+    def __call__(
+        self, path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
+    ) -> Session:
+        """Reads from a byte offset on."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """One client and its reader.
+
+    Attributes:
+        name: e.g. `codex`.
+        read: reads one recording.
+        recognises: whether a record, one of a file's first, is of this client.
+        folder: names the client's own folder, from the environment and the home directory.
+        sessions: finds under that folder the sessions begun in one of a repository's work trees (real
+            paths), oldest change first.
+    """
+
+    name: str
+    read: Read
+    recognises: Callable[[Mapping[str, Any]], bool]
+    folder: Callable[[Mapping[str, str], Path], Path]
+    sessions: Callable[[Path, Sequence[Path]], tuple[SessionFile, ...]]
+
+
+def first_cwd(path: Path) -> str:
+    """Reads the working directory in which a session began; empty where none is recorded."""
+    try:
+        for line in islice(read_lines(path), _HEAD):
+            cwd = (line.record or {}).get("cwd")
+            if isinstance(cwd, str) and cwd:
+                return cwd
+    except GitmemError:
+        return ""
+    return ""
+
+
+def belongs(cwd: str, worktrees: Sequence[Path]) -> bool:
+    """Whether a recorded working directory lies in one of the worktrees, and in no repository nested there.
+
+    Args:
+        cwd: as recorded; it may no longer exist.
+        worktrees: real paths.
+    """
+    if not cwd.startswith("/") or "\0" in cwd:
+        return False
+    # Compared as text: the client records real paths, and a recorded path is not to be trusted with a
+    # look at the disk before it is known to lie in a worktree.
+    place = Path(os.path.normpath(cwd))
+    roots = [root for root in worktrees if place.is_relative_to(root)]
+    if not roots:
+        return False
+    nearest = max(roots, key=lambda root: len(root.parts))
+    below = [
+        folder for folder in (place, *place.parents) if folder != nearest and nearest in folder.parents
+    ]
+    return not any(os.path.lexists(folder / ".git") for folder in below)
