@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.engines.offline import signals
-from gitmem.engines.offline.extract import Heard, read
+from gitmem.engines.offline.speech import Heard, read
 from gitmem.integrations.benching.gold import Gold, read_gold
 from gitmem.transcripts.model import Message
 
