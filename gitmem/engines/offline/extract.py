@@ -68,6 +68,7 @@ _PERSON = re.compile(
 
 _TELLS_HOW = frozenset({"corrects", "likes", "forbids", "we never"})
 _REPLIES = frozenset({"corrects", "agrees", "starts pointing", "negation", "contrast"})
+_PUTS_RIGHT = frozenset({"forbids", "contrast", "must not"})
 _OF_THE_TASK = frozenset({"question", "asks", "task", "lets", "agrees", "i did", "broken"})
 
 
@@ -474,6 +475,9 @@ def _find(heard: Heard, passage: Sequence[Spoken], best: int, run: range) -> Fin
             score = max(score, WIDE)
         line = f"{heard.question} {wording.statement(said)}"
         said = f"Asked “{heard.question}”: {said}"
+    if stated and "corrects" in one.cues and _PUTS_RIGHT & one.cues and "task" not in one.cues:
+        # A correction is what an agent should hear once only, whether the formula finds it likely or not.
+        score = max(score, WIDE)
     label = next((signals.LABELS[cue] for cue in signals.LABELS if cue in one.cues), "may last")
     return Find(
         heard.message,
