@@ -76,6 +76,11 @@ class Change:
     file: str = ""
     edited: Edited | None = None
 
+    @property
+    def gives_up(self) -> bool:
+        """Whether it takes away or rewrites what a memory holds, not just adds to it."""
+        return self.op == "delete" or (self.edited is not None and self.edited.before is not None)
+
 
 @dataclass(frozen=True)
 class Header:

@@ -46,6 +46,10 @@ class AgentEngine(OfflineEngine):
                 agent=given.agent,
             )
 
-        # What was asked for is stored by the rules.
-        told = tuple(stated(one) for one in candidates(given) if not one.asked and one.text.strip())
+        # What was asked for is stored by the rules, and what gives up a memory is proposed to the person.
+        told = tuple(
+            stated(one)
+            for one in candidates(given)
+            if not one.asked and not one.change.gives_up and one.text.strip()
+        )
         return replace(super().extract(given), tell=told)

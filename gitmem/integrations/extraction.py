@@ -212,17 +212,22 @@ def _put_to_agent(
 ) -> ChangeSet:
     """Leaves what may last to the session's agent; finds that would be parked wait for what it decides.
 
-    It is done before anything of the changeset: done once more after a crash, it changes nothing.
+    What gives up something that memory holds is parked at once: an agent that leaves it would leave memory
+    beside its opposite. It is done before anything of the changeset: done once more after a crash, it
+    changes nothing.
     """
+    parked_now = tuple(one for one in changes.suggested if one.change.gives_up)
     said = [reminders.sentence(one.body, one.origin.last, one.confidence) for one in tell]
     held = [
-        {"message": one.change.origin.first, "find": json.loads(to_bytes(one))} for one in changes.suggested
+        {"message": one.change.origin.first, "find": json.loads(to_bytes(one))}
+        for one in changes.suggested
+        if not one.change.gives_up
     ]
     place = reminders.place_of(workspace.auto_memory, workspace.around.home)
     waiting = reminders.leave(_reminders(workspace), session.id, said, held, place)
     if waiting:
         tally.log.append(f"{counted(waiting, 'statement')} put to the agent with the next prompt")
-    return replace(changes, suggested=())
+    return replace(changes, suggested=parked_now)
 
 
 def park_untold(workspace: Workspace, edges: Edges, sessions: Sequence[str], tally: Tally) -> None:

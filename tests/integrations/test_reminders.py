@@ -115,6 +115,15 @@ def test_what_the_agent_wrote_down_behind_a_commit_is_not_told(held: Held) -> No
     assert held.waits() == []
 
 
+def test_what_gives_up_a_memory_is_proposed_at_once_and_not_told(held: Held, gitmem: Gitmem) -> None:
+    """An agent that leaves it would leave memory beside its opposite."""
+    gitmem("remember", "Use pnpm for installing packages.", "--name", "use-pnpm")
+    held.say("Actually use bun, not pnpm.")
+    (waiting,) = parked(held.workspace)
+    assert waiting.change.file == "use-pnpm.md" and "bun" in waiting.change.body
+    assert held.prompt() == ""
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_what_no_agent_was_told_waits_when_the_session_ends(held: Held, told: bool) -> None:
     held.say(PASSING)
