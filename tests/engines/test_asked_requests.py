@@ -127,3 +127,9 @@ def test_that_is_what_was_said_just_before_by_the_person_or_else_by_the_agent() 
 )
 def test_a_reminiscence_or_a_feature_is_no_request(text: str) -> None:
     assert stored(person(text)) == []
+
+
+@pytest.mark.parametrize("more", [" for all too too", " in future also", " that note this"])
+def test_a_sentence_of_any_length_is_read(more: str) -> None:
+    """Backtracking doubled with every word: a sentence of 500 letters never came to an end."""
+    assert request(f"remember{more * 100} zz") is None or more == " that note this"

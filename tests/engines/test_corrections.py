@@ -65,7 +65,6 @@ def said(*texts: str) -> tuple[Change, ...]:
             "Backups are kept for 90 days, not 30.",
             True,
         ),
-        ("remember that we use Vitest instead of Jest", "jest", "We use Vitest instead of Jest.", True),
         (
             "forget what I said about tabs, the formatter wants two spaces",
             "tabs",
@@ -113,6 +112,50 @@ def test_within_one_session_the_later_word_holds() -> None:
     assert change.body == "We write commits in English, not Dutch." and change.asked
     assert (change.origin.first, change.origin.last) == ("m0", "m1")
     assert said("Remember that we write commits in Dutch.", "forget what I said about Dutch") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remove the part about tabs, please.",
+        "can you delete the stuff about Heroku?",
+        "Delete everything about Heroku in the README.",
+        "Forget that test for now. Fix the parser.",
+        "Ignore the rule about tabs here.",
+        "drop the idea with tests",
+    ],
+)
+def test_a_task_takes_no_memory_away(text: str) -> None:
+    assert not [change for change in said(text) if change.gives_up]
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("Remember that in Makefiles we use spaces, not tabs.", "tabs"),
+        ("remember that we use Vitest instead of Jest", "jest"),
+    ],
+)
+def test_what_may_be_about_something_else_is_added_and_the_replacing_is_asked(text: str, file: str) -> None:
+    """Of a claim that says more than the new statement, nothing goes unasked."""
+    added, replaced = said(text)
+    assert (added.op, added.asked) == ("add", True)
+    assert (replaced.op, replaced.file, replaced.asked) == ("update", f"{file}.md", False)
+
+
+def test_where_several_memories_may_be_meant_a_person_decides() -> None:
+    def of(*bodies: str) -> tuple[Change, ...]:
+        held = {
+            f"local/main/m{n}.md": create(f"m{n}", b, "project", b, f"m{n}.md").render()
+            for n, b in enumerate(bodies)
+        }
+        message = Message("m", "person", "forget what I said about the tests", None, "prompt")
+        return extract(ExtractInput((message,), memory=held))
+
+    (change,) = of("The tests need a running Redis.", "Fast tests first.")
+    assert (change.op, change.asked) == ("delete", False)
+    (change,) = of("The tests need a running Redis.", "The docs are built nightly.")
+    assert (change.op, change.file, change.asked) == ("delete", "m0.md", True)
 
 
 def test_a_request_that_may_replace_a_memory_is_stored_and_the_replacing_is_asked() -> None:

@@ -30,9 +30,6 @@ _REASONED = ("**why", "**how to apply", "why:", "how to apply:")
 OLD_WORDS = 4
 """Words that name what is given up, at most: of more, most must be in the memory, of these each."""
 
-SHORT_CLAIM = 4
-"""Content words of a claim that its old word alone makes sure of, at most."""
-
 SUBJECT = 0.5
 """Share of a claim's words that a correction without the old word must hold to be about it."""
 
@@ -143,13 +140,19 @@ def given_up(
         way: what is given up.
         new: the new statement; empty where nothing takes its place.
         text: the same with its dates made clear.
-        surely: the old word alone is not enough: more of the memory has to be in the new statement.
+        surely: no person looks at it first: it has to be plain which claim is meant.
 
     Returns:
-        an edit of the one memory that is meant; None where there is none, or it could be several.
+        an edit of the memory that is meant; None where there is none, or it could be several.
     """
-    found = sorted(_meant(given, way, new, surely), key=lambda one: -one[0])
-    if not found or (len(found) > 1 and found[0][0] == found[1][0] and found[0][1] != found[1][1]):
+    found = sorted(_meant(given, way, new), key=lambda one: (-one[0], one[1:]))
+    if surely and way.plainly:
+        found = found if len(found) == 1 else []
+    elif surely:
+        found = [one for one in found if way.old and agrees(_claim(given, *one[1:]), way.old, new)]
+    if not found:
+        return None
+    if not way.plainly and len(found) > 1 and found[0][0] == found[1][0] and found[0][1] != found[1][1]:
         return None
     _, path, number = found[0]
     data = given.memory[path]
@@ -178,20 +181,30 @@ def given_up(
     )
 
 
-def _meant(given: ExtractInput, way: Reversal, new: str, surely: bool) -> Iterator[tuple[float, str, int]]:
+def agrees(known: Gist, old: str, new: str) -> bool:
+    """Whether a text and a new statement differ in what is given up alone: then both are about one thing.
+
+    "Staging is on port 8080, not 80" says nothing of a production that listens on port 80.
+    """
+    given, said, fresh = (one.words | one.numbers for one in (gist(old), known, gist(new)))
+    return said - given <= fresh and len(fresh - said) <= len(given)
+
+
+def _claim(given: ExtractInput, path: str, number: int) -> Gist:
+    said = _statements(path.split("/", 2)[2], given.memory[path])
+    return next(known for at, known, _ in said if at == number)
+
+
+def _meant(given: ExtractInput, way: Reversal, new: str) -> Iterator[tuple[float, str, int]]:
     """Claims that a reversal may be about: how well it fits, whose memory, which claim of the body."""
     fresh = gist(new)
-    old = gist(way.old)
-    about = fresh.words | old.words
+    about = fresh.words | gist(way.old).words
     for path, data in given.memory.items():
         _, agent, file = path.split("/", 2)
         if agent != given.agent or file.startswith(("archive/", "logs/")):
             continue
         for number, known, whole in _statements(file, data):
             shared = len(about & whole.words) / max(1, len(whole.words))
-            more = (fresh.words - old.words) & whole.words
-            if way.old and surely and not more and len(known.words) > SHORT_CLAIM:
-                continue
             if way.old:
                 if says(known, way.old, new) or (number == 0 and says(whole, way.old, new)):
                     yield 1 + shared, path, number

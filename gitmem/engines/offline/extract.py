@@ -17,7 +17,7 @@ from gitmem.core.dates import annotate, relative_dates, unclear
 from gitmem.engines.engine import Considered, ExtractInput
 from gitmem.engines.offline import corrections, prose, signals, wording
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
-from gitmem.engines.offline.requests import Request, request, reversals, takes_back
+from gitmem.engines.offline.requests import Request, Reversal, request, reversals, takes_back
 from gitmem.engines.offline.speech import SHORTEST, Heard, Spoken, read
 from gitmem.transcripts.model import Message
 
@@ -268,19 +268,18 @@ class _Session:
                 asked=asked,
                 sentence=one.text,
             )
-            stood = self._taken_back(way.old, new) if way.old else []
+            stood = self._taken_back(way, new) if way.old else []
             text = _dated(new, heard.message)
-            surely = asked and not way.plainly
-            change = corrections.given_up(self._given, way, new, text, surely=surely)
+            change = corrections.given_up(self._given, way, new, text, surely=asked)
             if change is not None:
                 self._reversed.append((made, self._as_said(change, made)))
                 return True
-            doubtful = corrections.given_up(self._given, way, new, text) if surely and way.old else None
+            doubtful = corrections.given_up(self._given, way, new, text) if asked and way.old else None
             if doubtful is not None:
                 # What was asked for is stored as it is; whether it replaces this is for the person to say.
                 unsure = replace(made, asked=False, score=SUGGESTED)
                 self._reversed.append((unsure, self._as_said(doubtful, unsure)))
-                return False
+                return way.plainly
             if stood and new:
                 asked = asked or any(one.asked for one in stood)
                 first = stood[0].first or stood[0].message.uuid
@@ -299,9 +298,14 @@ class _Session:
             origin=_origin(self._given, find.message),
         )
 
-    def _taken_back(self, old: str, new: str) -> list[Find]:
-        """Drops what this session said of what is given up, and gives it."""
-        found = [at for at, one in enumerate(self._stated) if corrections.says(one.gist, old, new)]
+    def _taken_back(self, way: Reversal, new: str) -> list[Find]:
+        """Drops what this session said of what is given up, and gives it; what was asked only surely."""
+        found = [
+            at
+            for at, one in enumerate(self._stated)
+            if corrections.says(one.gist, way.old, new)
+            and (way.plainly or not one.asked or corrections.agrees(one.gist, way.old, new))
+        ]
         stood = [self._finds[at] for at in found]
         for at in reversed(found):
             del self._stated[at], self._finds[at]

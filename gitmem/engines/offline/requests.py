@@ -27,9 +27,9 @@ _POLITE = (
     r"(?:please |also |just )*)?(?:please )?"
 )
 _LATER = (
-    r"(?:,? (?:for (?:later|good|the future|next time|future \w+|all \w+(?: \w+)?|the next \w+)"
+    r"(?:,? (?:for (?:later|good|the future|next time|future \w+|all \w+|the next \w+)"
     r"|in (?:the )?future|from now on"
-    r"|next time|too|also|as well|please|ok|okay|somewhere|somehow|down|permanently|forever))*"
+    r"|next time|too|also|as well|please|ok|okay|somewhere|somehow|down|permanently|forever))*+"
 )
 _FILE = (
     r"(?:(?:claude|agents|gemini|codex)(?:\.local)?\.md|copilot-instructions\.md|(?:the |your "
@@ -329,18 +329,23 @@ _END = (
     r"|please|for (?:this|all|the))\b|[,.;!?(]|$)"
 )
 _THING = r"(?P<old>[^,.;!?]+?)"
-_SAID = (
-    r"(?:what|everything|anything|all|the (?:thing|part|bit|stuff|rule|note|memory|decision|idea)s?|that)"
+_TOLD = (
+    r"(?:what(?:ever)?|everything|anything|all|the (?:thing|part|bit|stuff|rule|note)s?|that)(?: that)?"
+    r" (?:i|we|you)(?:'ve| have| had)?(?: just| once| already)? (?:said|told(?: you)?|wrote|mentioned"
+    r"|asked|decided|know|knew|remember(?:ed)?|learn(?:ed|t)|noted|stored|saved)"
+    r"(?: (?:earlier|before|yesterday))?"
 )
+# Of what was said, or of memory, in so many words: "remove the part about Docker" is a task.
 _FORGETS = re.compile(
     r"^(?:(?:ok(?:ay)?|please|no|wait|actually|sorry|and|so|oh|hm+)[,. ]+)*(?:can you "
     r"|could you )?(?:please )?(?:just )?"
-    rf"(?:(?:forget|disregard|ignore|scratch|drop|delete|remove|unlearn)(?: about)? {_SAID}"
-    r"(?: (?:i|we) (?:just )?(?:said|told you|wrote|mentioned|asked|decided)(?: (?:earlier|before"
-    r"|yesterday))?)?"
-    rf"(?: (?:about|on|regarding|concerning|with|that says)) {_THING}{_END}"
-    rf"|forget that (?P<that>[^,.;!?]+?){_END}|(?:forget|delete|remove) (?:the|that|your) (?:memory|note"
-    rf"|rule) (?:about|on|that) (?P<memory>[^,.;!?]+))"
+    rf"(?:(?:forget|disregard|ignore|scratch|drop|delete|remove|unlearn)(?: about)? {_TOLD}"
+    rf" (?:about|on|regarding|concerning|with) {_THING}{_END}"
+    r"|(?:forget|drop|delete|remove) (?:(?:the|that|this|any|all) memor(?:y|ies)|your (?:memor(?:y|ies)"
+    r"|notes?)) (?:about|on|of|that says|regarding) (?P<memory>[^,.;!?]+)"
+    r"|forget that (?P<that>(?:we|i|our|the|all|every) [^,.;!?]+)"
+    r"|(?:forget|disregard|scratch) (?:that|the (?:thing|part|bit|stuff|idea)s?) about"
+    r" (?P<loose>[^,.;!?]+))"
     r"[,.;:! –—-]*(?P<new>.*)$"
 )
 _SWITCHES = tuple(
@@ -390,9 +395,11 @@ def reversals(sentence: str) -> Iterator[Reversal]:
     low = masked(sentence)
     forgets = _FORGETS.match(low)
     if forgets:
-        old = forgets["old"] or forgets["that"] or forgets["memory"]
+        loose = forgets["that"] or forgets["loose"]
+        old = forgets["old"] or forgets["memory"] or loose
         start = forgets.start("new") if len(forgets["new"].split()) > SHORTEST else -1
-        yield Reversal(old.strip(), start, plainly=True)
+        # "Forget that the test failed" may be about the moment: a person decides.
+        yield Reversal(old.strip(), start, plainly=not loose)
         return
     if low.rstrip().endswith("?"):
         return
