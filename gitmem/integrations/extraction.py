@@ -17,6 +17,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import Engine
 from gitmem.extract.changeset import ChangeSet, job_id, to_json
 from gitmem.extract.known import Known
+from gitmem.extract.near import says
 from gitmem.extract.plan import ExtractionPlan, Placed, Rules, plan_extraction
 from gitmem.extract.telling import NOTHING, Told
 from gitmem.extract.turns import goes_on_to_write
@@ -219,12 +220,15 @@ def _put_to_agent(
     parked_now = tuple(one for one in changes.suggested if one.change.gives_up)
     said = [reminders.sentence(one.body, one.origin.last, one.confidence) for one in tell]
     held = [
-        {"message": one.change.origin.first, "find": json.loads(to_bytes(one))}
+        {"message": one.change.origin.last, "find": json.loads(to_bytes(one))}
         for one in changes.suggested
         if not one.change.gives_up
     ]
     place = reminders.place_of(workspace.auto_memory, workspace.around.home)
     waiting = reminders.leave(_reminders(workspace), session.id, said, held, place)
+    if waiting is None:
+        # Parked after all: nothing may be lost where nothing can be left.
+        return changes
     if waiting:
         tally.log.append(f"{counted(waiting, 'statement')} put to the agent with the next prompt")
     return replace(changes, suggested=parked_now)
@@ -251,8 +255,10 @@ def park_untold(workspace: Workspace, edges: Edges, sessions: Sequence[str], tal
 
 
 def _stands(known: Known, change: Change) -> bool:
-    """Whether the agent wrote it down by itself meanwhile."""
-    return all(known.find(change.agent, claim.key) for claim in parse_body(change.body).claims)
+    """Whether the agent wrote it down by itself meanwhile, in whichever words."""
+    if all(known.find(change.agent, claim.key) for claim in parse_body(change.body).claims):
+        return True
+    return says(change.description, [header.description for header in known.manifest])
 
 
 def _count(

@@ -47,8 +47,11 @@ def plain(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
 
 
-def write(file: Path, data: bytes) -> bool:
+def write(file: Path, data: bytes, kept: int = SESSIONS_KEPT) -> bool:
     """Writes a session's file and drops those of sessions long gone; trouble is borne.
+
+    Args:
+        kept: files that the folder keeps.
 
     Returns:
         Whether it is there now.
@@ -60,7 +63,7 @@ def write(file: Path, data: bytes) -> bool:
         write_atomically(file, data)
         written = True
         files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
-        keep_newest(files, SESSIONS_KEPT)
+        keep_newest(files, kept)
     return written
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ MOST = 12
 
 KEPT = 500
 """Sentences of a session that are remembered, so that none is told twice."""
+
+SESSIONS = 1024
+"""Sessions of which it is kept what waits: finds wait there, which no other session may drive out."""
 
 PATIENCE = 86_400.0
 """Seconds after which a session of which nobody heard counts as ended: it was killed, or lies unused."""
@@ -92,17 +95,19 @@ def place_of(folder: Path | None, home: Path) -> str:
     return next((one for one in (f"{folder}/", inside) if 0 < len(one.encode()) <= _PLACE), "")
 
 
-def leave(state: Path, session: str, found: Sequence[Sentence], held: Sequence[Any], place: str) -> int:
+def leave(
+    state: Path, session: str, found: Sequence[Sentence], held: Sequence[Any], place: str
+) -> int | None:
     """Leaves sentences for the session's next prompt; those that were left or told before are passed over.
 
     Args:
         state: as `state_of` names it.
         session: id of the recorded session.
-        held: finds that wait for the agent's decision, as JSON with the `message` that each stems from.
+        held: finds that wait for the agent's decision, as JSON with the `message` that said them last.
         place: where the agent keeps memory, as `place_of` names it.
 
     Returns:
-        How many wait now.
+        How many wait now; None where nothing could be left.
     """
     name = per_session.plain(session)
     known, before, _ = _read(state, name)
@@ -113,15 +118,15 @@ def leave(state: Path, session: str, found: Sequence[Sentence], held: Sequence[A
             rows.setdefault(one.key, one)
     waiting = sorted((one for one in rows.values() if one.text), key=lambda one: -one.score)[:MOST]
     settled = [one for one in rows.values() if not one.text]
-    decided = {one.message for one in settled}
-    kept = [one for one in (*before, *held) if one.get("message") not in decided]
-    if waiting or kept or known:
-        _write(state, name, [*settled[-KEPT:], *waiting], kept, place)
-    return len(waiting)
+    undecided = _undecided([*before, *held], rows.values(), told)
+    if not (waiting or undecided or known):
+        return 0
+    written = _write(state, name, [*settled[-KEPT:], *waiting], undecided, place)
+    return len(waiting) if written else None
 
 
 def settle(state: Path, session: str, message: str) -> None:
-    """Lets nothing of a message wait any more: the agent wrote memory behind it, and knows of it."""
+    """Tells nothing of a message any more, since the agent wrote memory behind it; finds wait on."""
     name = per_session.plain(session)
     rows, held, place = _read(state, name)
     if any(one.message == message and one.text for one in rows):
@@ -180,15 +185,21 @@ def ended(state: Path, sessions: Sequence[str], now: float) -> Iterator[tuple[st
             continue
         rows, held, _ = _read(state, path.name)
         told = _told(state, path.name)
-        decided = {one.message for one in rows if not one.text or one.key in told}
         if held or any(one.text for one in rows):
-            yield path.name, [one for one in held if one.get("message") not in decided]
+            yield path.name, _undecided(held, rows, told)
 
 
 def close(state: Path, session: str) -> None:
     """Lets nothing wait for a session's agent any more; what it was told, or was not, is not told again."""
     rows, _, _ = _read(state, session)
     _write(state, session, [_without_text(one) for one in rows][-KEPT:], [], "")
+
+
+def _undecided(held: Sequence[Any], rows: Iterable[Sentence], told: Container[str]) -> list[Any]:
+    """Finds of messages of which the agent was not told all that may last."""
+    told_of = {one.message for one in rows}
+    told_of -= {one.message for one in rows if one.key not in told}
+    return [one for one in held if one.get("message") not in told_of]
 
 
 def _without_text(one: Sentence) -> Sentence:
@@ -233,13 +244,13 @@ def _is_sentence(row: Any) -> bool:
     return all(isinstance(row[at], str) for at in (0, 1, 3))
 
 
-def _write(state: Path, session: str, rows: Sequence[Sentence], held: Sequence[Any], place: str) -> None:
+def _write(state: Path, session: str, rows: Sequence[Sentence], held: Sequence[Any], place: str) -> bool:
     # Not escaped: what is purged is looked for as it was said.
     value = {
         "place": place,
         "sentences": [[one.key, one.message, one.score, one.text] for one in rows],
         "held": list(held),
     }
-    per_session.write(
-        state / WAITING / session, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-    )
+    data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    # What is larger could not be read again.
+    return len(data) <= _BYTES and per_session.write(state / WAITING / session, data, SESSIONS)

@@ -7,6 +7,7 @@ import pytest
 from gitmem.core.change import Change
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import extract
+from gitmem.engines.offline.requests import request
 from gitmem.transcripts.model import Message
 
 FACT = "The staging database is wiped on Sundays."
@@ -129,7 +130,7 @@ def test_a_reminiscence_or_a_feature_is_no_request(text: str) -> None:
     assert stored(person(text)) == []
 
 
-@pytest.mark.parametrize("more", [" for all too too", " in future also", " that note this"])
+@pytest.mark.parametrize("more", [" for all too too", " in future also"])
 def test_a_sentence_of_any_length_is_read(more: str) -> None:
     """Backtracking doubled with every word: a sentence of 500 letters never came to an end."""
-    assert request(f"remember{more * 100} zz") is None or more == " that note this"
+    assert request(f"remember{more * 100} zz") == request(f"remember{more * 99} zz")

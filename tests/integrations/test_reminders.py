@@ -103,16 +103,42 @@ def test_a_commit_in_the_middle_of_a_session_parks_nothing(held: Held) -> None:
     assert PASSING in held.prompt()
 
 
-def test_what_the_agent_wrote_down_behind_a_commit_is_not_told(held: Held) -> None:
-    """The commit had the turn read to its middle."""
+@pytest.mark.parametrize(("wrote", "waits"), [(PASSING, False), ("The port is 5433.", True)])
+def test_of_what_the_agent_wrote_down_behind_a_commit_the_rest_waits(
+    held: Held, wrote: str, waits: bool
+) -> None:
+    """The commit had the turn read to its middle; that something was written proves nothing of the rest."""
     held.say(PASSING, event="commit")
-    memory = f"{held.workspace.auto_memory}/db.md"
-    held.session.call("c1", "Write", file_path=memory, content="Tests use the real database.")
+    memory = held.workspace.auto_memory
+    assert memory is not None
+    memory.mkdir(parents=True, exist_ok=True)
+    text = f"---\nname: db\ndescription: {wrote}\ntype: project\n---\n\n{wrote}\n"
+    (memory / "db.md").write_text(text)
+    held.session.call("c1", "Write", file_path=f"{memory}/db.md", content=text)
     held.session.result("c1", "Written.")
     held.say()
     assert held.prompt() == ""
     held.work("session-end")
-    assert held.waits() == []
+    assert bool(held.waits()) is waits
+
+
+def test_where_nothing_can_be_left_for_the_agent_it_waits_in_review(held: Held) -> None:
+    folder = held.state / reminders.WAITING
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(held.home)
+    held.say(PASSING)
+    assert held.waits() and held.prompt() == ""
+
+
+def test_a_find_of_a_message_that_was_told_in_part_is_kept(tmp_path: Path) -> None:
+    first, second = (
+        reminders.sentence(text * 9, "m1", score) for text, score in ((PASSING, 0.9), (SECOND, 0.4))
+    )
+    reminders.leave(tmp_path, "s", [first, second], [{"message": "m1", "find": {}}], "")
+    assert PASSING[:40] in reminders.take(tmp_path, "s")
+    assert list(reminders.ended(tmp_path, ["s"], 0.0)) == [("s", [{"message": "m1", "find": {}}])]
+    assert SECOND[:40] in reminders.take(tmp_path, "s")
+    assert list(reminders.ended(tmp_path, ["s"], 0.0)) == [("s", [])]
 
 
 def test_what_gives_up_a_memory_is_proposed_at_once_and_not_told(held: Held, gitmem: Gitmem) -> None:
