@@ -7,8 +7,10 @@ engine is in force: nothing of old sessions is sent anywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from gitmem.core.errors import RepositoryError
 from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction import Outcome, extract_sessions
@@ -16,7 +18,8 @@ from gitmem.integrations.recordings import cursor_name, cursors_folder, news, se
 from gitmem.store.parked import Suggestion, digest, parked
 from gitmem.store.workspace import Workspace
 from gitmem.transcripts import cursor as cursors
-from gitmem.transcripts.cursor import Cursor
+from gitmem.transcripts import discover
+from gitmem.transcripts.cursor import PASSED_OVER, Cursor
 from gitmem.transcripts.model import SessionFile
 
 PATIENCE = 60.0
@@ -99,4 +102,6 @@ def look_back(
 def pass_over(workspace: Workspace, files: Sequence[SessionFile]) -> None:
     """Leaves sessions alone for good, as far as they were recorded: the person does not want them read."""
     for file in files:
-        cursors.save(cursors_folder(workspace), Cursor(cursor_name(file.path), file.size))
+        with suppress(RepositoryError):
+            end = discover.size_of(file.path)
+            cursors.save(cursors_folder(workspace), Cursor(cursor_name(file.path), end, PASSED_OVER))

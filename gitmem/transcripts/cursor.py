@@ -23,6 +23,9 @@ HANDLED_LIMIT = 50_000
 """Messages remembered as handled, 17 bytes each on disk: a year of heavy use; the oldest go first."""
 
 
+PASSED_OVER = "passed-over"
+
+
 @dataclass(frozen=True)
 class Cursor:
     """How far one session was read.
@@ -30,7 +33,8 @@ class Cursor:
     Attributes:
         session: the client's session id.
         offset: byte to go on from.
-        last: uuid of the last message that was handled; empty at the beginning.
+        last: uuid of the last message that was handled; empty at the beginning, and `PASSED_OVER` where the
+            person does not want the session read.
     """
 
     session: str

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from database import Database
 from ran import Gitmem, Ran
 from transcripts import Transcript
 
@@ -15,6 +16,7 @@ from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations import lookback
+from gitmem.integrations.dreams.said import SaidSince
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.store.parked import parked
 from gitmem.transcripts.claude_home import slug
@@ -126,11 +128,16 @@ def test_all_takes_what_was_shown(
 
 
 def test_after_a_no_nobody_looks_at_them(
-    gitmem: Gitmem, repo: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch
+    gitmem: Gitmem, repo: Path, home: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither the worker, of whichever client's sessions, nor a dream's engine."""
+    Database(home / ".local/share/opencode", str(repo))
     assert "left alone" in typed(monkeypatch, gitmem, "y", "n").err
-    gitmem("extract")
+    told = gitmem("extract", "--json").json
+    assert told["sessions"] == []
     assert waits(repo) == [] and gitmem("list", "--json").json == []
+    edges = real_edges(repo)
+    assert not len(SaidSince(initialised_at(edges), edges, 0.0))
 
 
 def test_a_yes_given_beforehand_looks_and_accepts_nothing(

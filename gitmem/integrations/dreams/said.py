@@ -10,10 +10,12 @@ from functools import cached_property
 from gitmem.core.errors import RepositoryError
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction_rules import left_out
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.recordings import cursor_name, cursors_folder, sessions_here
 from gitmem.integrations.switches import switched_off
 from gitmem.store.workspace import Workspace
+from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
+from gitmem.transcripts.cursor import PASSED_OVER
 from gitmem.transcripts.model import Message, Session, SessionFile
 from gitmem.transcripts.privacy import ignoring
 
@@ -64,8 +66,16 @@ class SaidSince(Mapping[str, str]):
             edges.environ, edges.config, workspace.layout.worktree
         ):
             return {}
-        files = [file for file in sessions_here(workspace, edges) if file.mtime_ns > self._since * 1e9]
+        files = [
+            file
+            for file in sessions_here(workspace, edges)
+            if file.mtime_ns > self._since * 1e9 and not self._passed_over(file)
+        ]
         return {_ODD.sub("-", file.id)[:100]: file for file in files[-MOST_SESSIONS:]}
+
+    def _passed_over(self, file: SessionFile) -> bool:
+        """Whether the person did not want it read when they set gitmem up."""
+        return cursors.load(cursors_folder(self._workspace), cursor_name(file.path)).last == PASSED_OVER
 
     def _text(self, file: SessionFile) -> str:
         try:
