@@ -20,7 +20,7 @@ from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
 from gitmem.extract.turns import given_by, wrote
 from gitmem.store.live_plan import Part
-from gitmem.transcripts.model import EDITORS
+from gitmem.transcripts.model import EDITORS, strings_in
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
@@ -175,18 +175,26 @@ def _writing(session: Session, time: float) -> Iterator[_Call]:
 
 def _writer(calls: Iterable[_Call], place: Path, old: bytes, new: bytes | None) -> _Call | None:
     """The newest call that wrote this change to a file; None where nobody's did."""
-    was = {line.strip() for line in decode(old).splitlines()}
-    lines = [line.strip() for line in decode(new or b"").splitlines()]
-    added = [line for line in lines if line and line not in was]
+    was, lines = _lines(old), _lines(new or b"")
+    added = [line for line in lines if line not in was]
+    gone = [line for line in was if line not in lines]
     made = (call for call in calls if wrote(call.call, place, call.cwd))
-    return next((call for call in made if _is_in(call.call, added)), None)
+    return next((call for call in made if _is_in(call.call, added, gone, lines)), None)
 
 
-def _is_in(call: ToolCall, added: Collection[str]) -> bool:
-    """Whether what an editor's call wrote is among the lines that came; a shell's is not told."""
-    if call.name not in EDITORS or not added:
+def _lines(data: bytes) -> dict[str, None]:
+    return dict.fromkeys(line for text in decode(data).splitlines() if (line := text.strip()))
+
+
+def _is_in(call: ToolCall, added: Collection[str], gone: Collection[str], left: Collection[str]) -> bool:
+    """Whether an editor's call wrote lines that came, or took out those that went; any shell's may have."""
+    if call.name not in EDITORS or not (added or gone):
         return True
     given = "\n".join(given_by(call))
+    if not added:
+        named = "\n".join(strings_in(call.input))
+        rewrote = bool(left) and all(line in given for line in left)
+        return not any(line in given for line in gone) and (rewrote or any(line in named for line in gone))
     # A patch has a sign before each line, and an edit may be a part of one.
     pieces = [piece for line in given.splitlines() if (piece := line.strip().lstrip("+ "))]
     pieces = [piece for piece in pieces if len(piece) >= _PIECE] or pieces

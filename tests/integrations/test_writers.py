@@ -245,6 +245,23 @@ def test_what_an_agent_took_away_is_its_own(
     assert (told.op, told.writer, told.session, "deploy.md" in files) == ("delete", "agent", TWO, True)
 
 
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_a_line_that_went_is_of_whoever_took_it_out(
+    workspace: Workspace, edges: Edges, agent: Agents, memory: Path, by_hand: bool
+) -> None:
+    """The session that wrote a file is not the one that deletes a line of it later."""
+    one = agent(ONE)
+    one.writes("ports.md", f"{PORTS}\nAsk Ben first.\n")
+    save_all(workspace, edges)
+    if by_hand:
+        (memory / "ports.md").write_text(PORTS)
+    else:
+        one.edits("ports.md", "\nAsk Ben first.\n", "")
+    save_all(workspace, edges)
+    told, files = taught(workspace)[-1]
+    assert "ports.md" in files and told.writer == ("human" if by_hand else "agent")
+
+
 def test_a_command_of_the_person_signs_no_agents_work(
     workspace: Workspace, edges: Edges, agent: Agents, gitmem: Callable[..., object]
 ) -> None:
