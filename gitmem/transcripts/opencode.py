@@ -125,13 +125,16 @@ def read_session(
     end, skipped, size = start, 0, 0
     with _opened(path.parent) as base:
         (cwd,) = next(base.execute("SELECT directory FROM session WHERE id = ?", (path.name,)), ("",))
-        rows = list(_messages(base, path.name, start))
-        for number, row in enumerate(rows):
+        rows = _messages(base, path.name, start)
+        row = next(rows, None)
+        while row is not None and size < most:
+            following = next(rows, None)
             parts, missed, read = _parts(base, row.id)
-            if size >= most or not (row.is_done(parts) or number + 1 < len(rows)):
+            if following is None and not row.is_done(parts):
                 break
             messages += _said(row, parts)
-            end, skipped, size = row.place, skipped + missed, size + read
+            end, skipped, size = row.place, skipped + missed + (not row.data), size + read
+            row = following
     return Session(path.name, NAME, path, speech.clean(str(cwd)), tuple(messages), end, skipped)
 
 
@@ -231,7 +234,7 @@ def _parts(base: sqlite3.Connection, message: str) -> tuple[list[dict[str, Any]]
     found, missed, size = [], 0, 0
     asked = "SELECT CASE WHEN length(data) <= ? THEN data END FROM part WHERE message_id = ? ORDER BY id"
     for (data,) in base.execute(f"{asked} LIMIT ?", (ROW_BYTES, message, ROWS)):
-        if part := _object(data):
+        if size < SESSION_BYTES and (part := _object(data)):
             found.append(part)
             size += len(data)
         else:
