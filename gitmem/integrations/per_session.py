@@ -47,11 +47,11 @@ def plain(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
 
 
-def write(file: Path, data: bytes, kept: int = SESSIONS_KEPT) -> bool:
+def write(file: Path, data: bytes, kept: int = 0) -> bool:
     """Writes a session's file and drops those of sessions long gone; trouble is borne.
 
     Args:
-        kept: files that the folder keeps.
+        kept: files that the folder keeps; 0 for `SESSIONS_KEPT`.
 
     Returns:
         Whether it is there now.
@@ -63,7 +63,7 @@ def write(file: Path, data: bytes, kept: int = SESSIONS_KEPT) -> bool:
         write_atomically(file, data)
         written = True
         files = [each for each in file.parent.iterdir() if not each.name.startswith(".")]
-        keep_newest(files, kept)
+        keep_newest(files, kept or SESSIONS_KEPT)
     return written
 
 

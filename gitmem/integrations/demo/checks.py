@@ -11,8 +11,8 @@ from gitmem.integrations.demo.stage import Person, Stage
 from gitmem.integrations.demo.transcript import SESSION, write_session
 
 PROJECT_REFS = ("refs/heads/gitmem/project", "refs/gitmem/project")
-SESSION_AGE = 600
-"""Seconds before the present at which the recorded session began."""
+SESSION_AGE = 7_200
+"""Seconds before the present at which the recorded session began: it is over, and no agent is told."""
 
 TWINS = ("small-pull-requests", "keep-pull-requests-small")
 SHARED_CLAIM = "Keep pull requests small: one concern each."

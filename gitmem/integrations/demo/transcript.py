@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +51,8 @@ def write_session(
     path = folder / f"{SESSION}.jsonl"
     lines = [json.dumps(record, ensure_ascii=False) for record in _records(cwd, start, spoken)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ended = start + len(spoken) * TURN_SECONDS
+    os.utime(path, (ended, ended))
     return path
 
 
