@@ -1,4 +1,5 @@
-"""How old a memory is: author time of the last change of its body by an agent, extraction or person.
+"""When a memory was last taught, and on which code: by the last change of its body by an agent, extraction or
+person.
 
 The catalog remembers, for each commit of a ref that it has walked, which contents came to stand where and
 when they had been taught. Commits never change: none is walked twice, and an age as of then is looked up.
@@ -24,8 +25,11 @@ NEWEST = 8
 """Commits by which git is told what is recorded."""
 
 _Walked = tuple[str, bytes, int]
-_Taught = tuple[str, bytes, bytes, int, int]
+_Taught = tuple[str, bytes, bytes, int, int, str]
 _Distilled = tuple[str, str, int, bytes]
+
+Lesson = tuple[int, str]
+"""When a content was taught, seconds since the epoch, and on which commit of the code; empty where nobody said."""
 
 Body = Callable[[str, str], bytes | None]
 """(path, blob) to a digest of the memory's body; None where it cannot be read."""
@@ -39,7 +43,7 @@ def never() -> bool:
     return False
 
 
-def times(
+def lessons(
     connection: sqlite3.Connection,
     repo: Repository,
     ref: str,
@@ -49,8 +53,8 @@ def times(
     *,
     alone: bool = False,
     late: Late = never,
-) -> dict[str, int]:
-    """Finds when memories were last taught, as of a commit.
+) -> dict[str, Lesson]:
+    """Finds when memories were last taught, and on which code, as of a commit.
 
     A merge, dream, sync or paging makes no fact young, nor does a move or a change of frontmatter alone; a
     memory that only such changes ever touched is as old as the oldest of them. What a dream made of lines
@@ -66,7 +70,7 @@ def times(
             whoever asks next goes on from there.
 
     Returns:
-        Path to author time, seconds since the epoch; without those that no commit in reach has brought.
+        Path to author time and code commit; without those that no commit in reach has brought.
     """
     walk = _Walk(connection, ref)
     if walk.place(commit) is None:
@@ -78,12 +82,24 @@ def times(
         walk.follow(repo, commit, body, late)
     last = walk.place(commit)
     wanted = {encoded(path): path for path in files}
-    found: dict[str, int] = {}
-    for key, blob, place, time in walk.rows(wanted):
+    found: dict[str, Lesson] = {}
+    for key, blob, place, lesson in walk.rows(wanted):
         path = wanted[key]
         if last is not None and place <= last and blob.hex() == files[path]:
-            found[path] = time  # of several the last: places ascend
+            found[path] = lesson  # of several the last: places ascend
     return found
+
+
+def earlier(connection: sqlite3.Connection, ref: str, path: str, blob: str) -> list[tuple[str, Lesson]]:
+    """Contents that stood at a path before the present one, the last first, as far as was walked.
+
+    Args:
+        blob: the present content.
+    """
+    rows = [(oid.hex(), lesson) for _, oid, _, lesson in _Walk(connection, ref).rows([encoded(path)])]
+    came = max((at for at, (oid, _) in enumerate(rows) if oid == blob), default=0)
+    found = dict(one for one in rows[:came] if one[0] != blob)
+    return list(reversed(found.items()))
 
 
 def brought(connection: sqlite3.Connection, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
@@ -159,7 +175,7 @@ class _Walk:
         self._connection = connection
         self._ref = ref
         self._places: dict[str, int] = {}
-        self._times: dict[tuple[str, str], int] = {}
+        self._known: dict[tuple[str, str], Lesson] = {}
         self._sources: set[str] = set()
 
     def begun(self) -> bool:
@@ -179,17 +195,18 @@ class _Walk:
                     self._places[commit] = row[0]
         return self._places.get(commit)
 
-    def rows(self, paths: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, int, int]]:
-        """Gives (path, blob, place, time) of all that stood at some paths, places ascending for each."""
+    def rows(self, paths: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, int, Lesson]]:
+        """Gives (path, blob, place, lesson) of all that stood at some paths, places ascending for each."""
         asked = list(paths)
         for table in ("main.taught", "temp.taught"):
             for some in database.portions(asked):
                 slots = ",".join("?" * len(some))
-                yield from self._connection.execute(
-                    f"SELECT path, oid, place, time FROM {table} WHERE ref = ? AND path IN ({slots})"  # noqa: S608
-                    " ORDER BY path, place",
+                for path, oid, place, time, code in self._connection.execute(
+                    f"SELECT path, oid, place, time, code FROM {table} WHERE ref = ?"  # noqa: S608
+                    f" AND path IN ({slots}) ORDER BY path, place",
                     (self._ref, *some),
-                )
+                ):
+                    yield path, oid, place, (time, code)
 
     def follow(self, repo: Repository, tip: str, body: Body, late: Late = never) -> None:
         """Walks the commits that are new, and records what they taught."""
@@ -199,13 +216,16 @@ class _Walk:
                 repo, repo.steps(tip, without=self._newest()), body, late
             )
         except MissingObject:
-            self._times.clear()
+            self._known.clear()
             self._places.clear()
             walked, taught, distilled = self._learn(repo, torn_steps(repo, tip), body, late)
             whole = False
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
-            ("INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time) VALUES(?, ?, ?, ?, ?)", taught),
+            (
+                "INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time, code) VALUES(?, ?, ?, ?, ?, ?)",
+                taught,
+            ),
             ("INSERT OR REPLACE INTO {}.walked(ref, oid, place) VALUES(?, ?, ?)", walked),
             ("INSERT OR REPLACE INTO {}.distilled(ref, source, place, oid) VALUES(?, ?, ?, ?)", distilled),
         )
@@ -217,7 +237,7 @@ class _Walk:
 
     def alone(
         self, repo: Repository, tip: str, files: Mapping[str, str], body: Body
-    ) -> dict[str, int] | None:
+    ) -> dict[str, Lesson] | None:
         """Walks what concerns a few files, and records nothing; None where that does not do.
 
         Args:
@@ -228,7 +248,7 @@ class _Walk:
         trees = Trees(repo)
         paths = {home for path in files for home in homes(path)}
         for _ in range(MOST_RENAMES):
-            self._times.clear()
+            self._known.clear()
             self._places.clear()
             self._sources.clear()
             try:
@@ -237,8 +257,8 @@ class _Walk:
             except MissingObject:
                 return None
             if self._sources <= paths:
-                known = {path: self._times.get((path, oid)) for path, oid in files.items()}
-                return {path: time for path, time in known.items() if time is not None}
+                known = {path: self._known.get((path, oid)) for path, oid in files.items()}
+                return {path: lesson for path, lesson in known.items() if lesson is not None}
             paths |= {home for path in self._sources for home in homes(path)}
         return None
 
@@ -260,9 +280,9 @@ class _Walk:
             place = max([commit.committer.time, *(place + 1 for place in above)])
             self._places[commit.oid] = place
             walked.append((self._ref, bytes.fromhex(commit.oid), place))
-            for path, oid, time in self._lessons(repo, step, place, body):
-                self._times[path, oid] = time
-                taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, time))
+            for path, oid, lesson in self._lessons(repo, step, place, body):
+                self._known[path, oid] = lesson
+                taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, *lesson))
             if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
                 from gitmem.store.catalog.accounts import distills
 
@@ -279,15 +299,15 @@ class _Walk:
 
     def _lessons(
         self, repo: Repository, step: Step, place: int, body: Body
-    ) -> Iterator[tuple[str, str, int]]:
-        """Yields (path, blob, time) for what a commit brought against its first parent."""
+    ) -> Iterator[tuple[str, str, Lesson]]:
+        """Yields (path, blob, lesson) for what a commit brought against its first parent."""
         changes = sorted(change for change in step.before[0] if is_memory(change[0]))
         commit = step.commit
         if len(step.before) > 1:
             yield from self._merged(step, place, changes)
             return
         gone = _Gone({path: old for path, old, come in changes if old and not come}, body)
-        teaches = _teaches(commit)
+        teaches, code = _teaching(commit)
         told: dict[str, int] = {}
         if not teaches and "/logs/" in commit.message:
             from gitmem.store.catalog.accounts import told_at
@@ -296,38 +316,38 @@ class _Walk:
         for path, old, come in changes:
             if come is None:
                 continue
-            time: int | None = None
+            lesson: Lesson | None = None
             if old is None:
                 if source := gone.source(path, come):
                     self._sources.add(source[0])
-                    time = self._time(*source, place)
+                    lesson = self._lesson(*source, place)
             elif not teaches or body(path, old) == body(path, come):
-                time = self._time(path, old, place)
+                lesson = self._lesson(path, old, place)
             if path in told and (old is None or body(path, old) != body(path, come)):
-                time = max(told[path], time or 0)
-            yield path, come, commit.author.time if time is None else time
+                lesson = max((told[path], ""), lesson or (0, ""))
+            yield path, come, lesson or (commit.author.time, code)
 
     def _merged(
         self, step: Step, place: int, changes: Iterable[Difference]
-    ) -> Iterator[tuple[str, str, int]]:
+    ) -> Iterator[tuple[str, str, Lesson]]:
         """The same for a merge: what it united is as young as the younger of the two."""
         others = [{path: old for path, old, _ in before} for before in step.before[1:]]
         for path, old, come in changes:
             if come is None:
                 continue
             sources = [old, *(other.get(path, come) for other in others)]
-            known = [self._time(path, oid, place) for oid in sources if oid]
-            times = [time for time in known if time is not None]
-            yield path, come, max(times, default=step.commit.author.time)
+            known = [self._lesson(path, oid, place) for oid in sources if oid]
+            taught = [lesson for lesson in known if lesson is not None]
+            yield path, come, max(taught, default=(step.commit.author.time, ""))
 
-    def _time(self, path: str, oid: str, place: int) -> int | None:
-        """When a content that stands at a path just before a place was taught."""
-        if (path, oid) not in self._times:
+    def _lesson(self, path: str, oid: str, place: int) -> Lesson | None:
+        """When and on what a content was taught that stands at a path just before a place."""
+        if (path, oid) not in self._known:
             blob = bytes.fromhex(oid)
-            for _, other, since, time in self.rows([encoded(path)]):
+            for _, other, since, lesson in self.rows([encoded(path)]):
                 if other == blob and since < place:
-                    self._times[path, oid] = time
-        return self._times.get((path, oid))
+                    self._known[path, oid] = lesson
+        return self._known.get((path, oid))
 
 
 def encoded(path: str) -> bytes:
@@ -381,8 +401,10 @@ def _is_shallow(repo: Repository) -> bool:
     return (repo.git_dir / "shallow").exists()
 
 
-def _teaches(commit: Commit) -> bool:
+def _teaching(commit: Commit) -> tuple[bool, str]:
+    """Whether a commit teaches what it brings, and the commit of the code that it names."""
     from gitmem.core.trailers import parse
 
     provenance = parse(commit.message)
-    return provenance.writer in _TEACHERS and provenance.op not in _NO_TEACHING
+    teaches = provenance.writer in _TEACHERS and provenance.op not in _NO_TEACHING
+    return teaches, provenance.code_commit if teaches else ""

@@ -161,11 +161,39 @@ class Catalog:
         alone: bool = False,
         late: ages.Late = ages.never,
     ) -> dict[str, int]:
-        """When memories were last taught as of a commit; see `ages.times`. The ref need not be followed."""
-        found: dict[str, int] = {}
+        """When memories were last taught as of a commit; see `lessons`."""
+        found = self.lessons(repo, ref, commit, files, alone=alone, late=late)
+        return _times(found)
+
+    def lessons(
+        self,
+        repo: Repository,
+        ref: str,
+        commit: str,
+        files: Mapping[str, str],
+        *,
+        alone: bool = False,
+        late: ages.Late = ages.never,
+    ) -> dict[str, ages.Lesson]:
+        """When and on which code memories were last taught as of a commit; see `ages.lessons`.
+
+        The ref need not be followed.
+        """
+        found: dict[str, ages.Lesson] = {}
 
         def work() -> bool:
-            found.update(self._times(repo, ref, commit, files, read_memory, alone=alone, late=late))
+            found.update(self._lessons(repo, ref, commit, files, read_memory, alone=alone, late=late))
+            return True
+
+        self._steadily(work)
+        return found
+
+    def earlier(self, ref: str, path: str, blob: str) -> list[tuple[str, ages.Lesson]]:
+        """Contents that stood at a path before the present one, the last first; see `ages.earlier`."""
+        found: list[tuple[str, ages.Lesson]] = []
+
+        def work() -> bool:
+            found[:] = ages.earlier(self._connection, ref, path, blob)
             return True
 
         self._steadily(work)
@@ -253,7 +281,7 @@ class Catalog:
         logs = {path: oid or "" for path, oid in changes if is_log(path)}
         wanted = {path: oid for path, oid in changes if oid and path not in logs}
         ids = texts.index_texts(self._connection, repo, wanted, read)
-        times = self._times(repo, ref, tip, wanted, read) if tip else {}
+        times = _times(self._lessons(repo, ref, tip, wanted, read)) if tip else {}
         entered = [(wanted, ids, times), *_of_logs(self._connection, repo, logs)]
         connection = self._connection
         with database.writing(connection):
@@ -301,7 +329,7 @@ class Catalog:
             if not database.is_busy(error):
                 raise
             complete = False
-        entered = [(wanted, ids, self._times(repo, ref, commit, wanted, read)), *entered]
+        entered = [(wanted, ids, _times(self._lessons(repo, ref, commit, wanted, read))), *entered]
         # Negative, so that no row of the past is taken for one of the tips.
         first: int = connection.execute("SELECT coalesce(min(id), 0) - 1 FROM temp.past").fetchone()[0]
         number = connection.execute("INSERT INTO temp.laid(name) VALUES(?)", (key,)).lastrowid or 0
@@ -314,7 +342,7 @@ class Catalog:
         )
         return complete
 
-    def _times(
+    def _lessons(
         self,
         repo: Repository,
         ref: str,
@@ -324,7 +352,7 @@ class Catalog:
         *,
         alone: bool = False,
         late: ages.Late = ages.never,
-    ) -> dict[str, int]:
+    ) -> dict[str, ages.Lesson]:
         digests: dict[str, bytes | None] = {}
 
         def body(path: str, oid: str) -> bytes | None:
@@ -332,7 +360,11 @@ class Catalog:
                 digests[oid] = texts.body_digest(self._connection, repo, path, oid, read)
             return digests[oid]
 
-        return ages.times(self._connection, repo, ref, commit, files, body, alone=alone, late=late)
+        return ages.lessons(self._connection, repo, ref, commit, files, body, alone=alone, late=late)
+
+
+def _times(lessons: Mapping[str, ages.Lesson]) -> dict[str, int]:
+    return {path: time for path, (time, _) in lessons.items()}
 
 
 def entry_rows(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "catalog.sqlite"
-VERSION = 6
+VERSION = 7
 APPLICATION = 0x6D656D31
 """Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
 
@@ -32,7 +32,8 @@ _AGES = """
 CREATE TABLE {where}.walked(ref TEXT NOT NULL, oid BLOB NOT NULL, place INTEGER NOT NULL,
   PRIMARY KEY(ref, oid)) WITHOUT ROWID;
 CREATE TABLE {where}.taught(ref TEXT NOT NULL, path BLOB NOT NULL, oid BLOB NOT NULL,
-  place INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(ref, path, place, oid)) WITHOUT ROWID;
+  place INTEGER NOT NULL, time INTEGER NOT NULL, code TEXT NOT NULL,
+  PRIMARY KEY(ref, path, place, oid)) WITHOUT ROWID;
 CREATE TABLE {where}.distilled(ref TEXT NOT NULL, source TEXT NOT NULL, place INTEGER NOT NULL,
   oid BLOB NOT NULL, PRIMARY KEY(ref, source, place, oid)) WITHOUT ROWID;
 """
