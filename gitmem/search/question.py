@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gitmem.store.candidates.texts import Asked, Corpus
-from gitmem.store.catalog import Catalog
-from gitmem.store.catalog.postings import NEAR, SLOTS, kind
-from gitmem.store.catalog.vocabulary import char
-from gitmem.store.catalog.words import tells, terms, words
+from gitmem.search.index import Catalog
+from gitmem.search.pieces import Asked, Corpus
+from gitmem.search.postings import NEAR, SLOTS, kind
+from gitmem.search.vocabulary import char
+from gitmem.search.words import tells, terms, words
 from gitmem.values import dataclass
 
 SHORTEST_PREFIX = 3

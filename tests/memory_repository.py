@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gitmem.store.catalog import Catalog, read_memory
+from gitmem.search.index import Catalog, read_memory
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
 
 REF = "refs/gitmem/project"

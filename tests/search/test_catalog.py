@@ -16,14 +16,12 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, REF, START, MemoryRepository, memory
 
-from gitmem.store.candidates import search
-from gitmem.store.catalog import Catalog, read_memory
-from gitmem.store.catalog.trees import Trees
-from gitmem.store.catalog.words import indexed, terms
+from gitmem.search.index import Catalog, read_memory
+from gitmem.search.query import search
+from gitmem.search.trees import Trees
+from gitmem.search.words import indexed, terms
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import BLOB, LINK, TREE, Entry, Signature
@@ -311,10 +309,10 @@ def test_a_reader_answers_while_another_process_writes(tmp_path: Path, fake: Mem
 def test_processes_that_build_one_catalog_at_once_agree(tmp_path: Path) -> None:
     script = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from pathlib import Path
 from memory_repository import MemoryRepository
-from gitmem.store.catalog import Catalog, read_memory
+from gitmem.search.index import Catalog, read_memory
 fake = MemoryRepository()
 tip = fake.put({{f"main/m{{n}}.md": f"fact {{n}}" for n in range(3000)}})
 catalog = Catalog.open(Path(sys.argv[1]))

@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.store.catalog import heads, postings
-from gitmem.store.catalog.database import portions, writing
-from gitmem.store.catalog.fields import Fields, Read
-from gitmem.store.catalog.vocabulary import ASKS, FIELD, LABEL, PASSAGE, Vocabulary, number_of
+from gitmem.search import heads, postings
+from gitmem.search.database import portions, writing
+from gitmem.search.fields import Fields, Read
+from gitmem.search.vocabulary import ASKS, FIELD, LABEL, PASSAGE, Vocabulary, number_of
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.values import dataclass
 
@@ -45,8 +45,8 @@ class _Cut:
 
     @classmethod
     def of(cls, path: str, oid: str, data: bytes, read: Read) -> _Cut:
-        from gitmem.store.catalog.passages import passages
-        from gitmem.store.catalog.words import words
+        from gitmem.search.passages import passages
+        from gitmem.search.words import words
 
         fields = read(path, data[:MEMORY_BYTES])
         name = fields.given if fields.name == PurePosixPath(path).stem else fields.name

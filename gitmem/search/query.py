@@ -3,18 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import field
 from pathlib import PurePosixPath
 from time import gmtime, strftime
 
 from gitmem.core.limits import CANDIDATES
-from gitmem.store.candidates import lexical, links, times
-from gitmem.store.candidates.candidate import Candidate
-from gitmem.store.candidates.fuse import fuse
-from gitmem.store.candidates.question import ask
-from gitmem.store.candidates.standing import Entry, Ground
-from gitmem.store.catalog import Catalog, Head
-from gitmem.store.catalog.texts import storable
-from gitmem.store.catalog.vocabulary import FIELD
+from gitmem.search import lexical, links, times
+from gitmem.search.ground import Entry, Ground
+from gitmem.search.index import Catalog, Head
+from gitmem.search.question import ask
+from gitmem.search.texts import storable
+from gitmem.search.vocabulary import FIELD
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A memory that shares terms with a question, or a fact of a daily log that no memory has yet.
+
+    Attributes:
+        path: in the tree of the ref, beginning with the agent's folder; of a log's line `<path>#<12 hex>`.
+        blob: object name of its content; of a log's line, the name that git would give the line.
+        score: the higher the better; comparable between catalogs only roughly.
+        parts: what made the score: `text` (bm25), `rarity` (sum over matched terms), `covered` (0 to 1,
+            share of the question's rarity that the memory matches), `matched` (number of terms),
+            `headed` (of these, in the name or description), `asked` (terms in the question). Of terms
+            that tell what it is about (`words.tells`): `telling` (in the question), `told` (matched),
+            `decisive` (in the name or description).
+        time: author time of the last taught change, epoch seconds; 0 where unknown.
+        why: what each strategy contributed to `score`.
+        commit: the commit it was read at, for a search as of then; empty for the tip.
+    """
+
+    ref: str
+    agent: str
+    path: str
+    blob: str
+    score: float
+    parts: Mapping[str, float]
+    name: str
+    description: str
+    type: str
+    archived: bool
+    time: int
+    commit: str = ""
+    why: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """`memory`, or `log` for a line of a daily log."""
+        return "memory" if self.path.endswith(".md") else "log"
+
+    @property
+    def file(self) -> str:
+        """Path of the file inside the agent's folder."""
+        file = self.path.partition("/")[2]
+        return file if file.endswith(".md") else file.rpartition("#")[0]
 
 
 def search(
@@ -70,7 +114,7 @@ def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Ca
     fused = fuse(scores)
     order = [(entries[id], sum(why.values())) for id, why in fused.items()]
     if any(entry.is_line for entry, _ in order):
-        from gitmem.store.candidates.unsaid import unsaid  # most scopes keep no log
+        from gitmem.search.unsaid import unsaid  # most scopes keep no log
 
         order = unsaid(order, found.words)
     order = sorted(order, key=lambda one: _best_first(*one))[:limit]
@@ -116,3 +160,22 @@ def _candidate(
 
 def _line_name(entry: Entry) -> str:
     return strftime("log %Y-%m-%d %H:%M", gmtime(entry.time))
+
+
+def fuse(found: Mapping[str, Mapping[int, float]]) -> dict[int, dict[str, float]]:
+    """Gathers what each strategy says of each entry.
+
+    Ranks are not fused: with equal weights that measured worse than the lexical order alone.
+
+    Args:
+        found: strategy to an entry's `id` to what it contributes.
+
+    Returns:
+        The `id` of each entry to strategy to contribution, rounded, without those that are nothing.
+    """
+    fused: dict[int, dict[str, float]] = {}
+    for strategy, scores in found.items():
+        for entry, score in scores.items():
+            if rounded := round(score, 6):
+                fused.setdefault(entry, {})[strategy] = rounded
+    return fused

@@ -11,8 +11,8 @@ import pytest
 from gitmem.core.memory import parse
 from gitmem.integrations.benching.corpus import Given, read_given
 from gitmem.integrations.benching.recall import measure
-from gitmem.store.catalog import Catalog
-from gitmem.store.catalog.words import STOP, indexed
+from gitmem.search.index import Catalog
+from gitmem.search.words import STOP, indexed
 from gitmem.store.git import GitCommand
 
 FOLDER = Path(__file__).parents[1] / "fixtures/paraphrases"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, START, MemoryRepository
 from memory_repository import follow as indexed
 
-from gitmem.store.candidates import Candidate, search
-from gitmem.store.candidates.standing import Ground
-from gitmem.store.catalog import Catalog, read_memory
+from gitmem.search.ground import Ground
+from gitmem.search.index import Catalog, read_memory
+from gitmem.search.query import Candidate, search
 
 REF, OTHER = "refs/gitmem/project", "refs/gitmem/local"
 ASKED = "why is the gateway restarted at midnight"

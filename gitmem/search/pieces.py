@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gitmem.store.catalog.vocabulary import ASKS, FIELD, LABEL, PASSAGE
+from gitmem.search.vocabulary import ASKS, FIELD, LABEL, PASSAGE
 
 
 class Piece(NamedTuple):

@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from gitmem.store.catalog import database
-from gitmem.store.catalog.trees import Trees, is_memory, torn_steps
+from gitmem.search import database
+from gitmem.search.trees import Trees, is_memory, torn_steps
 from gitmem.store.repository import Commit, Difference, MissingObject, Repository, Step
 
 _TEACHERS = frozenset({"agent", "extract", "human"})
@@ -284,7 +284,7 @@ class _Walk:
                 self._known[path, oid] = lesson
                 taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, *lesson))
             if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
-                from gitmem.store.catalog.accounts import distills
+                from gitmem.search.accounts import distills
 
                 rows = distills(commit)
                 distilled += [(self._ref, line, place, bytes.fromhex(said)) for line, said in rows]
@@ -310,7 +310,7 @@ class _Walk:
         teaches, code = _teaching(commit)
         told: dict[str, int] = {}
         if not teaches and "/logs/" in commit.message:
-            from gitmem.store.catalog.accounts import told_at
+            from gitmem.search.accounts import told_at
 
             told = told_at(repo, commit)
         for path, old, come in changes:

@@ -10,7 +10,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
 
-from gitmem.store.catalog.database import portions
+from gitmem.search.database import portions
 
 FIELD, PASSAGE, LABEL, ASKS = "\x01", "\x02", "\x03", "\x04"
 """What is no word: between fields, between passages, behind a passage's label, behind what asks."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gitmem.store.candidates.question import Question
-from gitmem.store.candidates.scoring import rarity
-from gitmem.store.catalog import Catalog
-from gitmem.store.catalog.postings import HEADED, NEAR, STRONG, WEAK, kind, unpacked
+from gitmem.search.index import Catalog
+from gitmem.search.postings import HEADED, NEAR, STRONG, WEAK, kind, unpacked
+from gitmem.search.question import Question
+from gitmem.search.score import rarity
 
 BUDGET = 8_000
 """Entries of lists that are read for one question: a few milliseconds. What only the common words of a

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 
-from gitmem.store.candidates.question import Question
-from gitmem.store.candidates.scoring import rarity, scores
-from gitmem.store.candidates.seek import BUDGET, best, seek
-from gitmem.store.candidates.standing import Entry, Ground
-from gitmem.store.candidates.texts import REACH, Asked, Text, read_text
-from gitmem.store.catalog.vocabulary import FIELD
+from gitmem.search.ground import Entry, Ground
+from gitmem.search.pieces import REACH, Asked, Text, read_text
+from gitmem.search.question import Question
+from gitmem.search.score import rarity, scores
+from gitmem.search.seek import BUDGET, best, seek
+from gitmem.search.vocabulary import FIELD
 from gitmem.values import dataclass
 
 WINDOW = 100

@@ -11,14 +11,17 @@ from typing import Any
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import is_archived
-from gitmem.store.catalog import ages, database, folders, heads, texts
-from gitmem.store.catalog.fields import Read, read_memory
-from gitmem.store.catalog.heads import Head
-from gitmem.store.catalog.trees import Trees, is_log
-from gitmem.store.catalog.vocabulary import Vocabulary
+from gitmem.search import ages, database, folders, heads, texts
+from gitmem.search.fields import Fields, Read, read_memory
+from gitmem.search.folders import Kept
+from gitmem.search.heads import Head
+from gitmem.search.trees import Trees, is_log
+from gitmem.search.vocabulary import Vocabulary
 from gitmem.store.repository import Repository
 from gitmem.store.trees import tree_or_none
 from gitmem.values import dataclass
+
+__all__ = ["Catalog", "Fields", "Head", "Kept", "Place", "Read", "read_memory"]
 
 ENTER = (
     "INSERT OR REPLACE INTO {}(id, ref, path, blob, archived, time, thread) VALUES({}, ?, ?, ?, ?, ?, ?)"
@@ -400,7 +403,7 @@ def _of_logs(connection: sqlite3.Connection, repo: Repository, logs: Mapping[str
     standing = {path: oid for path, oid in logs.items() if oid}
     if not standing:
         return []
-    from gitmem.store.catalog.lines import read_fact, read_lines  # most scopes keep no log
+    from gitmem.search.lines import read_fact, read_lines  # most scopes keep no log
 
     lines = read_lines(repo, standing)
     ids = texts.index_texts(connection, lines, lines.wanted, read_fact)

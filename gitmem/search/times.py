@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from gitmem.store.candidates.standing import Entry, Ground
+from gitmem.search.ground import Entry, Ground
 
 DAY = 86_400
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gitmem.core.names import kind
-from gitmem.store.catalog import database
-from gitmem.store.catalog.heads import Head, heads
+from gitmem.search import database
+from gitmem.search.heads import Head, heads
 from gitmem.store.repository import TREE, Repository
 from gitmem.store.trees import list_files
 

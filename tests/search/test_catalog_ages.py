@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, REF, START, MemoryRepository
 
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.store.catalog import Catalog, read_memory
-from gitmem.store.catalog.trees import Trees
+from gitmem.search.index import Catalog, read_memory
+from gitmem.search.trees import Trees
 
 LESSON = format_message("Learn", Provenance(op="update", writer="agent"))
 DREAM = format_message("Dream", Provenance(op="dream", writer="dream"))

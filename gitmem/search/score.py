@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import mul
 
-from gitmem.store.candidates.texts import Asked, Corpus, Piece, Text
+from gitmem.search.pieces import Asked, Corpus, Piece, Text
 
 BEFORE = (0.5, 0.325, 0.21, 0.14)
 """How much a term counts that stands so many passages before, against one in the passage itself."""

@@ -8,10 +8,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.store.candidates.scoring import scores
-from gitmem.store.candidates.texts import Asked, Corpus, Piece, Text
-from gitmem.store.catalog.vocabulary import ASKS, LABEL, PASSAGE
-from gitmem.store.catalog.words import words
+from gitmem.search.pieces import Asked, Corpus, Piece, Text
+from gitmem.search.score import scores
+from gitmem.search.vocabulary import ASKS, LABEL, PASSAGE
+from gitmem.search.words import words
 
 CORPUS = Corpus(texts=100, passages=400, name=200, description=600, near=0, body=8000)
 A = Asked(term="alpha", ways=("a",), tells=True, count=5, passages=8, labels=0)

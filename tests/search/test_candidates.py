@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.store.candidates import Candidate, search
-from gitmem.store.candidates import seek as seeking
-from gitmem.store.candidates.question import ask
-from gitmem.store.catalog import Catalog, read_memory, texts
-from gitmem.store.catalog.fields import links
-from gitmem.store.catalog.passages import MOST, passages
-from gitmem.store.catalog.postings import HEADED, KINDS, SLOTS, unpacked
-from gitmem.store.catalog.vocabulary import char, number_of
+from gitmem.search import seek as seeking
+from gitmem.search import texts
+from gitmem.search.fields import links
+from gitmem.search.index import Catalog, read_memory
+from gitmem.search.passages import MOST, passages
+from gitmem.search.postings import HEADED, KINDS, SLOTS, unpacked
+from gitmem.search.query import Candidate, search
+from gitmem.search.question import ask
+from gitmem.search.vocabulary import char, number_of
 
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from gitmem.core.daily_log import day_of, facts, read_line, statements
 from gitmem.core.dates import named_days
 from gitmem.core.names import is_archived
-from gitmem.store.catalog.fields import LONGEST_SESSION, MOST_PERIODS, Fields, links
+from gitmem.search.fields import LONGEST_SESSION, MOST_PERIODS, Fields, links
 from gitmem.store.objects import object_name
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.values import dataclass

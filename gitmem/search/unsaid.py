@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gitmem.store.candidates.standing import Entry
-from gitmem.store.catalog.vocabulary import ASKS, FIELD, LABEL, PASSAGE
+from gitmem.search.ground import Entry
+from gitmem.search.vocabulary import ASKS, FIELD, LABEL, PASSAGE
 
 LEAST_WORDS = 3
 """Words of a line from which on having them in a row says it; fewer must be a passage of their own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gitmem.store.candidates.standing import Entry, Ground
+from gitmem.search.ground import Entry, Ground
 
 SHARE = 0.15
 """Share of a candidate's score that its neighbours by link get, the best of several."""

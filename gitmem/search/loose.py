@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gitmem.store.catalog import database, texts
-from gitmem.store.catalog.catalog import ENTER, Catalog, entry_rows
-from gitmem.store.catalog.fields import Read, read_memory
-from gitmem.store.catalog.trees import is_memory
+from gitmem.search import database, texts
+from gitmem.search.fields import Read, read_memory
+from gitmem.search.index import ENTER, Catalog, entry_rows
+from gitmem.search.trees import is_memory
 
 
 class LooseCatalog(Catalog):

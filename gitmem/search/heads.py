@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.store.catalog import database
+from gitmem.search import database
 from gitmem.store.repository import MissingObject, Repository
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import unicodedata
 from functools import cache
 from itertools import pairwise
 
-from gitmem.store.catalog.irregular import BASES
+from gitmem.search.irregular import BASES
 
 _FUNCTION_WORDS = """
     a about after again all also am an and any are aren as at be because been before being between

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
 from gitmem.values import dataclass
 
 DAY = 86_400
