@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,9 @@ FEWEST_WORDS = 3
 
 # More than `sessions.private` cuts out: a tag that is cut off in its midst keeps the prompt here, too.
 _PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
+COMMITS = "commits.sqlite"
+"""The index of the code's commits (`search.commits`), which only a worker makes."""
+
 _ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 
 
@@ -103,13 +106,16 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
             tools=partial(_tools, payload),
             prefer=_agent(payload),
         )
-        text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
-        if text:
-            per_session.remember(workspace.state, session, [*seen, *(item.blob for item in answer.items)])
-            if leave is not None:
-                from gitmem.integrations import last_recalls  # most prompts call nothing up
+        commits, named = _commits(workspace, prompt, seen)
+        text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES - len(commits))
+        if text or commits:
+            shown = [*(item.blob for item in answer.items), *named]
+            per_session.remember(workspace.state, session, [*seen, *shown])
+        if text and leave is not None:
+            from gitmem.integrations import last_recalls  # most prompts call nothing up
 
-                last_recalls.keep(workspace, edges, answer)
+            last_recalls.keep(workspace, edges, answer)
+        text = "\n".join(filter(None, (text, commits)))
         if leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(
@@ -126,6 +132,19 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _commits(workspace: Workspace, prompt: str, seen: Collection[str]) -> tuple[str, list[str]]:
+    """What the code's own history says to a prompt, and the names of its commits; nothing is made."""
+    if not (workspace.state / COMMITS).is_file() or not workspace.settings.flag("recallCommits"):
+        return "", []
+    from gitmem.integrations import code_commits  # a new clone has no index of its commits yet
+    from gitmem.rules.redaction import suspects
+
+    found = code_commits.find_commits(
+        workspace, prompt, suspects, unasked=True, seen=seen, seconds=code_commits.PROMPT_SECONDS
+    )
+    return code_commits.as_context(found), [one.commit for one in found]
 
 
 def _tells(workspace: Workspace, edges: Edges) -> bool:
