@@ -34,6 +34,8 @@ CONTEXTS = {"SessionStart": "session_start", "UserPromptSubmit": "user_prompt"}
 SAYS = frozenset({"SessionStart", "UserPromptSubmit", "Stop"})
 # `claude -p`, which shows it to nobody.
 UNSEEN = "sdk-cli"
+# Before a tool runs, and after one failed: a tool call waits for these, so nothing else is done there.
+ACTIONS = frozenset({"PreToolUse", "PostToolUseFailure"})
 GIT_JOBS = {
     "post-commit": "commit",
     "post-merge": "merge",
@@ -89,6 +91,10 @@ def _claude(
     if place is None:
         return
     worktree, common = place
+    if event in ACTIONS:
+        if text := _at_action(payload, place, environ):
+            _answer({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}, stdout)
+        return
     off = _note(event, environ, payload)
     if event in CLAUDE_JOBS and not off:
         from gitmem.integrations.spool import Job
@@ -113,11 +119,29 @@ def _claude(
     if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common, leave)):
         answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
     if answer:
-        from gitmem.rules.redaction import suspects, value
+        _answer(answer, stdout)
 
-        # No hook waits for the detector: what only looks like a credential is left out of what it answers.
-        stdout.write(json.dumps(value(answer, suspects)) + "\n")
-        stdout.flush()
+
+def _answer(answer: dict[str, Any], stdout: IO[str]) -> None:
+    """Gives the client its answer, by the one exit."""
+    from gitmem.rules.redaction import suspects, value
+
+    # No hook waits for the detector: what only looks like a credential is left out of what it answers.
+    stdout.write(json.dumps(value(answer, suspects)) + "\n")
+    stdout.flush()
+
+
+def _at_action(payload: Mapping[str, Any], place: tuple[Path, Path], environ: Mapping[str, str]) -> str:
+    from gitmem.integrations.at_action import answer
+
+    home = Path(environ.get("HOME") or "~").expanduser()
+    base = Path(environ.get("XDG_DATA_HOME", ""))
+    data = (base if base.is_absolute() else home / ".local" / "share") / "gitmem"
+    try:
+        return answer(payload, data, place, environ)
+    except Exception as error:
+        log(place[1], f"at an action: {type(error).__name__}: {error}")
+        return ""
 
 
 def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) -> str:
