@@ -33,6 +33,9 @@ MOST = 2
 
 NAME_CHARS = 60
 
+LONGEST_NAME = 200
+"""Characters of a file's name; it says inside whose it is, for clones whose paths end alike for longer."""
+
 MOST_KEPT = 2_000
 """Memories whose warnings are kept ready."""
 
@@ -56,7 +59,7 @@ def answer(
         At most `BYTES` bytes that state facts; empty where nothing fits.
     """
     worktree, common = place
-    kept = _read(_file(data, common))
+    kept = _read(_file(data, common), common)
     if not kept:
         return ""
     from gitmem.search.action import FILE_TOOLS, fitting
@@ -130,7 +133,7 @@ def keep(workspace: Workspace) -> None:
     if AT not in workspace.settings.words("recallAt"):
         path.unlink(missing_ok=True)
         return
-    known = _read(path)
+    known = _read(path, workspace.layout.common_dir)
     tips = {scope.ref: scope.repo.ref(scope.ref) for scope in workspace.scopes}
     if known.get("tips") == tips:
         return
@@ -140,7 +143,12 @@ def keep(workspace: Workspace) -> None:
         mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref]
         rows += _rows(scope, old.get(scope.ref), tips[scope.ref], mine)
     # Not escaped: what is purged is looked for as it was said.
-    made = {"version": _VERSION, "tips": tips, "rows": rows[:MOST_KEPT]}
+    made = {
+        "version": _VERSION,
+        "clone": str(workspace.layout.common_dir),
+        "tips": tips,
+        "rows": rows[:MOST_KEPT],
+    }
     data = json.dumps(made, ensure_ascii=False).encode("utf-8", "replace")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if len(data) <= _LARGEST:
@@ -200,10 +208,10 @@ def _files(repo: Repository, commit: str | None) -> dict[str, str]:
     }
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, common: Path) -> dict[str, Any]:
     """What is kept; empty where there is none, or it is damaged."""
     value = read_json(path, _LARGEST)
-    if not isinstance(value, dict) or value.get("version") != _VERSION:
+    if not isinstance(value, dict) or (value.get("version"), value.get("clone")) != (_VERSION, str(common)):
         return {}
     rows = value.get("rows")
     whole = isinstance(rows, list) and all(isinstance(row, dict) and row.keys() >= _KEYS for row in rows)
@@ -211,6 +219,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _file(data: Path, common: Path) -> Path:
-    from gitmem.store.record import record_key
-
-    return data / "state" / FOLDER / f"{record_key(common)}.json"
+    # No digest, which would cost the hook a library: a path is a name once its slashes are none.
+    name = str(common).replace("%", "%25").replace("/", "%2F")[-LONGEST_NAME:]
+    return data / "state" / FOLDER / f"{name}.json"

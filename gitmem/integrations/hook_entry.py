@@ -14,9 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.integrations.place import find_initialised, log, start_worker
-from gitmem.integrations.saying import take
-from gitmem.integrations.switches import disabled, note, switched_off
+from gitmem.integrations.place import disabled, find_initialised, log, start_worker
 
 if TYPE_CHECKING:
     from gitmem.integrations.spool import Job
@@ -113,6 +111,8 @@ def _claude(
     leave = None if off else partial(_spool, common, environ=environ, start=start)
     answer: dict[str, Any] = {}
     if event in SAYS and not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN:
+        from gitmem.integrations.saying import take
+
         every = event == "SessionStart"
         if said := take(common / "gitmem", _text(payload, "session_id"), all_sessions=every):
             answer["systemMessage"] = said
@@ -150,6 +150,8 @@ def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) ->
     Returns:
         What switches it off; empty where nothing does.
     """
+    from gitmem.integrations.switches import note, switched_off
+
     place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
     config = Path(
         environ.get("CLAUDE_CONFIG_DIR") or Path(environ.get("HOME") or "~").expanduser() / ".claude"
