@@ -19,8 +19,8 @@ from gitmem.extract.plan import Placed
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.extraction_rules import rule_texts
 from gitmem.integrations.pausing import paused
+from gitmem.integrations.place import DISABLE, disabled
 from gitmem.integrations.saving import sync_live
-from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.screen import weigh

@@ -59,7 +59,7 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.integrations.pausing import paused
-    from gitmem.integrations.switches import DISABLE, disabled
+    from gitmem.integrations.place import DISABLE, disabled
     from gitmem.recall.by_model import kept_here
     from gitmem.transcripts.privacy import ignoring
 

@@ -94,23 +94,26 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         workspace, edges = _here(payload)
         session = per_session.session_of(payload)
         seen = per_session.seen(workspace.state, session)
-        answer = ask(
-            workspace,
-            edges,
-            prompt,
-            shown=frozenset(seen),
-            first=picked.take(workspace.private_state, session),
-            tools=partial(_tools, payload),
-            prefer=_agent(payload),
-        )
-        text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
+        recalls = "prompt" in workspace.settings.words("recallAt")
+        text = ""
+        if recalls:
+            answer = ask(
+                workspace,
+                edges,
+                prompt,
+                shown=frozenset(seen),
+                first=picked.take(workspace.private_state, session),
+                tools=partial(_tools, payload),
+                prefer=_agent(payload),
+            )
+            text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
         if text:
             per_session.remember(workspace.state, session, [*seen, *(item.blob for item in answer.items)])
             if leave is not None:
                 from gitmem.integrations import last_recalls  # most prompts call nothing up
 
                 last_recalls.keep(workspace, edges, answer)
-        if leave is not None and _may_ask(workspace, edges, payload, prompt):
+        if recalls and leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(
                     event=SELECT,

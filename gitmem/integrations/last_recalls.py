@@ -57,7 +57,7 @@ def keep(workspace: Workspace, edges: Edges, answer: Recall) -> None:
     if not items or _PRIVATE.search(answer.query):
         return
     from gitmem.integrations.pausing import paused
-    from gitmem.integrations.switches import disabled
+    from gitmem.integrations.place import disabled
 
     if disabled(edges.environ) or paused(workspace.state, edges.now) or _ignored(workspace, answer.query):
         return

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+DISABLE = "GITMEM_DISABLE"
 # Twice this is the most that the log ever holds.
 LOG_BYTES = 128 * 1024
 
@@ -24,6 +25,11 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         key: value for key, value in environ.items() if not key.startswith("GIT_") or key in SAFE_VARIABLES
     }
+
+
+def disabled(environ: Mapping[str, str]) -> bool:
+    """Whether all of gitmem is switched off by `GITMEM_DISABLE`."""
+    return is_on(environ.get(DISABLE))
 
 
 def is_on(value: str | None) -> bool:

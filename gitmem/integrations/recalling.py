@@ -18,8 +18,9 @@ from gitmem.integrations.withholding import without_secrets
 from gitmem.recall.alike import said_by
 from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
-from gitmem.recall.in_use import REFERENCE, explains, warns
+from gitmem.recall.in_use import REFERENCE, explains
 from gitmem.recall.recall import PROMPT_SECONDS, NotShown, Opened, Recall, recall
+from gitmem.search.action import warns
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
 from gitmem.store.commits import memory_commit

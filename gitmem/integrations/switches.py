@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gitmem.integrations.pausing import Pause
 from gitmem.integrations.place import (
+    DISABLE,
     is_on,
     is_own_folder,
     keep_newest,
@@ -23,7 +24,6 @@ from gitmem.integrations.place import (
     replace_file,
 )
 
-DISABLE = "GITMEM_DISABLE"
 DISABLE_CLIENT = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 SETTING = "autoMemoryEnabled"
 FOLDER = "unheard"
@@ -32,11 +32,6 @@ KEPT = 500
 
 _BYTES = 4 * 1024 * 1024
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-
-
-def disabled(environ: Mapping[str, str]) -> bool:
-    """Whether all of gitmem is switched off by `GITMEM_DISABLE`."""
-    return is_on(environ.get(DISABLE))
 
 
 def switched_off(environ: Mapping[str, str], config: Path, worktree: Path | None) -> str:

@@ -18,15 +18,6 @@ _USAGE_WORDS = """
     tutorial usage
 """
 _USAGE = frozenset(_USAGE_WORDS.split())
-# Rather too much counts as a warning: a reference shown in vain costs less than a trap not told of.
-_WARNING_WORDS = """
-    never|do not|don['’]?t|must not|mustn['’]t|cannot|can['’]?t|avoid|beware|careful(?:ly)?|caution
-    |gotchas?|pitfalls?|traps?|warn(?:s|ed|ing|ings)?|watch out|fail(?:s|ed|ing|ure|ures)?
-    |break(?:s|ing)?|broken|broke|bugs?|buggy|crash(?:es|ed|ing)?|hang(?:s|ing)?|wrong(?:ly)?|silently
-    |unless|danger(?:ous)?|unsafe|known issues?|does not|doesn['’]t|is not|isn['’]t|not supported
-    |unsupported|deprecated|flaky|loses?|lost|corrupts?|workarounds?|instead of|only works?
-"""
-_WARNING = re.compile(rf"\b(?:{''.join(map(str.strip, _WARNING_WORDS.splitlines()))})\b", re.IGNORECASE)
 
 
 def explains(candidate: Candidate, tools: Set[str]) -> bool:
@@ -45,11 +36,6 @@ def explains(candidate: Candidate, tools: Set[str]) -> bool:
         bool(_USAGE & {*name, *about})
         and any(f" {tool} " in f" {' '.join(words)} " for words in (name, about) for tool in named)
     )
-
-
-def warns(text: str) -> bool:
-    """Whether a text tells of trouble."""
-    return _WARNING.search(text) is not None
 
 
 def _names(tool: str) -> bool:
