@@ -19,6 +19,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
 from gitmem.dream.kept_aside import let_go
 from gitmem.integrations.at_action import keep
+from gitmem.integrations.code_reach import warm
 from gitmem.integrations.edges import Edges
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY
@@ -83,12 +84,17 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
 
 
 def _warm(workspace: Workspace) -> list[str]:
-    """Brings the catalogs up to date, so that no prompt waits for it."""
+    """Brings the catalogs up to date, and what HEAD has of the code, so that no prompt waits for it."""
     troubles = []
     for scope in workspace.scopes:
         try:
             with closing(Catalog.open(scope.state)) as catalog:
-                catalog.bring_up_to_date(scope.repo, scope.ref, scope.repo.ref(scope.ref), read_memory)
+                tip = scope.repo.ref(scope.ref)
+                catalog.bring_up_to_date(scope.repo, scope.ref, tip, read_memory)
+                files = {place.path: place.blob for place in catalog.places(scope.ref)}
+                if tip and files and scope.name != "user":
+                    lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
+                    warm(workspace, {code for _, code in lessons.values()})
         except (GitmemError, OSError) as error:
             troubles.append(f"the catalog of {scope.ref}: {error}")
     return troubles

@@ -31,7 +31,17 @@ COVERED_OF_LONG = 0.18
 description, and this share."""
 
 Why = Literal[
-    "below", "shown", "duplicate", "in-use", "not-chosen", "limit", "type", "settled", "promoted", "gone"
+    "below",
+    "shown",
+    "duplicate",
+    "in-use",
+    "not-chosen",
+    "limit",
+    "type",
+    "settled",
+    "promoted",
+    "unmerged",
+    "gone",
 ]
 WORDS: dict[Why, str] = {
     "below": "matches too little of it",
@@ -43,6 +53,7 @@ WORDS: dict[Why, str] = {
     "type": "of another type",
     "settled": "a line of a log of which a memory was made, or that was forgotten or rejected",
     "promoted": "a rule of the repository, which agents read anyway",
+    "unmerged": "taught on a branch that is not merged here",
     "gone": "cannot be read, or must not be shown",
 }
 

@@ -191,17 +191,6 @@ class Catalog:
         self._steadily(work)
         return found
 
-    def earlier(self, ref: str, path: str, blob: str) -> list[tuple[str, ages.Lesson]]:
-        """Contents that stood at a path before the present one, the last first; see `ages.earlier`."""
-        found: list[tuple[str, ages.Lesson]] = []
-
-        def work() -> bool:
-            found[:] = ages.earlier(self._connection, ref, path, blob)
-            return True
-
-        self._steadily(work)
-        return found
-
     def brought(self, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
         """The commits that first brought contents to where they stand; see `ages.brought`."""
         found: dict[str, list[str]] = {}
