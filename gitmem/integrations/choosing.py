@@ -13,7 +13,7 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.recall.choose import Selection
 from gitmem.recall.gather import Source
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 from gitmem.store.settings import CHOICES
 from gitmem.store.tainted import read_tainted
 from gitmem.store.workspace import Workspace

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gitmem.integrations.place import read_regular, replace_file
-from gitmem.store.catalog.words import words
+from gitmem.search.words import words
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges

@@ -11,7 +11,7 @@ from gitmem.core.trailers import parse
 from gitmem.integrations.waiting_changes import waiting
 from gitmem.recall.gather import Source
 from gitmem.recall.recall import About
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 from gitmem.store.glimpse import peek
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.store.workspace import Scope, Workspace

@@ -6,7 +6,7 @@ from gitmem.core.daily_log import statements
 from gitmem.integrations.withholding import without_secrets
 from gitmem.recall.gather import Source
 from gitmem.recall.recall import NotShown, Opened
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 from gitmem.store.commits import memory_commit
 from gitmem.store.glimpse import peek
 from gitmem.store.log_facts import fact_in, is_open, log_of

@@ -20,8 +20,8 @@ from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.in_use import REFERENCE, explains, warns
 from gitmem.recall.recall import PROMPT_SECONDS, NotShown, Opened, Recall, recall
-from gitmem.store.candidates import Candidate
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
+from gitmem.search.query import Candidate
 from gitmem.store.commits import memory_commit
 from gitmem.store.lookup import chosen_agent, chosen_scopes
 from gitmem.store.repository import Repository

@@ -21,7 +21,7 @@ from gitmem.dream.kept_aside import let_go
 from gitmem.integrations.edges import Edges
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY
-from gitmem.store.catalog import Catalog, read_memory
+from gitmem.search.index import Catalog, read_memory
 from gitmem.store.git import GitCommand
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Repository

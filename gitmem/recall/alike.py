@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 
 LEAST_WORDS = 3
 """Words that count which a text needs before it is compared: shorter ones mean too much."""

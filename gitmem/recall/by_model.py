@@ -9,7 +9,7 @@ from gitmem.core.limits import CANDIDATES
 from gitmem.engines.engine import Engine
 from gitmem.recall.choose import Left, Selection
 from gitmem.rules.secrets import scan
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 from gitmem.transcripts.privacy import Ignore, without_private
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from typing import Literal
 
 from gitmem.recall.alike import headed_alike
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 from gitmem.values import dataclass
 
 NEAR_BEST = 0.4

@@ -8,8 +8,8 @@ from dataclasses import field, replace
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import CANDIDATES
-from gitmem.store.candidates import Candidate, search
-from gitmem.store.catalog import Catalog, Read, read_memory
+from gitmem.search.index import Catalog, Read, read_memory
+from gitmem.search.query import Candidate, search
 from gitmem.store.commits import memory_commit
 from gitmem.store.repository import Repository
 from gitmem.values import dataclass

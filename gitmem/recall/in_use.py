@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-from gitmem.store.candidates import Candidate
-from gitmem.store.catalog.words import tells
+from gitmem.search.query import Candidate
+from gitmem.search.words import tells
 
 REFERENCE = "reference"
 

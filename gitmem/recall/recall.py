@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.limits import RECALLED, RECALLED_BYTES, RECALLED_LINES
 from gitmem.core.memory import parse
 from gitmem.recall.choose import Left, Selection, Why, select
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 from gitmem.store.repository import MissingObject
 from gitmem.values import dataclass
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import INDEX, agent_name, is_archived, kind
-from gitmem.store.catalog import Catalog, Kept
+from gitmem.search.index import Catalog, Kept
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import memories
 from gitmem.store.objects import MISSING_HINT

@@ -13,7 +13,7 @@ from gitmem.recall.alike import headed_alike, said_by
 from gitmem.recall.by_model import kept_here, select_by
 from gitmem.recall.choose import select
 from gitmem.recall.in_use import explains, warns
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
 from gitmem.transcripts.privacy import NOTHING, ignoring
 
 DAY = 86_400

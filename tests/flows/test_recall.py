@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 from memory_repository import DAY, START, MemoryRepository
 
 from gitmem.core.references import Code, Finding, Kind, Named
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.recall import Recall, RecallItem, age_note, capped, recall
 from gitmem.recall.show import as_context, as_json
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
 
 REF = "refs/gitmem/project"
 NOW = START + 12 * DAY

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 from memory_repository import DAY, START, MemoryRepository
 
 from gitmem.recall.gather import Source, gather
 from gitmem.recall.recall import recall
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
 
 REF = "refs/gitmem/project"
 

@@ -12,9 +12,9 @@ from gitmem.integrations.benching.recall import PROGRESS_SECONDS
 from gitmem.integrations.recalling import opened_sources
 from gitmem.recall.choose import Selection, select
 from gitmem.recall.gather import Source, gather
-from gitmem.store.candidates import Candidate
-from gitmem.store.catalog.catalog import Place
-from gitmem.store.catalog.words import terms
+from gitmem.search.index import Place
+from gitmem.search.query import Candidate
+from gitmem.search.words import terms
 from gitmem.store.workspace import Workspace
 
 AHEAD = 3
