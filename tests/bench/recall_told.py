@@ -1,18 +1,20 @@
 """Measures what recall tells: with a prompt that some memory answers, and with one that none does.
 
-usage: python tests/bench/recall_told.py DATA [--click REPOSITORY] [--half tuned|held|all] [--json] [--misses]
+usage: python tests/bench/recall_told.py DATA [--click REPOSITORY] [--half tuned|held|all] [--json]
+       [--misses]
 
 DATA holds `sde` (developer chats and reports on what they decided), `memory` (folders that agents wrote),
-`labelled` and `transcripts` (recorded sessions), `devmembench`. REPOSITORY is a clone of click, whose commits
-and changelog become notes; without it the memory is smaller. What is absent is left out.
+`labelled` and `transcripts` (recorded sessions), `devmembench`. REPOSITORY is a clone of click, whose
+commits and changelog become notes; without it the memory is smaller. What is absent is left out.
 
-- chats: each chat is a memory (its last long turn; all of it), each report a prompt. `told` counts the reports with
-  which the right chat is told, `without` those with which anything is once its chats are taken out.
-- prompts: `recall_prompts.jsonl`, written over the memory before the gate that it measures; half have no answer.
+- chats: each chat is a memory (its last long turn; all of it), each report a prompt; and each report again
+  where the chats that decide it are taken out.
+- prompts: `recall_prompts.jsonl`, written over the memory before the gate that it measures; half of them
+  have no answer.
 - real: what people typed in recorded sessions, over the memory without what is from their projects.
 
-Beside each stands what the five best of SQLite's FTS5 would be: they are told with every prompt. The halves
-are every other prompt; thresholds were set on `tuned`.
+Beside each stand the five best of SQLite's FTS5, told with every prompt. The halves are every other prompt;
+thresholds were set on `tuned`.
 """
 
 from __future__ import annotations
@@ -30,16 +32,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent / "store")]
+sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
 
-from memory_repository import DAY, REF, START, MemoryRepository, memory
+from memory_repository import DAY, REF, START, MemoryRepository, memory  # noqa: E402
 
-from gitmem.recall.choose import select
-from gitmem.recall.recall import recall
-from gitmem.recall.show import as_context
-from gitmem.store.candidates import search
-from gitmem.store.catalog import Catalog, read_memory
-from gitmem.transcripts.discover import read
+from gitmem.search.display import as_context  # noqa: E402
+from gitmem.search.gate import select  # noqa: E402
+from gitmem.search.index import Catalog, read_memory  # noqa: E402
+from gitmem.search.query import search  # noqa: E402
+from gitmem.search.recall import recall  # noqa: E402
+from gitmem.transcripts.discover import read  # noqa: E402
 
 MEMORIES = 500
 CHARS_OF_A_TOKEN = 4
@@ -237,7 +239,7 @@ def _chats(folder: Path, files: Files, reports: Sequence[dict[str, str]]) -> Map
         task, answers = report["task"], [f"sde/{report['answer']}"]
         family = f"sde/chat-{task.removesuffix('-amended')}"
         without = {id: text for id, text in files.items() if not id.startswith(family)}
-        # A decision that was amended and one that was not have the same report: each is asked without the other.
+        # One report may have a decision that was amended and one that was not: asked without the other.
         amended = task.endswith("-amended")
         mine = {
             id: text
@@ -255,7 +257,11 @@ def _chats(folder: Path, files: Files, reports: Sequence[dict[str, str]]) -> Map
 def _ask(folder: Path, files: Files, prompts: Sequence[tuple[str, Sequence[str]]]) -> Mapping[str, Tally]:
     ground = Ground(folder, files)
     known = [(text, [one for one in answers if one in files]) for text, answers in prompts]
-    asked = [(text, some) for (text, answers), (_, some) in zip(prompts, known, strict=True) if some or not answers]
+    asked = [
+        (text, some)
+        for (text, answers), (_, some) in zip(prompts, known, strict=True)
+        if some or not answers
+    ]
     own = Tally([ground.tell(text, answers) for text, answers in asked])
     best = Tally([ground.tell_best(text, answers) for text, answers in asked])
     ground.close()
