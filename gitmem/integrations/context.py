@@ -26,7 +26,7 @@ from gitmem.integrations.place import find_initialised, log
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
-from gitmem.recall.show import as_context
+from gitmem.search.display import as_context
 from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject

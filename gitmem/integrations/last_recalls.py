@@ -21,8 +21,8 @@ from gitmem.search.words import words
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
-    from gitmem.recall.recall import Recall, RecallItem
     from gitmem.rules.findable import Recalled
+    from gitmem.search.recall import Recall, RecallItem
     from gitmem.store.workspace import Scope, Workspace
 
 NAME = "recalls-"

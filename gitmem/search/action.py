@@ -49,15 +49,6 @@ _TROUBLE = re.compile(
     r"(?i:error|exception|fail|cannot|can't|denied|refused|not found|unable|timed? ?out|invalid|panic|"
     r"undefined (?:is|reference|symbol)|missing|unknown)|\bE[A-Z]{4,}\b|\b[A-Z]{1,5}\d{3,5}\b"
 )
-# Rather too much counts as a warning: a reference shown in vain costs less than a trap not told of.
-_WARNING_WORDS = """
-    never|do not|don['’]?t|must not|mustn['’]t|cannot|can['’]?t|avoid|beware|careful(?:ly)?|caution
-    |gotchas?|pitfalls?|traps?|warn(?:s|ed|ing|ings)?|watch out|fail(?:s|ed|ing|ure|ures)?
-    |break(?:s|ing)?|broken|broke|bugs?|buggy|crash(?:es|ed|ing)?|hang(?:s|ing)?|wrong(?:ly)?|silently
-    |unless|danger(?:ous)?|unsafe|known issues?|does not|doesn['’]t|is not|isn['’]t|not supported
-    |unsupported|deprecated|flaky|loses?|lost|corrupts?|workarounds?|instead of|only works?
-"""
-_WARNING = re.compile(rf"\b(?:{''.join(map(str.strip, _WARNING_WORDS.splitlines()))})\b", re.IGNORECASE)
 _PROGRAM = re.compile(r"[A-Za-z][\w.+-]{0,39}")
 _PLAIN = re.compile(r"[\w@./+~-][\w@./+=~-]*")
 _MARKER = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+|^#{1,6}\s+")
@@ -89,6 +80,7 @@ def warnings_of(memory: Memory, is_program: Callable[[str], bool]) -> Iterator[t
         words to tell.
     """
     from gitmem.core.references import mentions
+    from gitmem.search.gate import warns
 
     left = MOST_OF_ONE
     for number, claim in enumerate(memory.parsed.claims):
@@ -151,11 +143,6 @@ def simple_commands(text: str) -> list[list[str]]:
         if words:
             found.append([words[0].rpartition("/")[2], *words[1:]])
     return found
-
-
-def warns(text: str) -> bool:
-    """Whether a text tells of trouble."""
-    return _WARNING.search(text) is not None
 
 
 def _fit(thing: Sequence[str], path: str, commands: Sequence[Sequence[str]], error: str) -> int:

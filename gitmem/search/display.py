@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
 from gitmem.core.text import fence_for_model, one_line
-from gitmem.recall.recall import Recall, RecallItem
+from gitmem.search.recall import Recall, RecallItem
 
 PLACE_CHARS = 100
 """Characters of a place that are shown."""

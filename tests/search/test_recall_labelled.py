@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from memory_repository import DAY, START, MemoryRepository
 
-from gitmem.recall.gather import Source, gather
-from gitmem.recall.recall import recall
 from gitmem.search.index import Catalog
+from gitmem.search.recall import Source, gather, recall
 
 REF = "refs/gitmem/project"
 

@@ -9,11 +9,9 @@ import pytest
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
-from gitmem.recall.alike import headed_alike, said_by
-from gitmem.recall.by_model import kept_here, select_by
-from gitmem.recall.choose import select
-from gitmem.recall.in_use import explains
-from gitmem.search.action import warns
+from gitmem.integrations.choosing import kept_here, select_by
+from gitmem.search.duplicates import headed_alike, said_by
+from gitmem.search.gate import explains, select, warns
 from gitmem.search.query import Candidate
 from gitmem.transcripts.privacy import NOTHING, ignoring
 
