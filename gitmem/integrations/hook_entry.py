@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.integrations.place import find_initialised, log, start_worker
+from gitmem.integrations.place import find_initialised, start_worker
 from gitmem.integrations.saying import take
 from gitmem.integrations.switches import disabled, note, switched_off
+from gitmem.store.files import log
 
 if TYPE_CHECKING:
     from gitmem.integrations.spool import Job

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import TURNED_DOWN, inbox_id
-from gitmem.integrations.place import read_json
 from gitmem.store.commits import root_name
+from gitmem.store.files import read_json
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
 from gitmem.store.record import write_atomically
