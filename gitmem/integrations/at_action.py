@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.integrations.place import read_json
+from gitmem.store.files import read_json
 
 if TYPE_CHECKING:
     from gitmem.store.repository import Repository

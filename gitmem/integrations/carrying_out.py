@@ -13,10 +13,10 @@ from gitmem.extract.changeset import ChangeSet, from_json
 from gitmem.extract.commit import store_change
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.job_record import Tally
-from gitmem.integrations.place import log, read_regular
 from gitmem.integrations.recordings import cursors_folder, handled
 from gitmem.integrations.saving import sync_live
 from gitmem.store.commits import Written
+from gitmem.store.files import log, read_regular
 from gitmem.store.parked import digest, park, parked, unpark
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import MAIN, ScopeName, Workspace

@@ -21,8 +21,8 @@ from gitmem.core.merge import merge_trees
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.place import read_regular
 from gitmem.store.commits import Tip, Write, commit
+from gitmem.store.files import read_regular
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.locks import Locked, writer_lock
 from gitmem.store.merging import landing

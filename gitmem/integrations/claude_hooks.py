@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import RepositoryError
-from gitmem.integrations.place import read_theirs, replace_file
+from gitmem.store.files import read_theirs, replace_file
 from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
 

@@ -27,7 +27,7 @@ from gitmem.integrations.editing import forget
 from gitmem.integrations.extraction import known_at
 from gitmem.integrations.extraction_rules import in_log_mode, rule_texts
 from gitmem.integrations.forgetting import find_claim, forget_claim
-from gitmem.integrations.place import log, read_json
+from gitmem.store.files import log, read_json
 from gitmem.store.locks import writer_lock
 from gitmem.store.lookup import Ambiguous, find
 from gitmem.store.parked import Suggestion, park, suggest

@@ -14,7 +14,7 @@ from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
 from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import read_json
+from gitmem.store.files import read_json
 from gitmem.store.settings import PERSONAL
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass

@@ -9,11 +9,11 @@ from pathlib import Path
 from gitmem.extract.plan import Rules, folders_of
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.pausing import intervals, said_in_pause
-from gitmem.integrations.place import read_regular
 from gitmem.integrations.promoting.pending import rules_under_way
 from gitmem.integrations.recordings import Source, handled
 from gitmem.integrations.switches import unheard
 from gitmem.promote.section import spoken
+from gitmem.store.files import read_regular
 from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LIVE_FOLDERS, MAIN, Workspace
 from gitmem.transcripts import discover

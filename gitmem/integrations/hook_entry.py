@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.integrations.place import disabled, find_initialised, log, start_worker
+from gitmem.integrations.place import disabled, find_initialised, start_worker
+from gitmem.store.files import log
 
 if TYPE_CHECKING:
     from gitmem.integrations.spool import Job

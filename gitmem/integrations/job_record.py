@@ -17,8 +17,8 @@ from typing import Any
 from gitmem.core.errors import GitmemError
 from gitmem.core.trailers import Usage
 from gitmem.integrations.exit import records
-from gitmem.integrations.place import read_regular
 from gitmem.rules.redaction import line
+from gitmem.store.files import read_regular
 
 FILE = "jobs.jsonl"
 BYTES = 256 * 1024

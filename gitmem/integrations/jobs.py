@@ -17,12 +17,13 @@ from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.extraction import Outcome, extract_sessions, park_untold
 from gitmem.integrations.job_record import Tally, recorded
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import DISABLE, find_repository, is_on, log
+from gitmem.integrations.place import DISABLE, find_repository, is_on
 from gitmem.integrations.recordings import Source, agent_folder, memory_scope, sessions_here
 from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
 from gitmem.integrations.switches import switched_off
 from gitmem.store.commits import Written
+from gitmem.store.files import log
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import ScopeName, Workspace

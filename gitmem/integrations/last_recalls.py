@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gitmem.integrations.place import read_regular, replace_file
 from gitmem.search.words import words
+from gitmem.store.files import read_regular, replace_file
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges

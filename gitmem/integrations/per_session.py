@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations.place import is_own_folder, keep_newest, read_regular
+from gitmem.store.files import is_own_folder, keep_newest, read_regular
 from gitmem.store.record import write_atomically
 
 SESSIONS_KEPT = 64

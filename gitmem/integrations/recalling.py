@@ -19,7 +19,16 @@ from gitmem.search.duplicates import said_by
 from gitmem.search.gate import REFERENCE, Selection, explains, select, warns
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
-from gitmem.search.recall import PATIENT_SECONDS, PROMPT_SECONDS, NotShown, Opened, Recall, Source, gather, recall
+from gitmem.search.recall import (
+    PATIENT_SECONDS,
+    PROMPT_SECONDS,
+    NotShown,
+    Opened,
+    Recall,
+    Source,
+    gather,
+    recall,
+)
 from gitmem.store.commits import memory_commit
 from gitmem.store.lookup import chosen_agent, chosen_scopes
 from gitmem.store.repository import Repository

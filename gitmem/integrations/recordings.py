@@ -17,7 +17,7 @@ from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import log, read_regular
+from gitmem.store.files import log, read_regular
 from gitmem.store.parked import parked
 from gitmem.store.symlinks import linked
 from gitmem.store.workspace import MAIN, SCOPES, ScopeName, Workspace

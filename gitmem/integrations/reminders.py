@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.integrations import per_session
-from gitmem.integrations.place import read_json, read_regular
+from gitmem.store.files import read_json, read_regular
 from gitmem.values import dataclass
 
 FOLDER = "reminders"

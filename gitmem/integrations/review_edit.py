@@ -20,8 +20,8 @@ from gitmem.dream.review import find_dream
 from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints, author
 from gitmem.integrations.last_recalls import asked_before
-from gitmem.integrations.place import read_regular
 from gitmem.rules.rule import Finding
+from gitmem.store.files import read_regular
 from gitmem.store.git import SAFE_VARIABLES
 from gitmem.store.repository import short_name
 from gitmem.store.travel import write_out

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from gitmem.integrations.place import read_json
+from gitmem.store.files import read_json
 from gitmem.store.record import write_atomically
 
 FILE = "stuck.json"

@@ -14,15 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.integrations.pausing import Pause
-from gitmem.integrations.place import (
-    DISABLE,
-    is_on,
-    is_own_folder,
-    keep_newest,
-    read_json,
-    read_regular,
-    replace_file,
-)
+from gitmem.integrations.place import DISABLE, is_on
+from gitmem.store.files import is_own_folder, keep_newest, read_json, read_regular, replace_file
 
 DISABLE_CLIENT = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 SETTING = "autoMemoryEnabled"

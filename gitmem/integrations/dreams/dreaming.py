@@ -23,9 +23,9 @@ from gitmem.integrations.dreams.progress import Record, Running, running
 from gitmem.integrations.dreams.sessions import count_sessions
 from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.place import log
 from gitmem.integrations.saying import leave_proposal
 from gitmem.integrations.stopping import Stop, Stopped
+from gitmem.store.files import log
 from gitmem.store.locks import Locked
 from gitmem.store.workspace import Scope, ScopeName, Workspace
 

@@ -21,13 +21,13 @@ from gitmem.integrations.edges import Edges, author
 from gitmem.integrations.extraction_rules import rule_texts
 from gitmem.integrations.job_record import Tally
 from gitmem.integrations.notes.recorded import clean_messages, cleaner, said_in, template
-from gitmem.integrations.place import log, read_json
 from gitmem.integrations.session_record import known_before
 from gitmem.integrations.spool import Job
 from gitmem.notes.due import AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
 from gitmem.notes.kept import Kept, keep, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.notes.writing import refresh, standing, title_of
+from gitmem.store.files import log, read_json
 from gitmem.store.record import write_atomically
 from gitmem.store.workspace import MAIN, Workspace
 from gitmem.transcripts.model import Message, Session, SessionFile
