@@ -13,6 +13,7 @@ from pathlib import Path
 from gitmem.core.change import Header
 from gitmem.core.text import decode
 from gitmem.engines import prompts
+from gitmem.engines.choose import Choice
 from gitmem.engines.consolidated import Unaccounted, consolidated
 from gitmem.engines.derive import (
     DOCUMENT_BYTES,
@@ -31,20 +32,24 @@ from gitmem.engines.derive import (
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
+    Document,
+    DocumentInput,
     DreamChange,
     ExtractInput,
     Extraction,
+    Notes,
+    NotesInput,
     Step,
     Tell,
+    untold,
 )
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.prompts import documents as told_of_documents
 from gitmem.engines.prompts import dreams
 from gitmem.engines.prompts import notes as told_of_notes
-from gitmem.engines.task import Files, ModelEngine, Shown, Task, Unfit
+from gitmem.engines.task import Files, Outcome, Shown, Task, Unfit
 from gitmem.engines.tools import Writable
 from gitmem.engines.view import Roots
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 
 SYSTEM = "extract-system.v1"
 """Also of what is noted of a session: so requests about one session begin with the same bytes."""
@@ -59,179 +64,235 @@ DREAM_FILES = 100
 """Memories that one dream may touch: more than a person reviews in one go."""
 
 
-def extract(engine: ModelEngine, given: ExtractInput) -> Extraction:
-    """Has a model look at new messages, and returns what it would change.
+class ModelEngine:
+    """The jobs of an engine that asks a model; a kind of engine adds `name`, `begin`, `run` and `choose`.
 
-    Raises:
-        EngineError: no whole answer came; nothing of it is kept.
-        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    Attributes:
+        reads_history: whether it wants what was said in the session before.
     """
-    if not given.messages:
-        return Extraction()
 
-    def prompt(shown: Shown) -> str:
-        part = _also(shown.part or given, shown.files)
-        task = prompts.task(part, root=shown.root, quote=shown.forked)
-        if not shown.forked:
-            return task
-        before = (prompts.text("extract-fork.v1"), prompts.text(SYSTEM), prompts.rules(given.rules))
-        return "\n".join(filter(None, (*before, task)))
+    reads_history: bool = False
 
-    task = Task(
-        job="extract",
-        what="The extraction",
-        tree=given.memory,
-        may=Writable((given.agent,)),
-        reads=Roots(given.worktree),
-        system=SYSTEM,
-        prompt=prompt,
-        session=given,
-    )
-    try:
-        done = engine.run(task)
-    except Unfit as why:
-        found = OfflineEngine().extract(given)
-        return replace(found, log=(*found.log, f"{why.message}: looked at offline"))
-    asked = asked_in(given)
-    changes = proposed(given, done.files, "\n".join(done.answers), uuids(asked))
-    return Extraction(with_asked(changes, asked), done.usage, done.log)
+    @property
+    def name(self) -> str:
+        """Gives the value of the `Gitmem-Engine` trailer: `anthropic:<model>`, …."""
+        raise NotImplementedError
 
+    def begin(self) -> None:
+        """Is told that a job begins; raises `EngineError` where it must not."""
 
-def sum_up(engine: ModelEngine, given: NotesInput) -> Notes:
-    """Has a model write a session's notes on.
+    def run(self, task: Task) -> Outcome:
+        """Has a model work on a copy of a tree until the judge is content, or its turns are used up.
 
-    Raises:
-        EngineError: no whole answer came, or the notes cannot be taken, also after the model was told why.
-        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
-    """
-    session = as_extracted(given)
-    if not session.messages:
-        return Notes(given.before)
-    file = told_of_notes.FILE
+        Raises:
+            Unfit: the task is nothing that this engine may show.
+            EngineError: no whole answer came; nothing is to be taken then.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
+        raise NotImplementedError
 
-    def prompt(shown: Shown) -> str:
-        part = shown.part or session
-        return told_of_notes.task(given, part, root=shown.root, quote=shown.forked)
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        """Picks the memories that help with a query; see `Engine.choose`."""
+        raise NotImplementedError
 
-    task = Task(
-        job="notes",
-        what="The session's notes",
-        tree={file: given.before.encode("utf-8", "replace")},
-        may=Writable(only=file, size=NOTES_BYTES),
-        reads=Roots(given.worktree),
-        system=SYSTEM,
-        prompt=prompt,
-        judge=lambda files, _answers: note_problems(given.before, _text(files, file)),
-        repair=lambda wrong, root: told_of_notes.repair(wrong, f"{root}/{file}"),
-        session=session,
-        repairs=1,
-    )
-    try:
-        done = engine.run(task)
-    except Unfit as why:
-        made = OfflineEngine().sum_up(given)
-        return replace(made, log=(*made.log, f"{why.message}: noted offline"))
-    if done.wrong:
-        raise refused_notes(done.wrong)
-    return Notes(_text(done.files, file), done.usage, done.log)
+    def extract(self, given: ExtractInput) -> Extraction:
+        """Has a model look at new messages, and returns what it would change.
 
+        Raises:
+            EngineError: no whole answer came; nothing of it is kept.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
+        self.begin()
+        if not given.messages:
+            return Extraction()
 
-def document(engine: ModelEngine, given: DocumentInput) -> Document:
-    """Has a model make a living document true again.
+        def prompt(shown: Shown) -> str:
+            part = _also(shown.part or given, shown.files)
+            task = prompts.task(part, root=shown.root, quote=shown.forked)
+            if not shown.forked:
+                return task
+            before = (prompts.text("extract-fork.v1"), prompts.text(SYSTEM), prompts.rules(given.rules))
+            return "\n".join(filter(None, (*before, task)))
 
-    Raises:
-        EngineError: no whole answer came, or the document cannot be taken, also after the model was told
-            why.
-        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
-    """
-    if is_settled(given):
-        return Document(given.text)
-    file = told_of_documents.FILE
-
-    def judged(files: Files, answers: Sequence[str]) -> tuple[Document, tuple[str, ...]]:
-        return documented(given, _text(files, file), "\n".join(answers))
-
-    task = Task(
-        job="document",
-        what="The session on a document",
-        tree={file: given.text.encode("utf-8", "replace")},
-        may=Writable(only=file, size=DOCUMENT_BYTES),
-        reads=Roots(given.worktree),
-        system=told_of_documents.SYSTEM,
-        prompt=lambda shown: told_of_documents.task(given, root=shown.root),
-        judge=lambda files, answers: judged(files, answers)[1],
-        repair=lambda wrong, root: told_of_notes.repair(wrong, f"{root}/{file}"),
-        repairs=1,
-    )
-    try:
-        done = engine.run(task)
-    except Unfit as why:
-        return replace(OfflineEngine().document(given), log=(why.message,))
-    if done.wrong:
-        raise refused_document(given, done.wrong)
-    made, _ = judged(done.files, done.answers)
-    return replace(made, usage=done.usage, log=(*made.log, *done.log))
-
-
-def consolidate(engine: ModelEngine, given: ConsolidateInput, tell: Tell) -> Consolidation:
-    """Has a model tidy a scope, after what the offline engine proves about it.
-
-    Args:
-        tell: is told of each request; what it raises ends the work.
-
-    Returns:
-        the offline engine's changes, then the model's, in the order in which they apply.
-
-    Raises:
-        EngineError: no whole answer came, or the model does not account for what it changed; nothing of
-            the work is kept then.
-        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
-    """
-    # What to make of daily logs is left to the model.
-    proved = OfflineEngine().consolidate(replace(given, lines={}), tell)
-    rest = after_proved(given, proved.changes)
-    if not dreams.agents(rest):
-        return proved
-    lead = f"{rest.scope}/"
-    made: list[Consolidation] = []
-
-    def judge(files: Files, answers: Sequence[str]) -> Sequence[str]:
-        tree = {path.removeprefix(lead): data for path, data in files.items()}
-        try:
-            made[:] = [consolidated(rest, tree, answers[-1], engine.name)]
-        except Unaccounted as left:
-            made.clear()
-            return left.problems
-        return ()
-
-    done = engine.run(
-        Task(
-            job="consolidate",
-            what="The dream",
-            tree={f"{lead}{path}": data for path, data in rest.files.items()},
-            may=Writable(dreams.agents(rest), (rest.scope,), DREAM_FILES),
-            reads=Roots(rest.worktree, rest.sessions),
-            system=dreams.SYSTEM,
-            prompt=lambda shown: _dream(rest, shown),
-            judge=judge,
-            repair=lambda wrong, _root: dreams.repair(wrong),
-            turns=DREAM_TURNS,
-            repairs=DREAM_REPAIRS,
-            repair_turns=REPAIR_TURNS,
-            tell=lambda turn, turns, paths: tell(
-                Step("consolidate", turn, turns, tuple(path.removeprefix(lead) for path in paths))
-            ),
+        task = Task(
+            job="extract",
+            what="The extraction",
+            tree=given.memory,
+            may=Writable((given.agent,)),
+            reads=Roots(given.worktree),
+            system=SYSTEM,
+            prompt=prompt,
+            session=given,
         )
-    )
-    if done.wrong:
-        raise Unaccounted(engine.name, done.wrong)
-    found = made[-1]
-    return Consolidation(
-        (*proved.changes, *found.changes),
-        (*proved.notes, *found.notes),
-        done.usage,
-        (*proved.log, *found.log, *done.log),
-    )
+        try:
+            done = self.run(task)
+        except Unfit as why:
+            found = OfflineEngine().extract(given)
+            return replace(found, log=(*found.log, f"{why.message}: looked at offline"))
+        asked = asked_in(given)
+        changes = proposed(given, done.files, "\n".join(done.answers), uuids(asked))
+        return Extraction(with_asked(changes, asked), done.usage, done.log)
+
+    def sum_up(self, given: NotesInput) -> Notes:
+        """Has a model write a session's notes on.
+
+        Raises:
+            EngineError: no whole answer came, or the notes cannot be taken, also after the model was told
+                why.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
+        self.begin()
+        session = as_extracted(given)
+        if not session.messages:
+            return Notes(given.before)
+        file = told_of_notes.FILE
+
+        def prompt(shown: Shown) -> str:
+            part = shown.part or session
+            return told_of_notes.task(given, part, root=shown.root, quote=shown.forked)
+
+        task = Task(
+            job="notes",
+            what="The session's notes",
+            tree={file: given.before.encode("utf-8", "replace")},
+            may=Writable(only=file, size=NOTES_BYTES),
+            reads=Roots(given.worktree),
+            system=SYSTEM,
+            prompt=prompt,
+            judge=lambda files, _answers: note_problems(given.before, _text(files, file)),
+            repair=lambda wrong, root: told_of_notes.repair(wrong, f"{root}/{file}"),
+            session=session,
+            repairs=1,
+        )
+        try:
+            done = self.run(task)
+        except Unfit as why:
+            made = OfflineEngine().sum_up(given)
+            return replace(made, log=(*made.log, f"{why.message}: noted offline"))
+        if done.wrong:
+            raise refused_notes(done.wrong)
+        return Notes(_text(done.files, file), done.usage, done.log)
+
+    def document(self, given: DocumentInput) -> Document:
+        """Has a model make a living document true again.
+
+        Raises:
+            EngineError: no whole answer came, or the document cannot be taken, also after the model was
+                told why.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
+        self.begin()
+        if is_settled(given):
+            return Document(given.text)
+        file = told_of_documents.FILE
+
+        def judged(files: Files, answers: Sequence[str]) -> tuple[Document, tuple[str, ...]]:
+            return documented(given, _text(files, file), "\n".join(answers))
+
+        task = Task(
+            job="document",
+            what="The session on a document",
+            tree={file: given.text.encode("utf-8", "replace")},
+            may=Writable(only=file, size=DOCUMENT_BYTES),
+            reads=Roots(given.worktree),
+            system=told_of_documents.SYSTEM,
+            prompt=lambda shown: told_of_documents.task(given, root=shown.root),
+            judge=lambda files, answers: judged(files, answers)[1],
+            repair=lambda wrong, root: told_of_notes.repair(wrong, f"{root}/{file}"),
+            repairs=1,
+        )
+        try:
+            done = self.run(task)
+        except Unfit as why:
+            return replace(OfflineEngine().document(given), log=(why.message,))
+        if done.wrong:
+            raise refused_document(given, done.wrong)
+        made, _ = judged(done.files, done.answers)
+        return replace(made, usage=done.usage, log=(*made.log, *done.log))
+
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
+        """Has a model tidy a scope, after what the offline engine proves about it.
+
+        Args:
+            tell: is told of each request; what it raises ends the work.
+
+        Returns:
+            the offline engine's changes, then the model's, in the order in which they apply.
+
+        Raises:
+            EngineError: no whole answer came, or the model does not account for what it changed; nothing of
+                the work is kept then.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
+        self.begin()
+        # What to make of daily logs is left to the model.
+        proved = OfflineEngine().consolidate(replace(given, lines={}), tell)
+        rest = after_proved(given, proved.changes)
+        if not dreams.agents(rest):
+            return proved
+        lead = f"{rest.scope}/"
+        made: list[Consolidation] = []
+
+        def judge(files: Files, answers: Sequence[str]) -> Sequence[str]:
+            tree = {path.removeprefix(lead): data for path, data in files.items()}
+            try:
+                made[:] = [consolidated(rest, tree, answers[-1], self.name)]
+            except Unaccounted as left:
+                made.clear()
+                return left.problems
+            return ()
+
+        done = self.run(
+            Task(
+                job="consolidate",
+                what="The dream",
+                tree={f"{lead}{path}": data for path, data in rest.files.items()},
+                may=Writable(dreams.agents(rest), (rest.scope,), DREAM_FILES),
+                reads=Roots(rest.worktree, rest.sessions),
+                system=dreams.SYSTEM,
+                prompt=lambda shown: _dream(rest, shown),
+                judge=judge,
+                repair=lambda wrong, _root: dreams.repair(wrong),
+                turns=DREAM_TURNS,
+                repairs=DREAM_REPAIRS,
+                repair_turns=REPAIR_TURNS,
+                tell=lambda turn, turns, paths: tell(
+                    Step("consolidate", turn, turns, tuple(path.removeprefix(lead) for path in paths))
+                ),
+            )
+        )
+        if done.wrong:
+            raise Unaccounted(self.name, done.wrong)
+        found = made[-1]
+        return Consolidation(
+            (*proved.changes, *found.changes),
+            (*proved.notes, *found.notes),
+            done.usage,
+            (*proved.log, *found.log, *done.log),
+        )
+
+
+class UnreadyEngine(ModelEngine):
+    """Stands in for a chosen engine that cannot run: another one must not take over unasked.
+
+    It says what it lacks when it is asked to work, so that hooks do not break.
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        self._choice = choice
+
+    @property
+    def name(self) -> str:
+        """The name of the engine that was chosen, and its model."""
+        return ":".join(filter(None, (self._choice.engine, self._choice.model)))
+
+    def begin(self) -> None:
+        """Raises `EngineError`, before anything is looked at."""
+        raise self._choice.lacking()
+
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:  # noqa: ARG002
+        """Raises `EngineError`."""
+        raise self._choice.lacking()
 
 
 def after_proved(given: ConsolidateInput, changes: tuple[DreamChange, ...]) -> ConsolidateInput:

@@ -1,7 +1,7 @@
 """The one thing that an engine is asked to do with a model: a Task.
 
 A tree to edit, what may be read, a prompt, and a judge of what is left. `jobs` makes Tasks of what flows
-ask for, and derives changes from the trees that come back; an engine only runs them.
+ask for, and derives changes from the trees that come back; a kind of engine only runs them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.engine import (
-    ConsolidateInput,
-    Consolidation,
-    ExtractInput,
-    Extraction,
-    Tell,
-    untold,
-)
+from gitmem.engines.engine import ExtractInput
 from gitmem.engines.tools import Writable
 from gitmem.engines.view import MEMORY, Roots
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 
 Files = Mapping[str, bytes]
 
@@ -122,63 +113,3 @@ class Unfit(EngineError):
 
     Its message says why, without a full stop.
     """
-
-
-class ModelEngine:
-    """The jobs of an engine that asks a model; a kind of engine adds `name`, `run` and `select`.
-
-    Attributes:
-        reads_history: whether it wants what was said in the session before.
-    """
-
-    reads_history: bool = False
-
-    @property
-    def name(self) -> str:
-        """Gives the value of the `Gitmem-Engine` trailer: `anthropic:<model>`, …."""
-        raise NotImplementedError
-
-    def begin(self) -> None:
-        """Is told that a job begins; raises `EngineError` where it must not."""
-
-    def run(self, task: Task) -> Outcome:
-        """Has a model work on a copy of a tree until the judge is content, or its turns are used up.
-
-        Raises:
-            Unfit: the task is nothing that this engine may show.
-            EngineError: no whole answer came; nothing is to be taken then.
-            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
-        """
-        raise NotImplementedError
-
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Picks the memories that help with a query; see `Engine.select`."""
-        raise NotImplementedError
-
-    def extract(self, given: ExtractInput) -> Extraction:
-        """Proposes what to add, update or delete; see `jobs.extract`."""
-        from gitmem.engines.jobs import extract
-
-        self.begin()
-        return extract(self, given)
-
-    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        """Proves what can be proved, then lets the model work; see `jobs.consolidate`."""
-        from gitmem.engines.jobs import consolidate
-
-        self.begin()
-        return consolidate(self, given, tell)
-
-    def sum_up(self, given: NotesInput) -> Notes:
-        """Has a model write a session's notes on; see `jobs.sum_up`."""
-        from gitmem.engines.jobs import sum_up
-
-        self.begin()
-        return sum_up(self, given)
-
-    def document(self, given: DocumentInput) -> Document:
-        """Has a model edit a copy of a document; see `jobs.document`."""
-        from gitmem.engines.jobs import document
-
-        self.begin()
-        return document(self, given)

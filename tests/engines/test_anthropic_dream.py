@@ -17,10 +17,10 @@ from gitmem.core.account import references
 from gitmem.core.errors import EngineError
 from gitmem.dream.plan import prove_plan
 from gitmem.engines import jobs
-from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
-from gitmem.engines.anthropic_api.run import TURN_CALLS
+from gitmem.engines.anthropic import TURN_CALLS, AnthropicEngine
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation
 from gitmem.engines.engine import Step as Told
+from gitmem.engines.messages import ApiSettings
 
 
 def memory(name: str, said: str, *body: str) -> bytes:
@@ -343,7 +343,7 @@ def test_whoever_waits_may_stop_the_work(
     stop: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[bool] = []
-    from gitmem.engines.anthropic_api.client import Client
+    from gitmem.engines.messages import Client
 
     end: Callable[..., None] = Client.__exit__
     monkeypatch.setattr(

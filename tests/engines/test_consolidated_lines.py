@@ -15,13 +15,13 @@ from talk import Counting, engine
 from gitmem.core.account import lines_at, path_of
 from gitmem.core.daily_log import LogLine
 from gitmem.dream.plan import prove_plan
-from gitmem.engines.claude_code.session import lay_out, may_of
+from gitmem.engines.claude_code import lay_out, may_of
 from gitmem.engines.consolidated import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
-from gitmem.engines.jobs import after_proved
+from gitmem.engines.jobs import ModelEngine, after_proved
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.prompts import dreams
-from gitmem.engines.task import ModelEngine, Outcome, Task, Unfit
+from gitmem.engines.task import Outcome, Task, Unfit
 
 LOG = "main/logs/2026/11/2026-11-16.md"
 

@@ -13,10 +13,10 @@ from talk import NOW, agent, memory, person
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.core.trailers import Usage
-from gitmem.engines.engine import ConsolidateInput, ExtractInput, Step
+from gitmem.engines.engine import ConsolidateInput, DocumentInput, ExtractInput, NotesInput, Stale, Step
+from gitmem.engines.jobs import ModelEngine
 from gitmem.engines.prompts import text
-from gitmem.engines.task import ModelEngine, Outcome, Shown, Task, Unfit
-from gitmem.engines.writing import DocumentInput, NotesInput, Stale
+from gitmem.engines.task import Outcome, Shown, Task, Unfit
 
 Edit = Callable[[dict[str, bytes]], str]
 GUIDE = "_What is in hand at this moment, what is still open, and the very next step._"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gitmem.core.text import counted, one_line, printable
+from gitmem.engines.engine import Document, DocumentInput, Stale
 from gitmem.engines.prompts.documents import said
-from gitmem.engines.writing import Document, DocumentInput, Stale
 
 _WIDTH = 300
 _BEFORE = r"(?:(?<![\w./@~$+-])|(?<=(?<![\w./])\./))"

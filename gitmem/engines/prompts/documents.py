@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from gitmem.core.text import counted, fence_for_model, one_line
 from gitmem.engines import prompts
+from gitmem.engines.engine import DocumentInput, Stale
 from gitmem.engines.prompts.notes import without_runs
-from gitmem.engines.writing import DocumentInput, Stale
 
 SYSTEM = "document-system.v1"
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 from gitmem.core.text import one_line
 from gitmem.engines import prompts
-from gitmem.engines.engine import ExtractInput
-from gitmem.engines.writing import NotesInput
+from gitmem.engines.engine import ExtractInput, NotesInput
 
 FILE = "local/main/session-notes.md"
 """The notes in the tree that a model works on."""

@@ -39,7 +39,6 @@ def requests_of(engine: str) -> int:
         from gitmem.engines.jobs import MOST_DREAM_TURNS
 
         return MOST_DREAM_TURNS
-    from gitmem.engines.claude_code.session import REPAIR_TURNS
-    from gitmem.engines.claude_code.settings import ForkSettings
+    from gitmem.engines.claude_code import REPAIR_TURNS, ForkSettings
 
     return ForkSettings("").dream_turns + REPAIR_TURNS

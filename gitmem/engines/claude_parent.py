@@ -19,8 +19,6 @@ LONG_CONTEXT = "[1m]"
 """Ends the client's name of a model with a context of a million tokens. It is in no record."""
 SHORT_TOKENS = 200_000
 """Tokens that a model without it takes."""
-AT_REST = 300
-"""Seconds after its last record from which an unfinished turn counts as interrupted."""
 
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SETTINGS_BYTES = 4 * 1024 * 1024
