@@ -130,12 +130,12 @@ def choose(
         EngineError: no answer, or twice one that cannot be used.
     """
     shown = shown_headers(query, headers)
-    talk = _Dialogue(client, settings, "choose.v1", CHOICE_TOKENS, _CHOICE)
+    talk = _Dialogue(client, settings, "choose", CHOICE_TOKENS, _CHOICE)
     answer = talk.say(_question(query, [headers[at] for at in shown], limit))
     try:
         return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
     except _Unusable as problem:
-        repair = text("choose-repair.v1").replace("{problem}", str(problem)).replace("{limit}", str(limit))
+        repair = text("choose-repair").replace("{problem}", str(problem)).replace("{limit}", str(limit))
     answer = talk.say(repair)
     try:
         return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
@@ -241,7 +241,7 @@ class _Question:
         before: str,
         log: list[str],
     ) -> None:
-        self._talk = _Dialogue(client, settings, "question-system.v1", OUTPUT_TOKENS, _KEEP)
+        self._talk = _Dialogue(client, settings, "question-system", OUTPUT_TOKENS, _KEEP)
         self._one, self._log = one, log
         self._sources = (one.text, message.text, before)
         sentence, context = clean([one.text, before])
@@ -258,7 +258,7 @@ class _Question:
         try:
             return self._checked(self._talk.say(self._asked))
         except _Unusable as problem:
-            repair = text("question-repair.v1").replace("{problem}", str(problem))
+            repair = text("question-repair").replace("{problem}", str(problem))
         answer = self._talk.say(repair)
         kept = _read(answer)
         try:

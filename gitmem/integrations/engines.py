@@ -21,7 +21,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.engines.anthropic import AnthropicEngine
-    from gitmem.engines.jobs import ModelEngine
+    from gitmem.engines.task import ModelEngine
 
 _CLIENT_BYTES = 16 * 1024 * 1024
 
@@ -64,7 +64,7 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
         return OfflineEngine()
     if not chosen.missing:
         return _made(workspace, edges, chosen, meter_for(workspace, edges))
-    from gitmem.engines.jobs import UnreadyEngine
+    from gitmem.engines.task import UnreadyEngine
 
     return UnreadyEngine(chosen)
 

@@ -13,11 +13,11 @@ from talk import NOW, START, agent, call, person
 from gitmem.core.change import TYPES, Header
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts
+from gitmem.engines.anthropic import KEPT_BYTES, STEP_BYTES, render
 from gitmem.engines.budget import dollars
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.messages import brief
 from gitmem.engines.questions import shown_headers
-from gitmem.engines.record import KEPT_BYTES, STEP_BYTES, render
 from gitmem.transcripts.model import Message
 
 SECRET = "ghp_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -93,7 +93,7 @@ def test_new_messages_are_never_left_out() -> None:
 
 
 def test_the_prompts_name_all_types_and_what_is_never_kept() -> None:
-    system = prompts.text("extract-system.v1")
+    system = prompts.text("extract-system")
     for type_ in TYPES:
         assert f"- **{type_}**" in system
     for word in (

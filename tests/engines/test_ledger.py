@@ -22,8 +22,7 @@ from gitmem.engines.budget import (
     ends,
 )
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.jobs import ModelEngine
-from gitmem.engines.task import Outcome, Task
+from gitmem.engines.task import ModelEngine, Outcome, Task
 
 NOON = 1_795_003_200.0 - 1_795_003_200 % 86_400 + 43_200
 DAY = 86_400

@@ -17,8 +17,8 @@ from transcripts import Transcript
 from gitmem.core.change import Header
 from gitmem.core.trailers import Provenance
 from gitmem.engines import prompts
+from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.record import render
 from gitmem.extract.telling import shown
 from gitmem.integrations import pausing
 from gitmem.integrations.edges import real_edges, workspace_at

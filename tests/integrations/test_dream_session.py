@@ -15,8 +15,7 @@ from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.engines import claude_guard, claude_process, claude_proof
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, lay_out
-from gitmem.engines.claude_parent import denied
+from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, denied, lay_out
 from gitmem.engines.claude_process import May, forget, run, scratch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.task import Task

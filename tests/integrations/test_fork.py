@@ -16,8 +16,7 @@ import pytest
 
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-from gitmem.engines.claude_parent import Parent, model_of, read_parent
+from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, Parent, model_of, read_parent
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.transcripts.model import Message
 

@@ -36,7 +36,7 @@ def dream_costs(
 def requests_of(engine: str) -> int:
     """Requests that one dream makes at most."""
     if engine == "anthropic":
-        from gitmem.engines.jobs import MOST_DREAM_TURNS
+        from gitmem.engines.task import MOST_DREAM_TURNS
 
         return MOST_DREAM_TURNS
     from gitmem.engines.claude_code import REPAIR_TURNS, ForkSettings
