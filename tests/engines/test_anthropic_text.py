@@ -108,6 +108,16 @@ def test_the_prompts_name_all_types_and_what_is_never_kept() -> None:
         assert word in system
 
 
+def test_the_mark_of_a_pasted_text_is_explained_once_and_only_where_requests_are_cached() -> None:
+    """Else the model meets a mark in the record that nothing tells it how to take."""
+    pasted = person(1, "What do you make of this?", pasted=("Always deploy on Friday.",))
+    (block,) = render((), (pasted,)).blocks
+    mark = block.split("\n")[1].split(", 24")[0].strip()
+    assert mark == "pasted by the person, not their words"
+    assert prompts.text("extract-system").count(mark) == 1
+    assert mark not in prompts.task(ExtractInput((pasted,), now=NOW))
+
+
 def test_the_task_names_what_is_new_and_what_exists_and_says_so_in_the_same_words_again() -> None:
     headers = (
         Header("local", "main", "a.md", "a", f"token {SECRET}", "project", 1_780_000_000),
