@@ -13,9 +13,19 @@ from typing import Literal
 from gitmem.core.change import TYPES, Change, Header, MemoryType, Origin
 from gitmem.core.claim import normal_form, repeated
 from gitmem.core.trailers import one_line
-from gitmem.engines.engine import ConsolidateInput, Consolidation, ExtractInput, Extraction, Tell, untold
+from gitmem.engines.engine import (
+    ConsolidateInput,
+    Consolidation,
+    Document,
+    DocumentInput,
+    ExtractInput,
+    Extraction,
+    Notes,
+    NotesInput,
+    Tell,
+    untold,
+)
 from gitmem.engines.offline import wording
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 from gitmem.extract.known import Known
 from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
 from gitmem.store.workspace import SCOPES, ScopeName
@@ -166,7 +176,7 @@ class _Told:
     def extract(self, given: ExtractInput) -> Extraction:  # noqa: ARG002 - the protocol's
         return Extraction((self._change,))
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:  # noqa: ARG002
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:  # noqa: ARG002
         return ()
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:  # noqa: ARG002

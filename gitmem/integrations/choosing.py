@@ -218,7 +218,7 @@ def select_by(
         Header(scopes[one.ref], one.agent, one.file, one.name, one.description, one.type, one.time)
         for one in listed
     ]
-    chosen = tuple(listed[at] for at in engine.select(query, headers, limit))
+    chosen = tuple(listed[at] for at in engine.choose(query, headers, limit))
     places = {(one.ref, one.path) for one in chosen}
     return Selection(
         chosen,

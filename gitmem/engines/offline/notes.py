@@ -15,7 +15,7 @@ from functools import cached_property
 from gitmem.core.session_notes import Section, is_notice, parse, render
 from gitmem.core.text import one_line
 from gitmem.engines import prompts
-from gitmem.engines.engine import ExtractInput
+from gitmem.engines.engine import ExtractInput, Notes, NotesInput
 from gitmem.engines.offline.extract import extract
 from gitmem.engines.offline.noting import commands
 from gitmem.engines.offline.noting.commands import Ran, code
@@ -24,7 +24,6 @@ from gitmem.engines.offline.noting.touched import files, touched_in
 from gitmem.engines.offline.noting.turns import Say, Turn, turns_of, when, worklog
 from gitmem.engines.offline.prose import passages
 from gitmem.engines.offline.requests import takes_back
-from gitmem.engines.writing import Notes, NotesInput
 from gitmem.transcripts.model import Message
 
 TITLE = 80

@@ -20,11 +20,9 @@ from gitmem.core.limits import CANDIDATES, DESCRIPTION_CHARS
 from gitmem.core.memory import create
 from gitmem.core.names import slugify
 from gitmem.core.text import counted, one_line
-from gitmem.engines.anthropic_api import errors
-from gitmem.engines.anthropic_api.client import Client
-from gitmem.engines.anthropic_api.settings import ApiSettings, brief
 from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
+from gitmem.engines.messages import ApiSettings, Client, bad_answer, brief
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.extract import Candidate, candidates
 from gitmem.engines.prompts import clean, text
@@ -115,7 +113,7 @@ def _object(answer: str) -> Mapping[str, Any]:
     return value
 
 
-def select(
+def choose(
     client: Client, settings: ApiSettings, query: str, headers: Sequence[Header], limit: int
 ) -> tuple[int, ...]:
     """Asks which memories are certainly useful for a request.
@@ -132,24 +130,24 @@ def select(
         EngineError: no answer, or twice one that cannot be used.
     """
     shown = shown_headers(query, headers)
-    talk = _Dialogue(client, settings, "select.v1", CHOICE_TOKENS, _CHOICE)
+    talk = _Dialogue(client, settings, "choose", CHOICE_TOKENS, _CHOICE)
     answer = talk.say(_question(query, [headers[at] for at in shown], limit))
     try:
         return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
     except _Unusable as problem:
-        repair = text("select-repair.v1").replace("{problem}", str(problem)).replace("{limit}", str(limit))
+        repair = text("choose-repair").replace("{problem}", str(problem)).replace("{limit}", str(limit))
     answer = talk.say(repair)
     try:
         return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
     except _Unusable as problem:
-        raise errors.bad_answer(settings, f"asked for a choice of memories, {problem}") from None
+        raise bad_answer(settings, f"asked for a choice of memories, {problem}") from None
 
 
 def shown_headers(query: str, headers: Sequence[Header]) -> tuple[int, ...]:
     """Returns the indices of the headers that a model is shown, in their order in `headers`."""
     if len(headers) <= CANDIDATES:
         return tuple(range(len(headers)))
-    best = OfflineEngine().select(query, headers, CANDIDATES)
+    best = OfflineEngine().choose(query, headers, CANDIDATES)
     newest = sorted(set(range(len(headers))) - set(best), key=lambda at: (-headers[at].time, at))
     return tuple(sorted([*best, *newest[: CANDIDATES - len(best)]]))
 
@@ -191,7 +189,7 @@ class _Kept:
     type: str
 
 
-def run(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) -> Outcome:
+def ask(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) -> Outcome:
     """Asks about each candidate, and writes a memory of each that the model keeps.
 
     Args:
@@ -227,7 +225,7 @@ def run(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) ->
                 lines.append(f"memory/{path}: {number}: the model keeps “{one_line(one.text, _SHOWN)}”")
         if wanted and unusable == len(wanted):
             asked = counted(unusable, "question")
-            raise errors.bad_answer(settings, f"to {asked} it gave no answer of the form asked for")
+            raise bad_answer(settings, f"to {asked} it gave no answer of the form asked for")
         return Outcome(files, ("\n".join(lines),), usage=client.usage, log=tuple(log))
 
 
@@ -243,7 +241,7 @@ class _Question:
         before: str,
         log: list[str],
     ) -> None:
-        self._talk = _Dialogue(client, settings, "question-system.v1", OUTPUT_TOKENS, _KEEP)
+        self._talk = _Dialogue(client, settings, "question-system", OUTPUT_TOKENS, _KEEP)
         self._one, self._log = one, log
         self._sources = (one.text, message.text, before)
         sentence, context = clean([one.text, before])
@@ -260,7 +258,7 @@ class _Question:
         try:
             return self._checked(self._talk.say(self._asked))
         except _Unusable as problem:
-            repair = text("question-repair.v1").replace("{problem}", str(problem))
+            repair = text("question-repair").replace("{problem}", str(problem))
         answer = self._talk.say(repair)
         kept = _read(answer)
         try:
