@@ -14,9 +14,9 @@ from gitmem.core.pointer import is_promoted
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import DreamChange
-from gitmem.engines.offline.consolidating.edit import described, reworded
-from gitmem.engines.offline.consolidating.links import LINK, Way, inline_links, links, slug, turned
-from gitmem.engines.offline.consolidating.place import Lookup
+from gitmem.engines.offline.links import LINK, Way, inline_links, links, slug, turned
+from gitmem.engines.offline.revision import described, reworded
+from gitmem.engines.offline.similar import Lookup
 
 PROPOSED = 500
 """Changes of one dream: more is nothing that a person reviews; the next dream goes on."""

@@ -12,12 +12,20 @@ from gitmem.core.claim import Claim
 from gitmem.core.memory import Memory, description_claim
 from gitmem.core.merge import agent_folder
 from gitmem.core.trailers import Fate
-from gitmem.engines.offline.consolidating.context import Titles, same_context
-from gitmem.engines.offline.consolidating.edit import with_after, without
-from gitmem.engines.offline.consolidating.links import Way, slug, spoken
-from gitmem.engines.offline.consolidating.place import heading, led_in, movable, quoted
-from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
-from gitmem.engines.offline.consolidating.work import Work
+from gitmem.engines.offline.links import Way, slug, spoken
+from gitmem.engines.offline.revision import with_after, without
+from gitmem.engines.offline.similar import (
+    Titles,
+    heading,
+    holds,
+    is_tagged,
+    led_in,
+    movable,
+    quoted,
+    said,
+    same_context,
+)
+from gitmem.engines.offline.work import Work
 
 REPEATED = 20
 """Claims that stand twice in one memory and are taken out in one dream; each is a commit to review."""

@@ -1,15 +1,87 @@
-"""Commands that an agent ran: which did their work, which failed and with what, and what they reported."""
+"""What an agent did in a session: its turns, the commands that it ran, the files that it touched."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any
 
+from gitmem.core.text import counted
 from gitmem.engines.derive import orders_in
-from gitmem.engines.offline.noting.turns import Say, Turn, when
-from gitmem.transcripts.model import ToolCall
+from gitmem.transcripts.model import EDITORS, Message, ToolCall
+
+Say = Callable[[str, int], str]
+"""A text on one line of at most so many cells, credentials redacted."""
+
+_ASKING = ("prompt", "queued")
+
+
+@dataclass
+class Turn:
+    """One request and what followed.
+
+    Attributes:
+        asked: the person's words; empty where nobody may see them, or the agent began.
+        time: when it began; None where unknown.
+        replies: the agent's messages, in order.
+        others: what the person said meanwhile: answers, and reasons for refusing.
+    """
+
+    asked: str
+    time: datetime | None
+    replies: list[Message] = field(default_factory=list)
+    others: list[Message] = field(default_factory=list)
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The agent's calls, in order."""
+        return [call for reply in self.replies for call in reply.tools]
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether anything of it may be told."""
+        return bool(self.asked or self.replies or self.others)
+
+
+def turns_of(said: Sequence[Message]) -> tuple[Turn, ...]:
+    """Cuts a session into turns; what is withheld begins one, and is not in it."""
+    found: list[Turn] = []
+    for message in said:
+        begins = message.role == "person" and (message.source in _ASKING or message.source == "withheld")
+        if begins or not found:
+            found.append(Turn("", message.time))
+        if message.source == "withheld":
+            continue
+        if begins:
+            found[-1].asked = message.text or ("(pasted text)" if message.pasted else "")
+        elif message.role == "person":
+            found[-1].others.append(message)
+        else:
+            found[-1].replies.append(message)
+    return tuple(turn for turn in found if turn.is_seen)
+
+
+def when(time: datetime | None) -> str:
+    """A moment to the minute, UTC, and a blank; empty where it is not known."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} " if time is not None else ""
+
+
+def worklog(turns: Sequence[Turn], say: Say) -> Iterator[str]:
+    """Yields a line a turn: when, what was asked, and the tools by name."""
+    for turn in turns:
+        used = Counter(call.name for call in turn.calls)
+        failed = Counter(call.name for call in turn.calls if call.is_error)
+        names = [
+            f"{say(name, 60)} ×{count}" + (f" ({failed[name]} failed)" if failed[name] else "")
+            for name, count in used.items()
+        ]
+        asked = f"“{say(turn.asked, 160)}”" if turn.asked else "(not shown)"
+        yield f"- {when(turn.time)}{asked}: {', '.join(names) or 'no tools'}"
+
 
 MOST_COMMANDS, MOST_ERRORS, MOST_RESULTS = 20, 25, 15
 _COMMAND, _LINE = 140, 200
@@ -285,3 +357,109 @@ def _report_in(text: str) -> str:
 def _lines(text: str) -> list[str]:
     """Lines of a result, without what stands around them."""
     return [line.strip() for line in text.split("\n")]
+
+
+MOST_CHANGED, MOST_READ, MOST_NAMES = 40, 20, 8
+_PATH, _NAME = 200, 80
+
+_WRITES = frozenset({"Write"})
+_EDITS = frozenset(EDITORS) - _WRITES
+_READS = frozenset({"Read", "NotebookRead", "read_file", "read_many_files", "view_image"})
+_KEYS = ("file_path", "notebook_path", "absolute_path", "path")
+_SUFFIXES = """
+    c cc cjs cpp cs dart ex exs go h hpp java js jsx kt lua mjs php py pyi rb rs scala swift ts tsx zig
+"""
+_SOURCES = frozenset(_SUFFIXES.split())
+_DEFINES = re.compile(
+    r"^[ \t]*(?:(?:export|default|pub(?:\([a-z]+\))?|public|private|protected|static|abstract|async"
+    r"|final)[ \t]+)*(?:def|defp|defmodule|class|func|fn|function\*?|interface|struct|enum|trait)[ \t]+"
+    r"(?:\([^()\n]*\)[ \t]*)?"
+    r"([^\W\d][\w.]*)",
+    re.MULTILINE,
+)
+
+
+@dataclass
+class Touched:
+    """One file.
+
+    Attributes:
+        written, edited, read: how often, where it succeeded.
+        names: what it was given that it defines, in order.
+    """
+
+    written: int = 0
+    edited: int = 0
+    read: int = 0
+    names: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> int:
+        """How often it was changed."""
+        return self.written + self.edited
+
+
+def touched_in(turns: Sequence[Turn], top: str) -> dict[str, Touched]:
+    """Reads the calls of a session that succeeded.
+
+    Args:
+        top: of the work tree; paths below it are given from there. Empty for none.
+    """
+    found: dict[str, Touched] = {}
+    for turn in turns:
+        for call in turn.calls:
+            if call.is_error or call.result is None or call.name not in _WRITES | _EDITS | _READS:
+                continue
+            for path in _paths(call.input):
+                one = found.setdefault(_below(path, top), Touched())
+                one.written += call.name in _WRITES
+                one.edited += call.name in _EDITS
+                one.read += call.name in _READS
+                if PurePosixPath(path).suffix.lstrip(".").lower() in _SOURCES:
+                    one.names |= dict.fromkeys(_defined(call.input))
+    return found
+
+
+def files(touched: Mapping[str, Touched], say: Say) -> Iterator[str]:
+    """Yields files: those that were changed most first, then those that were only read."""
+    changed = sorted((one for one in touched.items() if one[1].changes), key=lambda one: -one[1].changes)
+    seen = sorted((one for one in touched.items() if not one[1].changes), key=lambda one: -one[1].read)
+    for path, one in (*changed[:MOST_CHANGED], *seen[:MOST_READ]):
+        did = Counter({"written": one.written, "edited": one.edited, "read": one.read})
+        counts = ", ".join(f"{word} ×{count}" for word, count in did.items() if count)
+        names = ", ".join(code(say(name, _NAME)) for name in list(one.names)[:MOST_NAMES])
+        more = f" and {len(one.names) - MOST_NAMES} more" if len(one.names) > MOST_NAMES else ""
+        yield f"- {code(say(path, _PATH))}: {counts}" + (f"; with {names}{more}" if names else "")
+    for left, did_what in ((len(changed) - MOST_CHANGED, "changed"), (len(seen) - MOST_READ, "read")):
+        if left > 0:
+            yield f"- and {counted(left, 'more file')} {did_what}"
+
+
+def _paths(given: Mapping[str, Any]) -> Iterator[str]:
+    for key in _KEYS:
+        value = given.get(key)
+        if isinstance(value, str) and value.strip():
+            yield value.strip()
+            return
+    several = given.get("paths", given.get("include"))
+    for value in several if isinstance(several, list) else ():
+        if isinstance(value, str) and value.strip() and not set(value) & set("*?["):
+            yield value.strip()
+
+
+def _below(path: str, top: str) -> str:
+    lead = top.rstrip("/") + "/"
+    return path[len(lead) :] if top and path.startswith(lead) else path
+
+
+def _defined(given: Mapping[str, Any]) -> Iterator[str]:
+    several = given.get("edits")
+    edits = [one for one in several if isinstance(one, dict)] if isinstance(several, list) else []
+    for one in (given, *edits):
+        for key in ("new_string", "content", "new_source"):
+            if isinstance(one.get(key), str):
+                yield from _DEFINES.findall(one[key])
+    if isinstance(patch := given.get("patch"), str) and patch.count("*** ") <= 4:
+        # Of a patch of several files it is not sure which one defines a name.
+        added = "\n".join(line[1:] for line in patch.split("\n") if line.startswith("+"))
+        yield from _DEFINES.findall(added)

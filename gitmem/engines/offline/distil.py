@@ -20,10 +20,9 @@ from gitmem.core.names import file_name
 from gitmem.core.text import counted, one_line, skeleton
 from gitmem.core.trailers import Fate
 from gitmem.engines.offline import wording
-from gitmem.engines.offline.consolidating.edit import reworded, with_after
-from gitmem.engines.offline.consolidating.place import heading, led_in
-from gitmem.engines.offline.consolidating.same import holds, is_tagged, said
-from gitmem.engines.offline.consolidating.work import Work
+from gitmem.engines.offline.revision import reworded, with_after
+from gitmem.engines.offline.similar import heading, holds, is_tagged, led_in, said
+from gitmem.engines.offline.work import Work
 from gitmem.rules.instructions import find_instructions
 from gitmem.rules.secrets import scan
 
