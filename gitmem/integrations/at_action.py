@@ -33,6 +33,9 @@ MOST = 2
 
 NAME_CHARS = 60
 
+SECONDS = 0.2
+"""For a look at the code's history, most of which the worker has taken ahead."""
+
 LONGEST_NAME = 200
 """Characters of a file's name; it says inside whose it is, for clones whose paths end alike for longer."""
 
@@ -40,7 +43,7 @@ MOST_KEPT = 2_000
 """Memories whose warnings are kept ready."""
 
 _VERSION = 1
-_KEYS = frozenset({"git_dir", "ref", "path", "blob", "name", "type", "things", "text"})
+_KEYS = frozenset({"git_dir", "ref", "path", "blob", "name", "type", "things", "text", "code"})
 _LARGEST = 1024 * 1024
 
 
@@ -76,20 +79,23 @@ def answer(
     if payload.get("hook_event_name") == "PostToolUseFailure" and not error:
         return ""
     rows = fitting(kept["rows"], tool, given, "" if path.startswith("..") else path, error)
-    return _tell(rows, payload, common, environ) if rows else ""
+    return _tell(rows, payload, place, environ) if rows else ""
 
 
 def _tell(
-    rows: Sequence[Mapping[str, Any]], payload: Mapping[str, Any], common: Path, environ: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]],
+    payload: Mapping[str, Any],
+    place: tuple[Path, Path],
+    environ: Mapping[str, str],
 ) -> str:
     from gitmem.integrations import per_session
 
-    state, session = common / "gitmem", per_session.session_of(payload)
+    state, session = place[1] / "gitmem", per_session.session_of(payload)
     told = per_session.seen(state, session, per_session.AT_ACTION)
     known = {*told, *per_session.seen(state, session)}
     fresh = [row for row in rows if row["blob"] not in known]
     said: dict[str, str] = {}
-    for row in _standing(fresh[: 4 * MOST], environ) if fresh else ():
+    for row in _standing(fresh[: 4 * MOST], place, environ) if fresh else ():
         name = row["name"]
         line = f'Memory {name} ({row["type"]}) says: "{row["text"].replace(chr(34), chr(39))}"\n'
         if row["blob"] not in said and len("".join([*said.values(), line]).encode()) <= BYTES:
@@ -102,10 +108,13 @@ def _tell(
     return "".join(said.values())
 
 
-def _standing(rows: Sequence[Mapping[str, Any]], environ: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """Those whose memory still is as it was read: what was forgotten since is not told."""
+def _standing(
+    rows: Sequence[Mapping[str, Any]], place: tuple[Path, Path], environ: Mapping[str, str]
+) -> list[Mapping[str, Any]]:
+    """Those that still stand as they were read, and were taught on code that is here."""
     from gitmem.store.git import GitCommand
 
+    worktree, common = place
     git = GitCommand(environ, fetches=False)
     found = []
     for folder in dict.fromkeys(row["git_dir"] for row in rows):
@@ -115,6 +124,12 @@ def _standing(rows: Sequence[Mapping[str, Any]], environ: Mapping[str, str]) -> 
         result = git.run(words, git_dir=Path(folder), input=asked.encode(), check=False)
         now = result.text.splitlines()
         found += [row for row, oid in zip(mine, now, strict=False) if oid == row["blob"]]
+    codes = {row["code"] for row in found if row["code"]}
+    if codes:
+        from gitmem.search.ancestry import Ancestry
+
+        away = Ancestry(git, worktree, common, common / "gitmem", SECONDS).elsewhere(codes)
+        found = [row for row in found if row["code"] not in away]
     return [row for row in rows if row in found]
 
 
@@ -141,7 +156,7 @@ def keep(workspace: Workspace) -> None:
     rows: list[Mapping[str, Any]] = []
     for scope in reversed(workspace.scopes):  # what is most one's own first
         mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref]
-        rows += _rows(scope, old.get(scope.ref), tips[scope.ref], mine)
+        rows += _with_codes(scope, tips[scope.ref], _rows(scope, old.get(scope.ref), tips[scope.ref], mine))
     # Not escaped: what is purged is looked for as it was said.
     made = {
         "version": _VERSION,
@@ -190,6 +205,21 @@ def _rows(
             for things, text in warnings_of(memory, is_program)
         ]
     return sorted(rows, key=lambda row: str(row["path"]))
+
+
+def _with_codes(scope: Scope, tip: str | None, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The same, each with the commit of the code that it was taught on; empty where it does not matter."""
+    from contextlib import closing
+
+    from gitmem.search.index import Catalog
+    from gitmem.search.reach import BOUND
+
+    files = {row["path"]: row["blob"] for row in rows if row["type"] in BOUND}
+    lessons: Mapping[str, tuple[int, str]] = {}
+    if tip and files and scope.name != "user":
+        with closing(Catalog.open(scope.state)) as catalog:
+            lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
+    return [{**row, "code": lessons.get(row["path"], (0, ""))[1]} for row in rows]
 
 
 def _files(repo: Repository, commit: str | None) -> dict[str, str]:

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Provenance
 from gitmem.integrations import hook_entry
 from gitmem.integrations.at_action import BYTES, keep
 from gitmem.integrations.context import session_start
@@ -77,6 +78,30 @@ def test_a_memory_that_changed_alone_is_read_anew_and_one_that_went_is_gone(rule
     keep(ruled.workspace)
     assert touch(ruled, session="s-2") == ""
     assert touch(ruled, session="s-2", tool="Bash", command="make deploy")
+
+
+def test_a_rule_of_a_branch_that_is_not_merged_is_not_told(ruled: Ground) -> None:
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=ruled.repo, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("commit", "-q", "--allow-empty", "-m", "Begin")
+    main = git("branch", "--show-current").strip()
+    git("checkout", "-q", "-b", "topic")
+    git("commit", "-q", "--allow-empty", "-m", "Work")
+    (ruled.repo / "new.rb").write_text("a = 1\n")
+    git("add", "new.rb")
+    git("commit", "-q", "-m", "New")
+    told = Provenance(op="add", writer="agent", code_commit=git("rev-parse", "HEAD").strip())
+    ruled.learn({"main/new.md": memory("new", "Never edit `new.rb` by hand.")}, "local", told=told)
+    keep(ruled.workspace)
+    file = str(ruled.repo / "new.rb")
+    assert touch(ruled, file_path=file)
+    git("checkout", "-q", main)
+    assert touch(ruled, session="s-2", file_path=file) == ""
+    git("merge", "-q", "--no-edit", "topic")
+    assert touch(ruled, session="s-3", file_path=file)
 
 
 def test_what_is_known_of_an_error_is_told_after_it(ruled: Ground) -> None:
