@@ -101,7 +101,7 @@ def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> M
         return api_engine(chosen, meter)
     from gitmem.engines.claude_code import ClaudeCodeEngine
     from gitmem.engines.claude_code.settings import ForkSettings
-    from gitmem.integrations.extraction_rules import withholds
+    from gitmem.integrations.extraction import withholds
 
     settings = ForkSettings(
         chosen.program, edges.environ, withholds=lambda path: withholds(workspace, path, edges.now)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.limits import RECALLED
-from gitmem.integrations import per_session
+from gitmem.store import per_session
 from gitmem.store.candidates import Candidate
 from gitmem.store.files import read_json
 
