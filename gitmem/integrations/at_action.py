@@ -88,7 +88,7 @@ def _tell(
     place: tuple[Path, Path],
     environ: Mapping[str, str],
 ) -> str:
-    from gitmem.integrations import per_session
+    from gitmem.store import per_session
 
     state, session = place[1] / "gitmem", per_session.session_of(payload)
     told = per_session.seen(state, session, per_session.AT_ACTION)

@@ -18,7 +18,7 @@ from gitmem.core import index
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
 from gitmem.core.text import decode, fence_for_model, printable
-from gitmem.integrations import per_session, picked, reminders
+from gitmem.integrations import picked
 from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.pausing import paused
@@ -27,6 +27,7 @@ from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
 from gitmem.search.display import as_context
+from gitmem.store import per_session, reminders
 from gitmem.store.files import log
 from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent

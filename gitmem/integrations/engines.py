@@ -97,7 +97,7 @@ def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> M
     if chosen.engine == "anthropic":
         return api_engine(chosen, meter)
     from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-    from gitmem.integrations.extraction_rules import withholds
+    from gitmem.integrations.extraction import withholds
 
     settings = ForkSettings(
         chosen.program, edges.environ, withholds=lambda path: withholds(workspace, path, edges.now)

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 import gitmem
-from gitmem.integrations import per_session
 from gitmem.integrations.context import session_start, user_prompt
+from gitmem.store import per_session
 
 __all__ = ["ground"]
 

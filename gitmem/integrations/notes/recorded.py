@@ -9,7 +9,7 @@ from typing import Any
 
 from gitmem.core.session_notes import TEMPLATE, Section, parse
 from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.integrations.extraction_rules import left_out
+from gitmem.integrations.extraction import left_out
 from gitmem.integrations.sessions import without_secrets
 from gitmem.notes.writing import TEMPLATE_CHARS, template_of
 from gitmem.rules.secrets import find_secrets, redact, scan

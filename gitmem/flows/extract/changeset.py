@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from gitmem.extract.plan import Placed
+from gitmem.store.apply import Placed
 from gitmem.store.parked import (
     Suggestion,
     change_from_json,

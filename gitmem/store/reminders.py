@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations import per_session
+from gitmem.store import per_session
 from gitmem.store.files import read_json, read_regular
 from gitmem.values import dataclass
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -16,8 +16,7 @@ from typing import Any
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.trailers import Usage
-from gitmem.integrations.exit import records
-from gitmem.rules.redaction import line
+from gitmem.rules.redaction import Hole, line, suspects
 from gitmem.store.files import read_regular
 
 FILE = "jobs.jsonl"
@@ -129,6 +128,16 @@ def read_runs(state: Path) -> list[dict[str, Any]]:
 def fit(text: str) -> str:
     """A text as it may stand in a record or a log: one line, without secrets."""
     return line(text, WIDTH, records) if text else ""
+
+
+def records(text: str) -> Sequence[Hole]:
+    """Finds all that a log or record is not to hold: what only warns and what is allowed, too."""
+    from gitmem.rules.secrets import DetectorUnavailable, find_secrets
+
+    try:
+        return [(*span, one.rule) for one in find_secrets(text) for span in one.spans]
+    except DetectorUnavailable:
+        return suspects(text)
 
 
 def _append(path: Path, run: bytes) -> None:

@@ -1,21 +1,27 @@
-"""What is known before an extraction: memories of every scope, tombstones, and suggestions that wait."""
+"""What is known before a change: memories of every scope, tombstones, and suggestions that wait."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 
 from gitmem.core import tombstone
 from gitmem.core.change import Header
 from gitmem.core.claim import parse_body
 from gitmem.core.daily_log import is_log, line_keys, split
+from gitmem.core.errors import RepositoryError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.names import is_agent_folder
 from gitmem.core.text import decode
-from gitmem.store.parked import Suggestion
+from gitmem.store.parked import Suggestion, parked
+from gitmem.store.stood import stood_at
+from gitmem.store.trees import read_files
+from gitmem.store.workspace import SCOPES, Workspace
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Known:
-    """The state that an extraction is planned on.
+    """The state that changes are planned on.
 
     Attributes:
         files: scope to (path in the tree to content).
@@ -127,3 +133,27 @@ class Known:
                 agent, _, file = path.partition("/")
                 if file and kind(path) == "memory" and is_agent_folder(agent):
                     yield Place(scope, agent, file), data
+
+
+def known_at(workspace: Workspace) -> Known:
+    """Memories of all scopes as their refs hold them, and what waits in review; writes nothing."""
+    files: dict[str, dict[str, bytes]] = {}
+    for name in SCOPES:
+        scope = workspace.scope(name)
+        tip = scope.repo.ref(scope.ref)
+        files[name] = read_files(scope.repo, scope.repo.commit(tip).tree) if tip else {}
+    return Known(files, parked(workspace))
+
+
+def known_before(workspace: Workspace, agent: str, began: datetime | None) -> tuple[Header, ...]:
+    """The agent's memories as they were at a moment; none where that is not known."""
+    if began is None:
+        return ()
+    files: dict[str, dict[str, bytes]] = {}
+    for name in SCOPES:
+        scope = workspace.scope(name)
+        # A log or an old tree that is damaged costs no more than the cache.
+        with suppress(RepositoryError):
+            then = stood_at(scope.repo, scope.ref, began.timestamp())
+            files[name] = read_files(scope.repo, scope.repo.commit(then).tree, agent) if then else {}
+    return Known(files).of(agent).manifest

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 
 from gitmem.core.errors import RepositoryError
 from gitmem.engines.offline import OfflineEngine
-from gitmem.integrations.edges import Edges
-from gitmem.integrations.extraction import Outcome, extract_sessions
-from gitmem.integrations.recordings import cursor_name, cursors_folder, news, sessions_here
+from gitmem.flows.extract.run import Context, Outcome, extract_sessions
+from gitmem.flows.extract.sessions import news
 from gitmem.store.parked import Suggestion, digest, parked
 from gitmem.store.workspace import Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
-from gitmem.transcripts.cursor import PASSED_OVER, Cursor
+from gitmem.transcripts.cursor import PASSED_OVER, Cursor, cursor_name
 from gitmem.transcripts.model import SessionFile
 
 PATIENCE = 60.0
@@ -46,20 +45,22 @@ class Lookback:
     more: int = 0
 
 
-def unread(workspace: Workspace, edges: Edges, since: float = 0.0) -> tuple[SessionFile, ...]:
-    """Lists recorded sessions of this repository with something that was never looked at, newest first.
+def unread(
+    workspace: Workspace, recorded: Sequence[SessionFile], since: float = 0.0
+) -> tuple[SessionFile, ...]:
+    """Picks out recorded sessions with something that was never looked at, newest first.
 
     Args:
+        recorded: the sessions of the repository, oldest change first.
         since: sessions whose last change is older are left out; epoch seconds.
     """
-    files = [file for file in sessions_here(workspace, edges) if file.mtime_ns / 1e9 >= since]
+    files = [file for file in recorded if file.mtime_ns / 1e9 >= since]
     fresh = {one.source.path for one in news(workspace, [file.path for file in files])}
     return tuple(file for file in reversed(files) if file.path in fresh)
 
 
 def look_back(
-    workspace: Workspace,
-    edges: Edges,
+    context: Context,
     files: Sequence[SessionFile],
     tell: Callable[[str], None],
     clock: Callable[[], float],
@@ -67,6 +68,7 @@ def look_back(
     """Looks through sessions until all are done, time is up, or the person interrupts; it can go on later.
 
     Args:
+        context: by hand.
         files: as `unread` lists them.
         tell: is told of each session before it is looked at.
         clock: gives seconds that only grow.
@@ -83,13 +85,13 @@ def look_back(
             if clock() >= end:
                 break
             tell(f"looking through session {looked + 1} of {len(files)} (Ctrl-C ends it)")
-            done += extract_sessions(workspace, edges, OfflineEngine(), [file.path], by_hand=True)
+            done += extract_sessions(context, OfflineEngine(), [file.path])
             looked += 1
     except KeyboardInterrupt:
         # Each session is whole or untouched: what the others brought is shown.
         pass
     found = {digest(one.change) for outcome in done for one in outcome.parked}
-    waiting = [one for one in parked(workspace) if digest(one.change) in found]
+    waiting = [one for one in parked(context.workspace) if digest(one.change) in found]
     waiting.sort(key=lambda one: -one.change.confidence)
     return Lookback(
         looked,
@@ -104,4 +106,4 @@ def pass_over(workspace: Workspace, files: Sequence[SessionFile]) -> None:
     for file in files:
         with suppress(RepositoryError):
             end = discover.size_of(file.path)
-            cursors.save(cursors_folder(workspace), Cursor(cursor_name(file.path), end, PASSED_OVER))
+            cursors.save(cursors.folder(workspace.state), Cursor(cursor_name(file.path), end, PASSED_OVER))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,21 +11,29 @@ from gitmem.core.change import Change, Header
 from gitmem.core.claim import parse_body
 from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.names import file_name
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, ExtractInput
-from gitmem.extract.edits import claim_keys, dated, is_text, nameless, said_anew, sides, taken_out, texts
-from gitmem.extract.known import Known
-from gitmem.extract.logged import as_logged, log_lines, moment
-from gitmem.extract.near import nearest, says
-from gitmem.extract.rules import Rules as Rules
-from gitmem.extract.rules import folders_of as folders_of
-from gitmem.extract.rules import home as home
-from gitmem.extract.telling import NOTHING, Shown, Told, shown
-from gitmem.extract.turns import Looked, to_look_at
+from gitmem.engines.offline.likeness import gist, near, same
+from gitmem.flows.extract.rules import Rules, home
+from gitmem.flows.extract.sessions import NOTHING, Looked, Shown, Told, shown, to_look_at
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refused_claims, weigh
+from gitmem.store.apply import Judged, Placed, Refused
+from gitmem.store.edits import (
+    as_logged,
+    claim_keys,
+    dated,
+    is_text,
+    log_lines,
+    moment,
+    nameless,
+    said_anew,
+    sides,
+    taken_out,
+    texts,
+)
+from gitmem.store.known import Known
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.store.workspace import MAIN, ScopeName
 from gitmem.transcripts.model import Message, Session
@@ -35,51 +43,12 @@ WRITTEN = 0.6
 """Of the words of a statement, that stand in what the agent wrote where that says the same."""
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A change and where it goes."""
-
-    scope: ScopeName
-    change: Change
-
-    @property
-    def agent(self) -> str:
-        """Folder of the agent."""
-        return self.change.agent
-
-    @property
-    def file(self) -> str:
-        """File inside the agent's folder; for an add the one it asks for."""
-        return self.change.file or file_name(self.change.name)
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A proposal that is not kept.
-
-    Attributes:
-        text: its description on one line; secrets redacted.
-        reason: why, for a person.
-        kind: `secret`, `excluded`, `tombstone` or `form`.
-        message: uuid of the message that it stems from.
-    """
-
-    text: str
-    reason: str
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True)
-class ExtractionPlan:
+@dataclass(frozen=True, kw_only=True)
+class ExtractionPlan(Judged):
     """What would be done; nothing is written yet.
 
     Attributes:
         given: what the engine was asked with.
-        stored: in the order in which they were said.
-        suggested: what waits for a person.
-        refused: what is not kept, with reasons.
-        known: proposals that say nothing new.
         handled: uuids of the messages that were looked at or left to the agent.
         covered: uuids of the messages that the agent itself made memory of: what was found in them stands
             in what it wrote in that turn.
@@ -89,10 +58,6 @@ class ExtractionPlan:
     """
 
     given: ExtractInput
-    stored: tuple[Placed, ...] = ()
-    suggested: tuple[Placed, ...] = ()
-    refused: tuple[Refused, ...] = ()
-    known: tuple[Change, ...] = ()
     handled: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
     offset: int = 0
@@ -143,25 +108,26 @@ def plan_extraction(
         now=now,
         suggested=sum(one.change.origin.session == session.id for one in known.suggestions),
     )
-    plan = ExtractionPlan(given, handled=looked.handled, offset=session.end)
+    plan = ExtractionPlan(given=given, handled=looked.handled, offset=session.end)
     if rules.mode == "off" or not looked.messages:
         return plan
     times = {m.uuid: m.time for m in (*told.record, *session.messages)}
     sorter = _Sorter(known, rules, times, session.id, now, looked.written)
     found = engine.extract(given)
-    for change in found.changes:
-        sorter.sort(change)
+    made = sorter.judged(found.changes)
     return replace(
         plan,
-        stored=tuple(sorter.stored),
-        suggested=tuple(sorter.suggested),
-        refused=tuple(sorter.refused),
-        known=tuple(sorter.seen),
+        **vars(made),
         covered=tuple(dict.fromkeys(sorter.covered)),
         usage=found.usage,
         log=found.log,
         tell=None if found.tell is None else tuple(filter(sorter.may_be_told, found.tell)),
     )
+
+
+def judge(change: Change, known: Known, rules: Rules) -> Judged:
+    """Passes a change that no session brought through the same gates: guard, exclusions, tombstones."""
+    return _Sorter(known, rules, {}, "", 0.0).judged([change])
 
 
 def _looked(session: Session, handled: Container[str], engine: Engine, rules: Rules) -> Looked:
@@ -195,6 +161,12 @@ class _Sorter:
     suggested: list[Placed] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     seen: list[Change] = field(default_factory=list)
+
+    def judged(self, changes: Iterable[Change]) -> Judged:
+        """What became of all of them."""
+        for change in changes:
+            self.sort(change)
+        return Judged(tuple(self.stored), tuple(self.suggested), tuple(self.refused), tuple(self.seen))
 
     def sort(self, change: Change) -> None:
         if self.rules.agent != MAIN:
@@ -421,3 +393,33 @@ def _may_hold(scope: str, type: str) -> bool:
 
 def _body_keys(change: Change) -> frozenset[str]:
     return frozenset(claim.key for claim in parse_body(change.body).claims)
+
+
+def nearest(change: Change, headers: Iterable[Header]) -> Header | None:
+    """The memory that is about the same thing, by its name and description; None where there is none.
+
+    Likeness only proposes: what an update brings is joined to the memory, and takes nothing out of it.
+
+    Args:
+        change: an add.
+        headers: memories that it may join.
+    """
+    claims = parse_body(change.body).claims
+    said = [gist(text) for text in (change.description, claims[0].text if claims else "") if text]
+    best: tuple[float, Header] | None = None
+    for header in headers:
+        named = gist(f"{header.name.replace('-', ' ').replace('_', ' ')} {header.description}")
+        known = gist(header.description) if header.description else named
+        for new in said:
+            if not near(new, known):
+                continue
+            score = len(new.words & known.words) / len(new.words | known.words)
+            if best is None or score > best[0]:
+                best = (score, header)
+    return best[1] if best else None
+
+
+def says(text: str, known: Iterable[str]) -> bool:
+    """Whether one of some texts says all that a text does, with the same numbers, names and negations."""
+    new = gist(text)
+    return any(same(new, gist(one)) for one in known if one)

@@ -1,15 +1,13 @@
-"""Which messages of a session are looked at, and what the agent itself wrote into memory in their turns."""
+"""Which tool calls wrote memory: by an editor, by a shell (best effort), or by a tool of memory's own."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from gitmem.transcripts.model import EDITORS, Message, ToolCall, strings_in
-from gitmem.values import dataclass
+from gitmem.transcripts.model import EDITORS, ToolCall, strings_in
 
 # Where clients keep memory, whatever machine a transcript comes from.
 _FOLDER = r"/(?:agent-memory(?:-local)?/[^/\s'\"]+|projects/[^/\s'\"]+/memory)(?:/[^/\s'\"]+)*"
@@ -33,78 +31,6 @@ _TOOLS = re.compile(
     r"mcp__\w*gitmem\w*__(?:\w+_)?"
     r"(?:remember|forget|write|create|update|edit|delete|store|save|add|move|str_replace|insert|rename)(?:_\w+)?"
 )
-
-
-@dataclass(frozen=True)
-class Looked:
-    """A session's messages, sorted out.
-
-    Attributes:
-        messages: those to extract from, with the agent's replies between them.
-        handled: uuids of all of the person's messages, also those left out.
-        written: uuid of a person's message to what the agent wrote into memory after it, in the same turn.
-    """
-
-    messages: tuple[Message, ...]
-    handled: tuple[str, ...]
-    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-def to_look_at(
-    messages: Sequence[Message],
-    handled: Container[str],
-    folders: Collection[Path],
-    cwd: str = "",
-    left_out: Container[str] = frozenset(),
-) -> Looked:
-    """Leaves out what was handled and what is no prose.
-
-    A turn goes from a prompt to the next. What the agent wrote into memory in it may be what a person said
-    there before, or anything else: whoever looks at the message has to compare.
-
-    Args:
-        messages: of one session, oldest first.
-        handled: uuids of messages that were extracted from before, by this or a forked session.
-        folders: live directories, absolute.
-        cwd: working directory of the session, for relative paths.
-        left_out: uuids of messages that nobody may see, and that count as handled.
-    """
-    written: dict[str, list[str]] = {}
-    turn: list[str] = []
-    for message in messages:
-        if message.role == "person":
-            if message.source == "prompt":
-                turn = []
-            turn.append(message.uuid)
-            continue
-        made = [call for call in message.tools if turn and writes_memory(call, folders, cwd)]
-        for uuid in turn if made else ():
-            written.setdefault(uuid, []).extend(text for call in made for text in given_by(call))
-    said = [message for message in messages if message.role == "person" and message.uuid not in handled]
-    out = {m.uuid for m in messages if m.role == "person" and m.uuid in handled}
-    out |= {m.uuid for m in messages if m.uuid in left_out}
-    kept = tuple(
-        m for m in messages if m.uuid not in out and (m.role == "agent" or m.text.strip() or m.pasted)
-    )
-    return Looked(
-        kept if any(m.role == "person" for m in kept) else (),
-        tuple(m.uuid for m in said),
-        {uuid: tuple(texts) for uuid, texts in written.items()},
-    )
-
-
-def goes_on_to_write(messages: Sequence[Message], folders: Collection[Path], cwd: str = "") -> bool:
-    """Whether the agent writes memory before the first prompt: in a turn that was read to its middle.
-
-    Args:
-        messages: what was added to a session, oldest first.
-    """
-    for message in messages:
-        if message.role == "person" and message.source == "prompt":
-            return False
-        if any(writes_memory(call, folders, cwd) for call in message.tools):
-            return True
-    return False
 
 
 def writes_memory(call: ToolCall, folders: Collection[Path], cwd: str = "") -> bool:

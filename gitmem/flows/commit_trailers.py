@@ -1,4 +1,4 @@
-"""Learning from commit messages: the person's own `Remember:` and `Forget:`, and what others ask for.
+"""`Remember: …` and `Forget: …` in commit messages: what they ask for, and what is done about it.
 
 Commits are looked at once: `<common git dir>/gitmem/commits.json` holds the tips that were looked at, and
 the keys of the requests that were handled, which amended, rebased and picked commits share with the first.
@@ -9,32 +9,34 @@ them and the reflog shows that it was made in this clone; what was fetched or ap
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cached_property
+from typing import Literal
 
-from gitmem.core.change import Header
+from gitmem.core.change import TYPES, Change, Header, MemoryType, Origin
+from gitmem.core.claim import normal_form, repeated
 from gitmem.core.errors import UsageError
-from gitmem.core.trailers import Provenance
-from gitmem.extract.commit import store_change
-from gitmem.extract.plan import Placed, Refused, Rules
-from gitmem.extract.trailers import Request, named, plan_request, requests, says, wanted, without
-from gitmem.integrations.carrying_out import bring_up_to_date
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
-from gitmem.integrations.editing import forget
-from gitmem.integrations.extraction import known_at
-from gitmem.integrations.extraction_rules import in_log_mode, rule_texts
-from gitmem.integrations.forgetting import find_claim, forget_claim
+from gitmem.core.trailers import Provenance, one_line
+from gitmem.engines.offline import wording
+from gitmem.store.apply import Judged, Placed, Refused, Sync, bring_up_to_date, land
 from gitmem.store.files import log, read_json
+from gitmem.store.forget import Holding, find_claim, forget_claim, forget_memory
+from gitmem.store.known import Known, known_at
 from gitmem.store.locks import writer_lock
-from gitmem.store.lookup import Ambiguous, find
+from gitmem.store.lookup import Ambiguous, Found, find
 from gitmem.store.parked import Suggestion, park, suggest
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Commit, MissingObject, Signature
-from gitmem.store.workspace import Workspace
+from gitmem.store.workspace import SCOPES, ScopeName, Workspace
 from gitmem.transcripts.privacy import Ignore, ignoring, without_private
+
+Judge = Callable[[Change, ScopeName | None], Judged]
+"""Says what becomes of a memory that a person asked for, in the scope that they named, if any."""
 
 FILE = "commits.json"
 MOST_COMMITS = 200
@@ -50,6 +52,49 @@ _BYTES = 4 * 1024 * 1024
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _KEY = re.compile(r"[0-9a-f]{16}")
 _MADE = re.compile(r"commit(?: \((?:initial|amend|merge)\))?: ")
+
+MOST_REQUESTS = 20
+"""Requests of one commit; what follows is passed over."""
+
+TEXT_CHARS = 4_000
+"""Characters of one request; a longer one is no note."""
+
+_REQUEST = re.compile(r"(remember|forget)[ \t]*(?:\(([^()]*)\))?[ \t]*:(.*)", re.I)
+_TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*[ \t]*(?:\([^()]*\))?[ \t]*:.*")
+_TYPES: dict[ScopeName | None, MemoryType] = {
+    "project": "project",
+    "user": "user",
+    "local": "feedback",
+    None: "feedback",
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One line of a commit's trailers.
+
+    Attributes:
+        scope: the scope in brackets; None where none is named.
+        text: the fact, or what to forget; one line.
+    """
+
+    op: Literal["remember", "forget"]
+    scope: ScopeName | None
+    text: str
+
+    def key(self, email: str, time: int) -> str:
+        """16 hex digits that stay the same when the commit is amended, rebased or picked.
+
+        Args:
+            email, time: the commit's author and author time (epoch seconds), which all of these keep.
+        """
+        text = "\0".join([email.casefold(), str(time), self.op, self.scope or "", self.text])
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+    def says(self, key: str) -> bool:
+        """Whether a claim (by its normal form) is what a `Forget:` says, but for case and full stop."""
+        said = (normal_form(self.text, item=False), normal_form(self.text, item=True))
+        return repeated(key) in map(repeated, said)
 
 
 @dataclass(frozen=True)
@@ -86,6 +131,85 @@ class CommitsLearned:
     notes: list[str] = field(default_factory=list)
 
 
+def requests(message: str) -> tuple[Request, ...]:
+    """Reads what a commit message asks for.
+
+    As git does, trailers are looked for below the title, in paragraphs of nothing but trailers; unlike git
+    in any such paragraph, so that squash merges keep them. A line that begins with white space goes on with
+    the one before it. Quoted or indented messages of other commits are no trailers.
+
+    Returns:
+        in order, each once; a word in brackets that is no scope makes a line mean nothing.
+    """
+    found: dict[Request, None] = {}
+    for lines in _trailer_paragraphs(message):
+        for line in lines:
+            match = _REQUEST.fullmatch(line)
+            if match is None:
+                continue
+            named = match[2]
+            scope = next((one for one in SCOPES if named and one == named.strip().lower()), None)
+            text = one_line(match[3])
+            if not text or len(text) > TEXT_CHARS or (named is not None and scope is None):
+                continue
+            found[Request("remember" if match[1].lower() == "remember" else "forget", scope, text)] = None
+    return tuple(found)[:MOST_REQUESTS]
+
+
+def wanted(request: Request, said: datetime, asked: bool, reason: str) -> Change:
+    """The memory that a `Remember:` asks for.
+
+    A fact for the project is of type project, one about the person of type user, any other feedback, which
+    stays local: what nobody said to share is not shared.
+
+    Args:
+        said: when the commit was authored.
+        asked: whether the person wrote it.
+        reason: where it comes from, for the person who reviews it.
+    """
+    fact, why = wording.split_why(request.text)
+    return Change(
+        op="add",
+        name=wording.slug(fact),
+        description=wording.description(fact),
+        type=_TYPES[request.scope],
+        body=wording.body(fact, why, ""),
+        reason=reason,
+        confidence=1.0,
+        asked=asked,
+        origin=Origin(time=said),
+    )
+
+
+def named(request: Request, known: Known) -> tuple[Header, ...]:
+    """The memories whose name or file is just what a `Forget:` says."""
+    sought = request.text.casefold().removesuffix(".md")
+    return tuple(
+        header
+        for header in known.manifest
+        if request.scope in (None, header.scope)
+        and sought
+        in (header.name.casefold(), header.file.rpartition("/")[2].removesuffix(".md").casefold())
+    )
+
+
+def without(header: Header, said: datetime, reason: str) -> Change:
+    """The proposal to delete a memory."""
+    return Change(
+        op="delete",
+        name=header.name,
+        description=header.description,
+        type=next((one for one in TYPES if one == header.type), "feedback"),
+        body="",
+        reason=reason,
+        confidence=0.5,
+        asked=False,
+        origin=Origin(time=said),
+        agent=header.agent,
+        file=header.file,
+    )
+
+
 def begin_with_commits(workspace: Workspace) -> None:
     """Leaves all commits that are there now alone; what was begun before stays as it is."""
     with writer_lock(workspace.state, "commits"):
@@ -93,10 +217,14 @@ def begin_with_commits(workspace: Workspace) -> None:
             _write(workspace, Looked(_every_tip(workspace)))
 
 
-def learn_from_commits(workspace: Workspace, edges: Edges) -> CommitsLearned:
-    """Carries out what commits ask for that were not looked at before, oldest first.
+def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Sync) -> CommitsLearned:
+    """Does what commits ask for that were not looked at before, oldest first.
 
     With `gitmem.extract` off they are passed over for good.
+
+    Args:
+        now: epoch seconds.
+        sync: brings working copies in line with what was stored and forgotten.
 
     Raises:
         RepositoryError: git knows no identity, or a ref cannot be written; it can be run again at no loss.
@@ -109,7 +237,7 @@ def learn_from_commits(workspace: Workspace, edges: Edges) -> CommitsLearned:
         if set(heads) <= {*known.begun, *known.tips}:
             return done
         if workspace.settings.get("extract") != "off":
-            known = _learn(workspace, edges, known, heads, done)
+            known = _learn(_Work(workspace, now, judge, sync, done), known, heads)
         tips = tuple(tip for tip in known.tips if tip not in heads)
         kept = replace(known, tips=(*tips, *heads)[-TIPS_KEPT:], handled=known.handled[-HANDLED_KEPT:])
         _write(workspace, kept)
@@ -120,32 +248,39 @@ def learn_from_commits(workspace: Workspace, edges: Edges) -> CommitsLearned:
     return done
 
 
-def _learn(
-    workspace: Workspace, edges: Edges, known: Looked, heads: tuple[str, ...], done: CommitsLearned
-) -> Looked:
+def _learn(work: _Work, known: Looked, heads: tuple[str, ...]) -> Looked:
     handled = dict.fromkeys(known.handled)
-    found = _asking(workspace, heads, (*known.begun, *known.tips))
+    found = _asking(work.workspace, heads, (*known.begun, *known.tips))
     if len(found) == MOST_COMMITS:
-        done.notes.append(f"only the newest {MOST_COMMITS} commits with requests were looked at")
-    work = _Work(workspace, edges, author(workspace, edges), done, _Mine(workspace)) if found else None
+        work.done.notes.append(f"only the newest {MOST_COMMITS} commits with requests were looked at")
     for commit, asked in found:
         for number, request in enumerate(asked, 1):
             key = request.key(commit.author.email, commit.author.time)
-            if work is not None and key not in handled:
-                work.carry_out(commit, request, number)
+            if key not in handled:
+                work.do(commit, request, number)
                 handled[key] = None
     return replace(known, handled=tuple(handled))
 
 
 @dataclass(frozen=True)
 class _Work:
-    workspace: Workspace
-    edges: Edges
-    who: Signature
-    done: CommitsLearned
-    mine: _Mine
+    """One going over new commits; `git` is asked for an identity once there is something to do."""
 
-    def carry_out(self, commit: Commit, request: Request, number: int) -> None:
+    workspace: Workspace
+    now: float
+    judge: Judge
+    sync: Sync
+    done: CommitsLearned
+
+    @cached_property
+    def who(self) -> Signature:
+        return self.workspace.author(self.now)
+
+    @cached_property
+    def mine(self) -> _Mine:
+        return _Mine(self.workspace)
+
+    def do(self, commit: Commit, request: Request, number: int) -> None:
         said = _moment(commit.author)
         own = self.mine.has(commit, request)
         if not own and len(self.done.suggested) >= MOST_SUGGESTED:
@@ -159,19 +294,19 @@ class _Work:
         by = "you" if own else f"{commit.author.name} <{commit.author.email}>"
         reason = f"{by} asked to remember it in the commit {commit.oid[:12]}"
         change = wanted(request, said, own, reason)
-        plan = plan_request(request, change, known_at(self.workspace), self._rules())
-        for placed in plan.stored:
+        judged = self.judge(change, request.scope)
+        for placed in judged.stored:
             self._store(placed, commit, number)
-        for placed in plan.suggested:
-            self._suggest(suggest(placed.change, placed.scope, self._now()), commit)
-        self.done.refused += plan.refused
+        for placed in judged.suggested:
+            self._suggest(suggest(placed.change, placed.scope, self._iso()), commit)
+        self.done.refused += judged.refused
 
     def _store(self, placed: Placed, commit: Commit, number: int) -> None:
         told = Provenance(
             op="add", writer="extract", job=f"commit-{commit.oid[:12]}.{number}", code_commit=commit.oid
         )
-        written = store_change(self.workspace.scope(placed.scope), placed, self.who, told)
-        bring_up_to_date(self.workspace, self.edges, placed.scope, placed.agent)
+        written = land(self.workspace.scope(placed.scope), placed, self.who, told)
+        bring_up_to_date(self.workspace, self.sync, placed.scope, placed.agent)
         if written is not None:
             paths = [path for path in written.edits if path.endswith(placed.file)]
             path = paths[0] if paths else f"{placed.agent}/{placed.file}"
@@ -185,7 +320,7 @@ class _Work:
             why = "several have that name" if own else f"{commit.author.name} <{commit.author.email}> asks"
             reason = f"{why}: the commit {commit.oid[:12]} says Forget: {request.text}"
             for header in found:
-                one = suggest(without(header, said, reason), header.scope, self._now())
+                one = suggest(without(header, said, reason), header.scope, self._iso())
                 self._suggest(one, commit)
         elif own:
             self._forget_words(request, commit)
@@ -197,10 +332,7 @@ class _Work:
     def _forget_memory(self, header: Header, commit: Commit) -> None:
         stem = header.file.rpartition("/")[2].removesuffix(".md")
         found = find(self.workspace, f"{header.scope}/{header.agent}/{stem}", whole=True)
-        done = forget(self.workspace, self.edges, found, code_commit=commit.oid)
-        if done.written is not None:
-            path = f"{header.agent}/{header.file}"
-            self.done.forgotten.append((header.scope, path, done.written.commit))
+        self._forget_at(found, f"{header.agent}/{header.file}", commit)
 
     def _forget_words(self, request: Request, commit: Commit) -> None:
         """Takes out the one claim that says just this; all else is for the person to say."""
@@ -214,31 +346,32 @@ class _Work:
         except UsageError:
             self.done.notes.append(f"Forget: {request.text[:80]}: no memory has that name or says that")
             return
-        if not says(request, one.claim.key):
+        if not request.says(one.claim.key):
             self.done.notes.append(
                 f"Forget: {request.text[:80]}: {one.address} says something like it; "
                 "to forget it: git mem forget --claim TEXT"
             )
             return
-        written = forget_claim(self.workspace, self.edges, one, code_commit=commit.oid)
+        self._forget_at(one, f"{one.agent}/{one.file}", commit)
+
+    def _forget_at(self, what: Found | Holding, path: str, commit: Commit) -> None:
+        scope, told = self.workspace.scope(what.scope), Provenance(writer="human", code_commit=commit.oid)
+        self.sync(scope.name, what.agent, False)
+        if isinstance(what, Holding):
+            written = forget_claim(self.workspace, what, self.who, told)
+        else:
+            written = forget_memory(self.workspace, what, self.who, told)
+        self.sync(scope.name, what.agent, True)
         if written is not None:
-            self.done.forgotten.append((one.scope, f"{one.agent}/{one.file}", written.commit))
+            self.done.forgotten.append((what.scope, path, written.commit))
 
     def _suggest(self, one: Suggestion, commit: Commit) -> None:
         told = Provenance("add", "extract", code_commit=commit.oid)
         if park(self.workspace, [one], self.who, told) is not None:
             self.done.suggested.append(one)
 
-    def _rules(self) -> Rules:
-        return Rules(
-            sharing=self.workspace.sharing,  # type: ignore[arg-type]
-            texts=rule_texts(self.workspace, self.edges),
-            allow=allowed_fingerprints(self.workspace),
-            log=in_log_mode(self.workspace),
-        )
-
-    def _now(self) -> str:
-        return datetime.fromtimestamp(int(self.edges.now), UTC).isoformat().replace("+00:00", "Z")
+    def _iso(self) -> str:
+        return datetime.fromtimestamp(int(self.now), UTC).isoformat().replace("+00:00", "Z")
 
 
 class _Mine:
@@ -352,3 +485,27 @@ def _read(workspace: Workspace) -> Looked | None:
 def _write(workspace: Workspace, looked: Looked) -> None:
     value = {"version": 1} | {key: list(words) for key, words in vars(looked).items()}
     write_atomically(workspace.state / FILE, (json.dumps(value) + "\n").encode("ascii"))
+
+
+def _trailer_paragraphs(message: str) -> Iterator[list[str]]:
+    """Paragraphs below the title that hold trailers alone, folded lines joined."""
+    blocks: list[list[str]] = [[]]
+    # Git knows one line end; what Unicode calls one must not begin a trailer.
+    for line in message.replace("\r\n", "\n").strip().split("\n"):
+        if line.strip():
+            blocks[-1].append(line)
+        elif blocks[-1]:
+            blocks.append([])
+    for block in blocks[1:]:
+        joined: list[str] = []
+        for line in block:
+            if line[0] in " \t":
+                if not joined:
+                    break
+                joined[-1] += f" {line.strip()}"
+            elif _TRAILER.fullmatch(line) or line.startswith("(cherry picked from commit "):
+                joined.append(line)
+            else:
+                break
+        else:
+            yield joined

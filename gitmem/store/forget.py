@@ -1,4 +1,4 @@
-"""Forgetting one claim, or a memory wherever it stands: out of the file, and a tombstone with it."""
+"""Forgetting one claim, or a whole memory: out of the file, and a tombstone keeps it from coming back."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from gitmem.core.merge import kind
 from gitmem.core.names import ARCHIVE, archived_path
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance, one_line, subject_line
-from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.editing import BURIED_WORDS
-from gitmem.integrations.saving import code_head, sync_live
-from gitmem.store.burying import spade
+from gitmem.store.burying import spade, without_logged
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.indexes import with_indexes
+from gitmem.store.live_plan import agent_files
 from gitmem.store.lookup import Ambiguous, Found, chosen_agent, chosen_scopes, find, headers
 from gitmem.store.paging import standing
+from gitmem.store.repository import Signature
 from gitmem.store.trees import list_files, read_paths
 from gitmem.store.workspace import Scope, Workspace
 
 MOST_LISTED = 10
+BURIED_WORDS = 3
+"""Claims with fewer words are said of many things: a tombstone for one would take others with it."""
 
 
 @dataclass(frozen=True)
@@ -114,29 +115,62 @@ def find_claim(
     return tuple({(one.address, one.in_log and one.claim.key): one for one in found}.values())
 
 
+def forget_memory(workspace: Workspace, found: Found, who: Signature, told: Provenance) -> Written | None:
+    """Deletes a memory and buries its claims, so that no merge or extraction brings them back.
+
+    Args:
+        who: the person, and when they decided.
+        told: who carries it out, for the trailers, and the code's commit.
+
+    Returns:
+        The commit; None where the memory does not stand any more.
+    """
+    scope = workspace.scope(found.scope)
+    with_what = spade(workspace, scope, who.time)
+
+    def plan(tip: Tip) -> Write | None:
+        stands = standing(scope.repo, tip.tree, found.agent, found.file)
+        if stands is None:
+            return None
+        file, data = stands
+        current = parse(file, data)
+        known = agent_files(scope.repo, found.agent, tip)
+        # One that was paged out may still have its line.
+        home = f"{found.agent}/{PurePosixPath(file).name}"
+        edits = with_indexes(scope.repo, tip.tree, {f"{found.agent}/{file}": None}, {home})
+        buried = buried_keys(current)
+        edits |= without_logged(scope.repo, tip.tree, found.agent, buried)
+        stones = with_what.bury(known.get(tombstone.FILE), buried, "forgot")
+        edits[f"{found.agent}/{tombstone.FILE}"] = stones
+        return Write(edits, f"Forget {current.name}", replace(told, op="delete"))
+
+    return commit(scope.repo, scope.ref, plan, who)
+
+
+def buried_keys(memory: Memory) -> list[str]:
+    """Normal forms that a tombstone for this memory covers: its claims, but for headings and short ones."""
+    claims = [claim for claim in memory.claims if not claim.key.startswith("#")]
+    return [claim.key for claim in claims if len(claim.key.split()) >= BURIED_WORDS] or [
+        claim.key for claim in claims
+    ]
+
+
 def forget_claim(
-    workspace: Workspace,
-    edges: Edges,
-    holding: Holding,
-    *,
-    code_commit: str = "",
-    told: Provenance | None = None,
+    workspace: Workspace, holding: Holding, who: Signature, told: Provenance
 ) -> Written | None:
     """Takes a claim out of a memory, and buries it; a memory with nothing left goes whole.
 
     Args:
-        code_commit: commit of the code that asks for it; HEAD unless given.
-        told: who carries it out, for the trailers; a person unless given.
+        who: the person, and when they decided.
+        told: who carries it out, for the trailers, and the code's commit.
 
     Returns:
         The commit; None where the memory does not say it any more.
     """
-    told = replace(told or Provenance(writer="human"), code_commit=code_commit or code_head(workspace))
     if holding.in_log:
-        return _forget_line(workspace, edges, holding, told)
+        return _forget_line(workspace, holding, who, told)
     scope = workspace.scope(holding.scope)
-    sync_live(workspace, edges, scope.name, holding.agent)
-    with_what = spade(workspace, scope, edges.now)
+    with_what = spade(workspace, scope, who.time)
     key = holding.claim.key
 
     def plan(tip: Tip) -> Write | None:
@@ -162,16 +196,15 @@ def forget_claim(
         op = replace(told, op="update" if left else "delete")
         return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)
 
-    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
-    sync_live(workspace, edges, scope.name, holding.agent, lay_out=True)
-    return written
+    return commit(scope.repo, scope.ref, plan, who)
 
 
-def _forget_line(workspace: Workspace, edges: Edges, holding: Holding, told: Provenance) -> Written | None:
+def _forget_line(
+    workspace: Workspace, holding: Holding, who: Signature, told: Provenance
+) -> Written | None:
     """Takes a line out of a log, hot or archived, and buries what it says, so that it is not told again."""
     scope, line = workspace.scope(holding.scope), holding.claim.text
-    sync_live(workspace, edges, scope.name, holding.agent)
-    with_what = spade(workspace, scope, edges.now)
+    with_what = spade(workspace, scope, who.time)
     hot = f"{holding.agent}/{holding.file.removeprefix(f'{ARCHIVE}/')}"
     stones = f"{holding.agent}/{tombstone.FILE}"
 
@@ -189,9 +222,7 @@ def _forget_line(workspace: Workspace, edges: Edges, holding: Holding, told: Pro
         edits[stones] = with_what.bury(files.get(stones), keys, "forgot")
         return Write(edits, f"Forget a line of {hot.partition('/')[2]}", replace(told, op="update"))
 
-    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
-    sync_live(workspace, edges, scope.name, holding.agent, lay_out=True)
-    return written
+    return commit(scope.repo, scope.ref, plan, who)
 
 
 def without_claim(memory: Memory, key: str) -> Memory | None:
