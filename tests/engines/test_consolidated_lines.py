@@ -17,7 +17,7 @@ from gitmem.core.daily_log import LogLine
 from gitmem.dream.plan import prove_plan
 from gitmem.engines import prompts
 from gitmem.engines.claude_code import lay_out, may_of
-from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.consolidation import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.task import ModelEngine, Outcome, Task, Unfit, after_proved
