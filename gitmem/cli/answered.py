@@ -14,10 +14,10 @@ from gitmem.core.limits import RECALLED
 from gitmem.core.text import one_line
 from gitmem.integrations import last_recalls
 from gitmem.integrations.recalling import ask
-from gitmem.recall.choose import Left
-from gitmem.recall.recall import PATIENT_SECONDS, Recall, RecallItem
-from gitmem.recall.show import KNOWN_CHARS, told_by
-from gitmem.recall.show import as_json as as_value
+from gitmem.search.display import KNOWN_CHARS, told_by
+from gitmem.search.display import as_json as as_value
+from gitmem.search.gate import Left
+from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
 
 if TYPE_CHECKING:
     from gitmem.integrations.code_commits import ToldCommit

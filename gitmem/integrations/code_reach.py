@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from gitmem.core.text import one_line
 from gitmem.core.trailers import parse
-from gitmem.recall.choose import Left, Selection
-from gitmem.recall.gather import Source
 from gitmem.search.ancestry import Ancestry
+from gitmem.search.gate import Left, Selection
 from gitmem.search.query import Candidate
 from gitmem.search.reach import BOUND
+from gitmem.search.recall import Source
 from gitmem.store.lookup import Listed
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Workspace

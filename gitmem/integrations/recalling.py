@@ -15,13 +15,20 @@ from gitmem.core.memory import parse
 from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, configured, told_of
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.withholding import without_secrets
-from gitmem.recall.alike import said_by
-from gitmem.recall.choose import Selection, select
-from gitmem.recall.gather import Source, gather
-from gitmem.recall.in_use import REFERENCE, explains, warns
-from gitmem.recall.recall import PATIENT_SECONDS, PROMPT_SECONDS, NotShown, Opened, Recall, recall
+from gitmem.search.duplicates import said_by
+from gitmem.search.gate import REFERENCE, Selection, explains, select, warns
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
+from gitmem.search.recall import (
+    PATIENT_SECONDS,
+    PROMPT_SECONDS,
+    NotShown,
+    Opened,
+    Recall,
+    Source,
+    gather,
+    recall,
+)
 from gitmem.store.commits import memory_commit
 from gitmem.store.lookup import chosen_agent, chosen_scopes
 from gitmem.store.repository import Repository

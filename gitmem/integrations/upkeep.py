@@ -18,6 +18,7 @@ from pathlib import Path
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
 from gitmem.dream.kept_aside import let_go
+from gitmem.integrations.at_action import keep
 from gitmem.integrations.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
 from gitmem.integrations.code_reach import warm
 from gitmem.integrations.edges import Edges
@@ -70,7 +71,7 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     Returns:
         What failed, a line each: nothing of it harms memory.
     """
-    troubles = list(_warm(workspace))
+    troubles = [*_warm(workspace), *_keep_warnings(workspace)]
     scopes = workspace.scopes
     project = [scope for scope in scopes if scope.name == "project"]
     private = [scope for scope in scopes if scope.name != "project"]
@@ -100,6 +101,15 @@ def _warm(workspace: Workspace) -> list[str]:
     if workspace.settings.flag(SETTING):
         follow_commits(workspace, FOLLOW_SECONDS)
     return troubles
+
+
+def _keep_warnings(workspace: Workspace) -> list[str]:
+    """Keeps ready what is told at an action."""
+    try:
+        keep(workspace)
+    except (GitmemError, OSError) as error:
+        return [f"what is told at an action: {error}"]
+    return []
 
 
 def _let_go(scopes: Sequence[Scope], now: float) -> list[str]:

@@ -19,10 +19,10 @@ from gitmem.core.trailers import Usage, parse
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction_rules import withholds
-from gitmem.integrations.job_record import BYTES, FILE, Tally, read_runs, recorded
+from gitmem.integrations.extraction import withholds
 from gitmem.integrations.recordings import memory_scope
 from gitmem.integrations.spool import Job, put, take
+from gitmem.store.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.store.parked import parked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
@@ -176,7 +176,7 @@ def test_jobs_wait_for_an_engine_as_long_as_it_takes_and_ask_it_once_a_worker(
 def test_what_a_model_did_of_a_long_session_before_a_ceiling_is_not_paid_for_again(
     workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitmem.integrations.extraction.MOST_FOR_MODEL", 2_000)
+    monkeypatch.setattr("gitmem.flows.extract.run.MOST_FOR_MODEL", 2_000)
     said = [f"{number} {'x' * 1_000}" for number in range(4)]
     write(home, repo, *said)
     engine = use(Engine(add("ship"), passes=1, fails=1), monkeypatch)
@@ -296,7 +296,7 @@ def test_a_session_that_ran_with_extraction_off_is_never_learned_from(
     assert memories(workspace) == set()
     hook("SessionStart", {**payload, "source": "resume"})
     assert switches.unheard(workspace.state, ID)[-1].end == NOW
-    monkeypatch.setattr("gitmem.integrations.extraction_rules.intervals", lambda _: ())
+    monkeypatch.setattr("gitmem.integrations.extraction.intervals", lambda _: ())
     path.write_text(
         path.read_text()
         + path.read_text()
