@@ -30,11 +30,11 @@ from gitmem.engines.fates import (
     content,
     entries,
     hear,
-    labels,
     quoted,
     settle,
     share,
 )
+from gitmem.engines.prompts import labels
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import find_secrets, redact
 

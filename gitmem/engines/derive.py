@@ -24,10 +24,9 @@ from gitmem.core.names import is_agent_folder, is_archived, is_memory_file, kind
 from gitmem.core.session_notes import CHARS_A_TOKEN, TOTAL_TOKENS, Section
 from gitmem.core.session_notes import parse as parse_notes
 from gitmem.core.text import counted, find_invisible, one_line
-from gitmem.engines.engine import ExtractInput
+from gitmem.engines.engine import Document, DocumentInput, ExtractInput, NotesInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.likeness import gist, same, words
-from gitmem.engines.writing import Document, DocumentInput, NotesInput
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import scan
 from gitmem.store.workspace import SCOPES

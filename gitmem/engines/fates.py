@@ -30,7 +30,8 @@ from gitmem.core.merge import Files, agent_folder, only
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput
-from gitmem.engines.offline.consolidating.same import holds
+from gitmem.engines.offline.similar import holds
+from gitmem.engines.prompts import labels
 
 ANSWER_CHARS = 400_000
 """Of an answer, at most: several times what the output tokens of one answer can hold."""
@@ -487,11 +488,6 @@ class Heard:
     def types(self, fates: Iterable[Fate]) -> set[str]:
         """The types of these lines."""
         return {self.lines[fate.source].type for fate in fates if fate.kind == "merged"}
-
-
-def labels(lines: Mapping[str, LogLine]) -> dict[str, str]:
-    """What a model calls each line (`L1`, …) to the line's reference."""
-    return {f"L{number}": ref for number, ref in enumerate(lines, 1)}
 
 
 def hear(

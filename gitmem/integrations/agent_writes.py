@@ -16,8 +16,8 @@ from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.extraction import rule_texts
 from gitmem.integrations.pausing import paused
+from gitmem.integrations.place import DISABLE, disabled
 from gitmem.integrations.saving import sync_live
-from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.screen import weigh

@@ -16,11 +16,11 @@ from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import find_repository, is_on
+from gitmem.integrations.place import DISABLE, find_repository, is_on
 from gitmem.integrations.recordings import agent_folder, memory_scope, sessions_here
 from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
-from gitmem.integrations.switches import DISABLE, switched_off
+from gitmem.integrations.switches import switched_off
 from gitmem.store.commits import Written
 from gitmem.store.files import log
 from gitmem.store.git import GitCommand, worktrees

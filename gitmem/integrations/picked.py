@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.limits import RECALLED
+from gitmem.search.query import Candidate
 from gitmem.store import per_session
-from gitmem.store.candidates import Candidate
 from gitmem.store.files import read_json
 
 FOLDER = "picked"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from gitmem.store.files import read_regular
 
+DISABLE = "GITMEM_DISABLE"
+
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Copies an environment without what git told a hook about the command under way (`GIT_DIR`, the author
@@ -18,6 +20,11 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         key: value for key, value in environ.items() if not key.startswith("GIT_") or key in SAFE_VARIABLES
     }
+
+
+def disabled(environ: Mapping[str, str]) -> bool:
+    """Whether all of gitmem is switched off by `GITMEM_DISABLE`."""
+    return is_on(environ.get(DISABLE))
 
 
 def is_on(value: str | None) -> bool:

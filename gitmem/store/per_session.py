@@ -16,7 +16,10 @@ SESSIONS_KEPT = 64
 """Files that a folder keeps: those of the sessions that were active last."""
 
 SHOWN = "shown"
-"""Folder of what sessions were shown: object names, one a line."""
+"""Folder of what sessions were shown with a prompt: object names, one a line."""
+
+AT_ACTION = "told-at-action"
+"""Folder of what they were told at an action."""
 
 SHOWN_KEPT = 500
 """Memories that a session is remembered to have seen: a hundred prompts' worth."""
@@ -67,26 +70,29 @@ def write(file: Path, data: bytes, kept: int = 0) -> bool:
     return written
 
 
-def seen(state: Path, session: str) -> list[str]:
+def seen(state: Path, session: str, folder: str = SHOWN) -> list[str]:
     """Object names of the memories that a session was shown, oldest first.
 
     Args:
         state: `<common git dir>/gitmem`.
         session: as `session_of` gives it.
+        folder: `SHOWN` or `AT_ACTION`.
     """
     try:
-        found = read_regular(state / SHOWN / session, _BYTES)
+        found = read_regular(state / folder / session, _BYTES)
     except OSError:
         return []
     return found[0].decode("ascii", "replace").split()[-SHOWN_KEPT:] if found else []
 
 
-def remember(state: Path, session: str, blobs: list[str]) -> None:
-    """Keeps what a session was shown."""
-    write(state / SHOWN / session, "".join(f"{blob}\n" for blob in blobs[-SHOWN_KEPT:]).encode())
+def remember(state: Path, session: str, blobs: list[str], folder: str = SHOWN) -> bool:
+    """Keeps what a session was shown, and tells whether that could be written."""
+    lines = "".join(f"{blob}\n" for blob in blobs[-SHOWN_KEPT:])
+    return write(state / folder / session, lines.encode())
 
 
 def forget(state: Path, session: str) -> None:
     """Forgets what a session was shown: its model no longer has it."""
-    with suppress(OSError):
-        (state / SHOWN / session).unlink(missing_ok=True)
+    for folder in (SHOWN, AT_ACTION):
+        with suppress(OSError):
+            (state / folder / session).unlink(missing_ok=True)

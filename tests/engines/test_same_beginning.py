@@ -17,7 +17,7 @@ from transcripts import Transcript
 from gitmem.core.change import Header
 from gitmem.core.trailers import Provenance
 from gitmem.engines import prompts
-from gitmem.engines.anthropic_api.history import render
+from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extract.sessions import Source, shown, told

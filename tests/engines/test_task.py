@@ -13,10 +13,9 @@ from talk import NOW, agent, memory, person
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.core.trailers import Usage
-from gitmem.engines.engine import ConsolidateInput, ExtractInput, Step
+from gitmem.engines.engine import ConsolidateInput, DocumentInput, ExtractInput, NotesInput, Stale, Step
 from gitmem.engines.prompts import text
 from gitmem.engines.task import ModelEngine, Outcome, Shown, Task, Unfit
-from gitmem.engines.writing import DocumentInput, NotesInput, Stale
 
 Edit = Callable[[dict[str, bytes]], str]
 GUIDE = "_What is in hand at this moment, what is still open, and the very next step._"
@@ -89,8 +88,8 @@ def test_a_fork_is_told_what_stands_before_the_record_elsewhere(tmp_path: Path) 
     prompt = done.tasks[0].prompt
     here = prompt(Shown(SESSION.memory, {}, part=SESSION))
     there = prompt(Shown(SESSION.memory, {}, str(tmp_path), part=SESSION, forked=True))
-    assert text("extract-system.v1") not in here and "port 4000" not in here
-    assert text("extract-system.v1") in there and "[1] Remember: port 4000" in there
+    assert text("extract-system") not in here and "port 4000" not in here
+    assert text("extract-system") in there and "[1] Remember: port 4000" in there
     assert f"{tmp_path}/local/main" in there and "memory/local/main" in here
 
 

@@ -56,7 +56,7 @@ class Scripted:
     def extract(self, given: object) -> object:
         raise NotImplementedError
 
-    def select(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
         raise NotImplementedError
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:

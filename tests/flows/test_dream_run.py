@@ -66,7 +66,7 @@ class Double:
     def extract(self, given: ExtractInput) -> Extraction:
         raise AssertionError(given)
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         raise AssertionError(query, headers, limit)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:

@@ -137,7 +137,7 @@ class Scripted:
         self.asked += 1
         return Extraction(self.changes)
 
-    def select(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
         return ()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.engines.writing import Document, DocumentInput
+from gitmem.engines.engine import Document, DocumentInput
 from gitmem.integrations.docs.after_commits import keep_documents
 from gitmem.integrations.docs.planned import Request, Updated
 from gitmem.integrations.docs.update import update

@@ -49,6 +49,11 @@ def test_a_prompt_that_calls_nothing_up_gets_nothing(filled: Ground) -> None:
     assert prompt(filled, "") == ""
 
 
+def test_prompts_can_be_left_out(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "config", "gitmem.recallAt", "action"], cwd=filled.repo, check=True)
+    assert prompt(filled) == ""
+
+
 def test_a_memory_is_shown_once_a_session_until_it_changes(filled: Ground) -> None:
     assert prompt(filled) and prompt(filled) == ""
     assert prompt(filled, session="s-2"), "another session has not seen it"

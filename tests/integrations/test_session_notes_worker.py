@@ -18,7 +18,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import parse, render
 from gitmem.core.trailers import Usage
 from gitmem.core.trailers import parse as trailers
-from gitmem.engines.writing import Notes, NotesInput
+from gitmem.engines.engine import Notes, NotesInput
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.context import session_start
 from gitmem.integrations.pausing import pause

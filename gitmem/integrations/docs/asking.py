@@ -8,8 +8,7 @@ from pathlib import Path
 from gitmem.core.text import find_invisible, one_line
 from gitmem.core.trailers import Usage
 from gitmem.docs.document import MOST_BYTES, parse
-from gitmem.engines.engine import Engine
-from gitmem.engines.writing import Document, DocumentInput, Stale
+from gitmem.engines.engine import Document, DocumentInput, Engine, Stale
 from gitmem.integrations.docs.code_branch import Place, changed_between
 from gitmem.integrations.docs.found import Checked, touched
 from gitmem.integrations.edges import Edges
