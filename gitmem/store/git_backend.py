@@ -12,8 +12,8 @@ from pathlib import Path
 from gitmem.core.errors import RepositoryError
 from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, Result, failure
-from gitmem.store.kinds import Kinds
 from gitmem.store.object_reader import ObjectReader
+from gitmem.store.objects import Kinds
 from gitmem.store.repository import (
     Commit,
     Entry,

@@ -19,7 +19,7 @@ from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, identity
 from gitmem.store.git_backend import GitRepository, moved, reflog_message
 from gitmem.store.git_errors import explain
-from gitmem.store.kinds import Kinds
+from gitmem.store.objects import Kinds
 from gitmem.store.ref_locks import moving
 from gitmem.store.repository import Commit, Entry, RawStep, ReflogEntry, Signature, Step, Touch
 from gitmem.store.walks import Walks
