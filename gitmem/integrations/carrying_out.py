@@ -77,6 +77,12 @@ def carry_out(
 ) -> tuple[Written | None, ...]:
     """Carries a changeset out; what of it was done before is not done again."""
     commits, step, usage = [], on.step, parse_usage(changes.usage)
+    name, offset = changes.cursor
+    folder = cursors_folder(workspace)
+    if not name:
+        # Where nothing was handled yet, history would tell all of these messages as handled once it holds
+        # what they asked for; the rest that they say is still to be looked at.
+        cursors.save_handled(folder, handled(workspace).plus(changes.handled))
     for number, placed in enumerate(changes.stored, 1):
         step(f"store {number}")
         origin = placed.change.origin
@@ -115,12 +121,10 @@ def carry_out(
             "Settle what was asked for since",
             replace(told, op="delete", usage=None),
         )
-    folder = cursors_folder(workspace)
     step("save what was handled")
-    if changes.handled:
+    if name and changes.handled:
         cursors.save_handled(folder, handled(workspace).plus(changes.handled))
     step("save the cursor")
-    name, offset = changes.cursor
     if name:
         cursors.save(folder, Cursor(name, offset, changes.handled[-1] if changes.handled else ""))
     step("lay out")

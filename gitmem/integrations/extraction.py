@@ -14,7 +14,8 @@ from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance
-from gitmem.engines.engine import Engine
+from gitmem.engines.engine import Engine, ExtractInput, Extraction
+from gitmem.engines.offline import OfflineEngine
 from gitmem.extract.changeset import ChangeSet, job_id, to_json
 from gitmem.extract.known import Known
 from gitmem.extract.near import says
@@ -49,7 +50,7 @@ from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
-from gitmem.transcripts.cursor import Handled
+from gitmem.transcripts.cursor import Handled, answered
 from gitmem.transcripts.model import Session
 
 FAILURES_BORNE = 2
@@ -107,7 +108,8 @@ def extract_sessions(
         One outcome for each session with something new in it.
 
     Raises:
-        EngineError: the engine failed; what it was to look at waits, the rest is done.
+        EngineError: the engine failed; what it was to look at waits, the rest is done, and what people
+            plainly asked for is stored all the same.
         RepositoryError: no identity, or a ref cannot be written; nothing is lost, run it again.
         Locked: another extraction is under way.
     """
@@ -125,14 +127,16 @@ def extract_sessions(
             before([one.source.path for one in fresh])
         most = MOST_FOR_MODEL if engine.reads_history else MOST
         for one, session in read(workspace, fresh, most=most) if rules.mode != "off" else ():
+            mine = rules_for(workspace, rules, one.source, session, edges.now)
             if sum(not error.of_input for error in failures) == FAILURES_BORNE:
                 on.tally.skip(label(session), "the engine failed at others")
+                _store_asked(workspace, edges, one, mine, who, on)
                 continue
             name = cursor_name(session.path)
             if not by_hand and (one_held := stuck.held(workspace.state, name, asked, edges.now)):
                 on.tally.skip(label(session), _left_alone(asked, one_held))
+                _store_asked(workspace, edges, one, mine, who, on)
                 continue
-            mine = rules_for(workspace, rules, one.source, session, edges.now)
             if too_few := throttled(workspace, one.source, session, mine):
                 on.tally.skip(label(session), too_few)
                 continue
@@ -143,12 +147,45 @@ def extract_sessions(
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
                     stuck.failed(workspace.state, name, asked, edges.now)
+                _store_asked(workspace, edges, one, mine, who, on)
                 continue
             stuck.worked(workspace.state, name)
             done.append(_do(workspace, edges, engine, one, session, plan, mine.folders, who, on))
     if failures:
         raise failures[0]
     return tuple(done)
+
+
+class _AskedOnly(OfflineEngine):
+    """The offline rules, as far as they find what was plainly asked for and is not answered yet."""
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        found = super().extract(given).changes
+        return Extraction(tuple(c for c in found if c.asked and c.origin.first not in given.answered))
+
+
+def _store_asked(
+    workspace: Workspace, edges: Edges, one: News, rules: Rules, who: Signature, on: Watch
+) -> None:
+    """Stores what a person plainly asked for in a session that another engine is to look at later.
+
+    The cursor stays, so that the engine is still shown all of it.
+    """
+    engine = _AskedOnly()
+    for part, session in read(workspace, [one], keep=False, follow=True):
+        plan = _plan(workspace, edges, engine, part, session, rules)
+        found = (*(p.change for p in (*plan.stored, *plan.suggested)), *plan.known)
+        marks = tuple(dict.fromkeys(answered(change.origin.first) for change in found))
+        if not marks:
+            continue
+        changes = replace(
+            _changeset(workspace, edges, engine, session, part.start, plan),
+            job=job_id(f"{session.id} asked", part.start, session.end, edges.now),
+            handled=marks,
+            cursor=("", 0),
+        )
+        _count(workspace, on.tally, engine, session, plan, len(changes.suggested))
+        _carry_out(workspace, edges, changes, who, on)
 
 
 def _left_alone(engine: str, held: stuck.Stuck) -> str:
@@ -194,14 +231,22 @@ def _do(
         reminders.settle(_reminders(workspace), session.id, last)
     if plan.tell is not None and one.source.attended:
         changes = _put_to_agent(workspace, session, plan.tell, changes, on.tally)
+    _count(workspace, on.tally, engine, session, plan, len(changes.suggested))
+    commits = _carry_out(workspace, edges, changes, who, on)
+    return Outcome(session.path, plan, commits, changes.suggested)
+
+
+def _carry_out(
+    workspace: Workspace, edges: Edges, changes: ChangeSet, who: Signature, on: Watch
+) -> tuple[Written | None, ...]:
+    """Carries a changeset out that is on disk before its first commit."""
     on.step("write the changeset")
     path = changesets_folder(workspace) / f"{changes.job}.json"
     if changes.stored or changes.suggested:
         write_atomically(path, to_json(changes))
-    _count(workspace, on.tally, engine, session, plan, len(changes.suggested))
     commits = carry_out(workspace, edges, changes, who, on)
     path.unlink(missing_ok=True)
-    return Outcome(session.path, plan, commits, changes.suggested)
+    return commits
 
 
 def _reminders(workspace: Workspace) -> Path:
