@@ -13,10 +13,10 @@ from gitmem.core.limits import RECALLED
 from gitmem.core.text import one_line
 from gitmem.integrations import last_recalls
 from gitmem.integrations.recalling import ask
-from gitmem.recall.choose import Left
-from gitmem.recall.recall import PATIENT_SECONDS, Recall, RecallItem
-from gitmem.recall.show import KNOWN_CHARS, told_by
-from gitmem.recall.show import as_json as as_value
+from gitmem.search.display import KNOWN_CHARS, told_by
+from gitmem.search.display import as_json as as_value
+from gitmem.search.gate import Left
+from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
 
 LONGEST = 65_536
 """Characters of a question that are read from standard input."""
@@ -67,6 +67,8 @@ def answer(
         _print(run, item, explain)
     if not found.items:
         run.out.say(_none_fits(found))
+    for left in found.unmerged:
+        run.out.say(f"not told here: {one_line(left.candidate.name, 60)}: {_elsewhere(left.detail)}")
     if explain:
         _explain(run, found)
 
@@ -88,6 +90,10 @@ def _question(words: Sequence[str]) -> str:
 def _none_fits(found: Recall) -> str:
     nearest = ", ".join(one_line(one.name, 60) for one in found.nearest)
     return "no memory fits" + (f"; nearest: {nearest}" if nearest else "")
+
+
+def _elsewhere(branch: str) -> str:
+    return f"taught on branch {branch}, not merged here"
 
 
 def _print(run: Context, item: RecallItem, explain: bool) -> None:
@@ -137,6 +143,7 @@ def _figures(score: float, why: Mapping[str, float]) -> str:
 
 def _value(answer: Recall, explain: bool) -> dict[str, Any]:
     value = as_value(answer) | {"engine": answer.engine, "notes": list(answer.notes)}
+    value["unmerged"] = [_left(one) for one in answer.unmerged]
     return value | ({"left": [_left(one) for one in answer.left]} if explain else {})
 
 

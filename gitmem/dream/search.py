@@ -12,15 +12,15 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
 from gitmem.core.names import slugify
 from gitmem.rules.findable import NEIGHBOURS, Row
-from gitmem.store.candidates import search
-from gitmem.store.candidates.question import ask
-from gitmem.store.candidates.scoring import rarity, scores
-from gitmem.store.candidates.texts import Text, read_text
-from gitmem.store.catalog.fields import Fields, links
-from gitmem.store.catalog.loose import LooseCatalog
-from gitmem.store.catalog.texts import storable
-from gitmem.store.catalog.trees import is_memory
-from gitmem.store.catalog.vocabulary import FIELD
+from gitmem.search.fields import Fields, links
+from gitmem.search.loose import LooseCatalog
+from gitmem.search.pieces import Text, read_text
+from gitmem.search.query import search
+from gitmem.search.question import ask
+from gitmem.search.score import rarity, scores
+from gitmem.search.texts import storable
+from gitmem.search.trees import is_memory
+from gitmem.search.vocabulary import FIELD
 
 SHARED = 1 / 3
 """Share of the words of a memory's description, by rarity, that another must have to come before it when

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from gitmem.core.errors import GitmemError
-from gitmem.integrations import per_session, picked
+from gitmem.integrations import picked
 from gitmem.integrations.choosing import MODELS, configured
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.job_record import Tally
 from gitmem.integrations.recalling import choose_ahead
 from gitmem.integrations.spool import SELECT, Job, coalesce
+from gitmem.store import per_session
+from gitmem.store.job_record import Tally
 from gitmem.store.workspace import Workspace
 
 STALE = 600.0

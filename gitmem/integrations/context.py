@@ -18,15 +18,17 @@ from gitmem.core import index
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
 from gitmem.core.text import decode, fence_for_model, printable
-from gitmem.integrations import per_session, picked, reminders
+from gitmem.integrations import picked
 from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import find_initialised, log
+from gitmem.integrations.place import find_initialised
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
-from gitmem.recall.show import as_context
+from gitmem.search.display import as_context
+from gitmem.store import per_session, reminders
+from gitmem.store.files import log
 from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject
@@ -94,23 +96,26 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         workspace, edges = _here(payload)
         session = per_session.session_of(payload)
         seen = per_session.seen(workspace.state, session)
-        answer = ask(
-            workspace,
-            edges,
-            prompt,
-            shown=frozenset(seen),
-            first=picked.take(workspace.private_state, session),
-            tools=partial(_tools, payload),
-            prefer=_agent(payload),
-        )
-        text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
+        recalls = "prompt" in workspace.settings.words("recallAt")
+        text = ""
+        if recalls:
+            answer = ask(
+                workspace,
+                edges,
+                prompt,
+                shown=frozenset(seen),
+                first=picked.take(workspace.private_state, session),
+                tools=partial(_tools, payload),
+                prefer=_agent(payload),
+            )
+            text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
         if text:
             per_session.remember(workspace.state, session, [*seen, *(item.blob for item in answer.items)])
             if leave is not None:
                 from gitmem.integrations import last_recalls  # most prompts call nothing up
 
                 last_recalls.keep(workspace, edges, answer)
-        if leave is not None and _may_ask(workspace, edges, payload, prompt):
+        if recalls and leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(
                     event=SELECT,

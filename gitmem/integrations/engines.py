@@ -14,7 +14,7 @@ from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
 from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import read_json
+from gitmem.store.files import read_json
 from gitmem.store.settings import PERSONAL
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
@@ -97,7 +97,7 @@ def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> M
     if chosen.engine == "anthropic":
         return api_engine(chosen, meter)
     from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-    from gitmem.integrations.extraction_rules import withholds
+    from gitmem.integrations.extraction import withholds
 
     settings = ForkSettings(
         chosen.program, edges.environ, withholds=lambda path: withholds(workspace, path, edges.now)

@@ -9,21 +9,22 @@ from pathlib import Path
 
 from gitmem.core.errors import EngineError, GitmemError
 from gitmem.core.text import one_line
-from gitmem.extract.changeset import ChangeSet
-from gitmem.integrations.carrying_out import Step, Watch, quietly
+from gitmem.flows.extract.changeset import ChangeSet
+from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
+from gitmem.flows.extract.sessions import Source
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, extract_sessions, park_untold
-from gitmem.integrations.job_record import Tally, recorded
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import find_repository, is_on, log
-from gitmem.integrations.recordings import Source, agent_folder, memory_scope, sessions_here
+from gitmem.integrations.place import DISABLE, find_repository, is_on
+from gitmem.integrations.recordings import agent_folder, memory_scope, sessions_here
 from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.spool import Job
-from gitmem.integrations.switches import DISABLE, switched_off
+from gitmem.integrations.switches import switched_off
 from gitmem.store.commits import Written
+from gitmem.store.files import log
 from gitmem.store.git import GitCommand, worktrees
+from gitmem.store.job_record import Tally, recorded
 from gitmem.store.rewrites import keep_rewrites
 from gitmem.store.workspace import ScopeName, Workspace
 from gitmem.transcripts.claude_code import NAME as CLAUDE_CODE
@@ -180,9 +181,9 @@ def learn(
     def save(recordings: Sequence[Path]) -> object:
         return save_all(workspace, edges, recordings, everywhere=True)
 
-    from gitmem.integrations.commit_trailers import learn_from_commits
+    from gitmem.integrations.extraction import commits_learned, context_of
 
-    asked = learn_from_commits(workspace, edges)
+    asked = commits_learned(workspace, edges)
     on.tally.stored += len(asked.stored)
     on.tally.forgotten += len(asked.forgotten)
     on.tally.suggested += len(asked.suggested)
@@ -207,16 +208,17 @@ def learn(
     files = sessions_here(workspace, edges)
     sources = [*_sources(files, job, edges.now), *_subagents(workspace, edges, job, files, on.tally)]
     engine = engine_for(workspace, edges)
+    context = context_of(workspace, edges)
     failed: EngineError | None = None
     done: tuple[Outcome, ...] = ()
     try:
-        done = extract_sessions(
-            workspace, edges, engine, sources, before=save, watch=replace(on, told=told)
-        )
+        done = extract_sessions(context, engine, sources, before=save, watch=replace(on, told=told))
     except EngineError as error:
         # Before a compaction notes are taken without the engine, too.
         failed = error
-    park_untold(workspace, edges, _over(job), on.tally)
+    for session, number in park_untold(context, _over(job)):
+        leave(workspace.state, session, "untold", (), number)
+        on.tally.suggested += number
     from gitmem.integrations.notes.taking import take_notes
 
     try:

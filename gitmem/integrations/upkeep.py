@@ -18,10 +18,12 @@ from pathlib import Path
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
 from gitmem.dream.kept_aside import let_go
+from gitmem.integrations.at_action import keep
+from gitmem.integrations.code_reach import warm
 from gitmem.integrations.edges import Edges
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY
-from gitmem.store.catalog import Catalog, read_memory
+from gitmem.search.index import Catalog, read_memory
 from gitmem.store.git import GitCommand
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Repository
@@ -68,7 +70,7 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     Returns:
         What failed, a line each: nothing of it harms memory.
     """
-    troubles = list(_warm(workspace))
+    troubles = [*_warm(workspace), *_keep_warnings(workspace)]
     scopes = workspace.scopes
     project = [scope for scope in scopes if scope.name == "project"]
     private = [scope for scope in scopes if scope.name != "project"]
@@ -82,15 +84,29 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
 
 
 def _warm(workspace: Workspace) -> list[str]:
-    """Brings the catalogs up to date, so that no prompt waits for it."""
+    """Brings the catalogs up to date, and what HEAD has of the code, so that no prompt waits for it."""
     troubles = []
     for scope in workspace.scopes:
         try:
             with closing(Catalog.open(scope.state)) as catalog:
-                catalog.bring_up_to_date(scope.repo, scope.ref, scope.repo.ref(scope.ref), read_memory)
+                tip = scope.repo.ref(scope.ref)
+                catalog.bring_up_to_date(scope.repo, scope.ref, tip, read_memory)
+                files = {place.path: place.blob for place in catalog.places(scope.ref)}
+                if tip and files and scope.name != "user":
+                    lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
+                    warm(workspace, {code for _, code in lessons.values()})
         except (GitmemError, OSError) as error:
             troubles.append(f"the catalog of {scope.ref}: {error}")
     return troubles
+
+
+def _keep_warnings(workspace: Workspace) -> list[str]:
+    """Keeps ready what is told at an action."""
+    try:
+        keep(workspace)
+    except (GitmemError, OSError) as error:
+        return [f"what is told at an action: {error}"]
+    return []
 
 
 def _let_go(scopes: Sequence[Scope], now: float) -> list[str]:

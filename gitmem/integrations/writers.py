@@ -18,9 +18,9 @@ from gitmem.core.merge import kind
 from gitmem.core.names import hot_path
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
-from gitmem.extract.turns import given_by, wrote
 from gitmem.store.live_plan import Part
 from gitmem.transcripts.model import EDITORS, strings_in
+from gitmem.transcripts.writes import given_by, wrote
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
@@ -101,9 +101,7 @@ class Writers:
 
     @cached_property
     def _code(self) -> str:
-        from gitmem.integrations.saving import code_head
-
-        return code_head(self._workspace)
+        return self._workspace.code_head()
 
     @cached_property
     def _recordings(self) -> tuple[tuple[Path, float], ...]:

@@ -116,7 +116,7 @@ def known_ages(scope: Scope) -> Ages:
     """Ages as the catalog knows them; where its file cannot be used, it asks history itself."""
 
     def ages(tip: Tip, hot: Mapping[str, str]) -> Mapping[str, float]:
-        from gitmem.store.catalog import Catalog
+        from gitmem.search.index import Catalog
 
         with closing(Catalog.open(scope.state)) as catalog:
             return catalog.times(scope.repo, scope.ref, tip.commit, hot)

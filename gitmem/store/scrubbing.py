@@ -13,7 +13,7 @@ from pathlib import Path
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_name
 from gitmem.core.purge import Purge
-from gitmem.store.catalog import database
+from gitmem.search import database
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_atomically, write_record
 from gitmem.store.replace import ASIDE, replace_file

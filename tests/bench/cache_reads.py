@@ -40,7 +40,7 @@ from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.messages import ApiSettings, Lifetime
-from gitmem.extract.telling import shown
+from gitmem.flows.extract.sessions import shown
 from gitmem.transcripts.model import Message, ToolCall
 from gitmem.transcripts.privacy import withheld
 

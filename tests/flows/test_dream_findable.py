@@ -18,8 +18,8 @@ from gitmem.dream.steps import prove_branch
 from gitmem.rules import findable
 from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
-from gitmem.store.candidates import search
-from gitmem.store.catalog.loose import LooseCatalog
+from gitmem.search.loose import LooseCatalog
+from gitmem.search.query import search
 from gitmem.store.repository import Repository
 from gitmem.store.trees import write_tree
 

@@ -40,12 +40,12 @@ from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
 from gitmem.integrations.dreams.kill import kill_dreams
 from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.dreams.progress import running
-from gitmem.integrations.job_record import Tally, read_runs
 from gitmem.integrations.saying import leave, leave_proposal, take
 from gitmem.integrations.spool import Job, put
 from gitmem.integrations.spool import take as take_jobs
 from gitmem.integrations.stopping import SIGNALS, Stopped
 from gitmem.store.git import config_set
+from gitmem.store.job_record import Tally, read_runs
 from gitmem.store.locks import process_identity
 from gitmem.transcripts.claude_home import slug
 

@@ -19,11 +19,11 @@ from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction_rules import withholds
-from gitmem.integrations.job_record import BYTES, FILE, Tally, read_runs, recorded
+from gitmem.integrations.extraction import withholds
 from gitmem.integrations.recordings import memory_scope
 from gitmem.integrations.spool import Job, put, take
 from gitmem.store.commits import Write, commit
+from gitmem.store.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
@@ -181,7 +181,7 @@ def test_jobs_wait_for_an_engine_as_long_as_it_takes_and_ask_it_once_a_worker(
 def test_what_a_model_did_of_a_long_session_before_a_ceiling_is_not_paid_for_again(
     workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitmem.integrations.extraction.MOST_FOR_MODEL", 2_000)
+    monkeypatch.setattr("gitmem.flows.extract.run.MOST_FOR_MODEL", 2_000)
     said = [f"{number} {'x' * 1_000}" for number in range(4)]
     write(home, repo, *said)
     engine = use(Engine(add("ship"), passes=1, fails=1), monkeypatch)
@@ -289,7 +289,7 @@ def test_what_was_asked_in_sessions_that_no_engine_was_asked_about_is_stored_too
 def test_what_was_asked_at_the_end_of_a_long_session_is_stored_while_an_engine_fails(
     workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitmem.integrations.extraction.MOST_FOR_MODEL", 2_000)
+    monkeypatch.setattr("gitmem.flows.extract.run.MOST_FOR_MODEL", 2_000)
     write(home, repo, *(f"{number} {'x' * 1_000}" for number in range(4)), ASKED)
     use(Engine(fails=9), monkeypatch)
     with pytest.raises(EngineError):
@@ -309,7 +309,7 @@ def test_what_was_asked_is_stored_though_a_crash_came_between(
     write(home, repo, ASKED)
     engine = use(Engine(add("ship"), fails=1), monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("gitmem.integrations.carrying_out.store_change", crash)
+        patch.setattr("gitmem.flows.extract.run.land", crash)
         do(repo)
     assert memories(workspace) == set()
     do(repo)
@@ -378,7 +378,7 @@ def test_a_session_that_ran_with_extraction_off_is_never_learned_from(
     assert memories(workspace) == set()
     hook("SessionStart", {**payload, "source": "resume"})
     assert switches.unheard(workspace.state, ID)[-1].end == NOW
-    monkeypatch.setattr("gitmem.integrations.extraction_rules.intervals", lambda _: ())
+    monkeypatch.setattr("gitmem.integrations.extraction.intervals", lambda _: ())
     path.write_text(
         path.read_text()
         + path.read_text()

@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.trailers import parse
-from gitmem.extract.trailers import Request, requests
-from gitmem.integrations.commit_trailers import CommitsLearned, begin_with_commits, learn_from_commits
+from gitmem.flows.commit_trailers import (
+    CommitsLearned,
+    Request,
+    begin_with_commits,
+    requests,
+)
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
+from gitmem.integrations.extraction import commits_learned
 from gitmem.store.parked import parked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
@@ -55,7 +60,7 @@ def say(repo: Path, git: Git) -> Callable[..., str]:
 
 def learn(repo: Path) -> CommitsLearned:
     edges = real_edges(repo)
-    return learn_from_commits(initialised_at(edges), edges)
+    return commits_learned(initialised_at(edges), edges)
 
 
 def files(workspace: Workspace, scope: str = "local") -> dict[str, str]:

@@ -11,10 +11,11 @@ import pytest
 from ran import Gitmem
 from transcripts import Transcript
 
-from gitmem.integrations import hook_entry, jobs, reminders
+from gitmem.integrations import hook_entry, jobs
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.pausing import pause
 from gitmem.integrations.spool import Job
+from gitmem.store import reminders
 from gitmem.store.parked import parked
 from gitmem.store.workspace import Workspace
 from gitmem.transcripts.claude_home import slug

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
 from gitmem.engines.anthropic import render
-from gitmem.extract.turns import to_look_at
+from gitmem.flows.extract.sessions import to_look_at
 from gitmem.integrations.dreams.said import said as as_dreamt
 from gitmem.integrations.sessions import find
 from gitmem.notes.resume import resume_of

@@ -55,8 +55,8 @@ class OfflineEngine:
         return select(query, headers, limit)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        """Proposes what can be proved; see `gitmem.engines.offline.consolidating`."""
-        from gitmem.engines.offline.consolidating.consolidate import consolidate
+        """Proposes what can be proved; see `gitmem.engines.offline.consolidate`."""
+        from gitmem.engines.offline.consolidate import consolidate
 
         return consolidate(given, tell)
 

@@ -16,9 +16,9 @@ from gitmem.core.facts import sentences
 from gitmem.core.limits import RECALLED
 from gitmem.core.merge import Files
 from gitmem.integrations.benching.dream_claims import Followed
-from gitmem.store.candidates import search
-from gitmem.store.catalog.loose import LooseCatalog
-from gitmem.store.catalog.words import terms
+from gitmem.search.loose import LooseCatalog
+from gitmem.search.query import search
+from gitmem.search.words import terms
 
 SENTENCE_TERMS = 3
 """Terms that a sentence needs at least to be a question about something."""

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gitmem.integrations.benching.corpus import Line, Space
-from gitmem.store.catalog.fields import Fields, read_memory
+from gitmem.search.fields import Fields, read_memory
 from gitmem.store.git import GitCommand, layout
 from gitmem.store.git_backend import GitRepository
 

@@ -11,10 +11,10 @@ from time import perf_counter
 from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.integrations.benching.corpus import Given, Query, Space
 from gitmem.integrations.benching.ground import REF, Grown, build, number_of, read_line
-from gitmem.recall.choose import choose
-from gitmem.store.candidates import Candidate, search
-from gitmem.store.catalog import Catalog
-from gitmem.store.catalog.database import FILE
+from gitmem.search.database import FILE
+from gitmem.search.gate import choose
+from gitmem.search.index import Catalog
+from gitmem.search.query import Candidate, search
 from gitmem.store.git import GitCommand
 from gitmem.store.git_backend import GitRepository
 

@@ -16,8 +16,8 @@ from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.withholding import without_secrets
 from gitmem.integrations.words import iso
-from gitmem.recall.recall import capped
-from gitmem.recall.show import as_context, as_json, plain_place
+from gitmem.search.display import as_context, as_json, plain_place
+from gitmem.search.recall import capped
 from gitmem.store.repository import MissingObject
 from gitmem.store.tainted import read_tainted
 from gitmem.store.trees import read_file
@@ -65,6 +65,11 @@ def recall(call: Call, given: Mapping[str, Any]) -> Answer:
     nearest = [plain_place(one.name) for one in found.nearest]
     if nearest:
         notes.append(f"nearest, though they may not fit: {', '.join(nearest)}")
+    notes += [
+        f"not told here: {plain_place(one.candidate.name)}: taught on branch {plain_place(one.detail)}, "
+        "not merged here"
+        for one in found.unmerged
+    ]
     said = "\n".join([*(f"Note: {note}" for note in notes), text])
     return Answer(said, {"about": ABOUT, "items": told, "notes": notes})
 
