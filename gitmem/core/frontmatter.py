@@ -68,7 +68,8 @@ class Frontmatter:
     def field(self, key: str) -> Field | None:
         """The field of a key: the top-level one where a key stands in both places and has a value."""
         found = [f for f in self.fields if f.key == key]
-        found.sort(key=lambda f: (not f.value, f.nested))
+        if len(found) > 1:
+            found.sort(key=lambda f: (not f.value, f.nested))
         return found[0] if found else None
 
     def text(self, key: str) -> str:

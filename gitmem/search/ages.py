@@ -1,5 +1,4 @@
-"""When a memory was last taught, and on which code: by the last change of its body by an agent, extraction or
-person.
+"""When a memory was last taught, and on which code: the last change of its body by an agent or a person.
 
 The catalog remembers, for each commit of a ref that it has walked, which contents came to stand where and
 when they had been taught. Commits never change: none is walked twice, and an age as of then is looked up.
@@ -29,7 +28,7 @@ _Taught = tuple[str, bytes, bytes, int, int, str]
 _Distilled = tuple[str, str, int, bytes]
 
 Lesson = tuple[int, str]
-"""When a content was taught, seconds since the epoch, and on which commit of the code; empty where nobody said."""
+"""When a content was taught, epoch seconds, and on which commit of the code; empty where nobody said."""
 
 Body = Callable[[str, str], bytes | None]
 """(path, blob) to a digest of the memory's body; None where it cannot be read."""
@@ -223,7 +222,8 @@ class _Walk:
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
             (
-                "INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time, code) VALUES(?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time, code)"
+                " VALUES(?, ?, ?, ?, ?, ?)",
                 taught,
             ),
             ("INSERT OR REPLACE INTO {}.walked(ref, oid, place) VALUES(?, ?, ?)", walked),
