@@ -37,6 +37,9 @@ BATCH_BYTES = 4_000_000
 """Texts a transaction, and their bytes: other writers wait no longer, a build that is killed goes on from
 there, and memory is bounded. Fewer would write the lists of words anew more often."""
 
+PROBED = 200
+"""Words whose stems are asked for together."""
+
 MOST_STEMS = 400_000
 """Words whose stems one connection keeps."""
 
@@ -137,25 +140,33 @@ class Vocabulary:
         new = [word for word in set(words) if word not in self._stems]
         if not new:
             return
-        found: list[list[tuple[int, str]]] = [[] for _ in new]
+        plain = [word for word in new if word.isascii() and word.isalnum()]  # one token each
+        rows = [plain[at : at + PROBED] for at in range(0, len(plain), PROBED)]
+        others = [word for word in new if not (word.isascii() and word.isalnum())]
+        self._stems.update((word, ()) for word in new)
+        for doc, place, stem in self._probed([*map(" ".join, rows), *others]):
+            if doc < len(rows):
+                self._stems[rows[doc][place]] = (stem,)
+            else:
+                self._stems[others[doc - len(rows)]] += (stem,)
+
+    def _probed(self, texts: Sequence[str]) -> list[tuple[int, int, str]]:
+        """The number of a text, the place in it, and the stem there, in order."""
         self.connection.execute("BEGIN")
         try:
             self.connection.execute("INSERT INTO temp.probe(probe) VALUES('delete-all')")
             self.connection.executemany(
-                "INSERT INTO temp.probe(rowid, text) VALUES(?, ?)", enumerate(new, 1)
+                "INSERT INTO temp.probe(rowid, text) VALUES(?, ?)", enumerate(texts, 1)
             )
-            for doc, place, term in self.connection.execute(
-                "SELECT doc, offset, term FROM temp.probe_term"
-            ):
-                found[doc - 1].append((place, term))
+            rows = self.connection.execute("SELECT doc - 1, offset, term FROM temp.probe_term").fetchall()
         except sqlite3.OperationalError as error:
             if "probe" not in str(error):
                 raise
-            found = [[(0, word)] for word in new]
+            words = (enumerate(text.split()) for text in texts)
+            rows = [(number, place, word) for number, some in enumerate(words) for place, word in some]
         finally:
             self.connection.execute("COMMIT")
-        for word, stems in zip(new, found, strict=True):
-            self._stems[word] = tuple(term for _, term in (sorted(stems) if len(stems) > 1 else stems))
+        return sorted(rows)
 
     def stems(self, words: Iterable[str]) -> list[str]:
         """The stems of words that were learned, in order."""

@@ -61,22 +61,20 @@ Read = Callable[[str, bytes], Fields]
 def read_memory(path: str, data: bytes) -> Fields:
     """Reads the fields of a memory file, whatever its bytes."""
     from gitmem.core.dates import named_days
-    from gitmem.core.memory import parse
+    from gitmem.core.memory import read_values
 
-    memory = parse(path, data)
-    front, body = memory.front, memory.body
-    given = front.text("name") if front else ""
-    description = memory.description
+    values, body = read_values(data)
+    given, description = values.name, values.description
     text = f"{description}\n{body}"
     days = ((first.toordinal(), last.toordinal()) for first, last in named_days(text, MOST_PERIODS))
     return Fields(
         given or path.rpartition("/")[2].removesuffix(".md"),
         description,
-        memory.type,
+        values.type,
         body,
         links=links(text),
         dates=tuple(dict.fromkeys(days)),
-        session=front.text("originSessionId")[:LONGEST_SESSION] if front else "",
+        session=values.session[:LONGEST_SESSION],
         given=given,
     )
 

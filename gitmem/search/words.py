@@ -102,16 +102,26 @@ def _unspaced() -> re.Pattern[str]:
     return re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
+def parts(word: str) -> list[str]:
+    """The parts of a word in CamelCase; none of any other."""
+    return _HUMP.sub(" ", word).split() if _CAMEL.fullmatch(word) else []
+
+
 def indexed(text: str) -> str:
     """Adds to a text what its tokens alone would hide: the parts of CamelCase, single CJK characters."""
-    parts = [_HUMP.sub(" ", word) for word in _CAMEL.findall(text)] if _HUMPED.search(text) else ()
+    humps = [part for word in _CAMEL.findall(text) for part in parts(word)] if _HUMPED.search(text) else ()
     spaced = text if text.isascii() else _unspaced().sub(lambda m: f" {m.group(0)} ", text)
-    return f"{spaced}\n{' '.join(parts)}" if parts else spaced
+    return f"{spaced}\n{' '.join(humps)}" if humps else spaced
 
 
 def tokens(text: str) -> list[str]:
-    """Cuts a text into all its words, in lower case and without marks."""
-    return _WORD.findall(folded(indexed(text)))
+    """Cuts a text into all its words; behind them come the parts of those in CamelCase."""
+    if not text.isascii():
+        return _WORD.findall(folded(indexed(text)))
+    found: list[str] = _WORD.findall(text)
+    for word in [word for word in found if not word.islower() and _HUMPED.search(word)]:
+        found += parts(word)
+    return found
 
 
 def word_of(token: str) -> str:
@@ -119,6 +129,7 @@ def word_of(token: str) -> str:
 
     An irregular form is its base: to stemming, `went` and `go` are two words.
     """
+    token = token.lower()
     word = BASES.get(token, token[:LONGEST])
     return "" if word in STOP else word
 
