@@ -37,6 +37,10 @@ class _Unwritten(threading.local):
     objects: dict[str, tuple[str, bytes]] | None = None
 
 
+STREAMED = 128
+"""Objects that are asked for at once: as many questions fit a pipe, and all answers memory."""
+
+
 class GitRepository:
     """Objects and refs of one repository, through the `git` command (see `repository.Repository`)."""
 
@@ -161,6 +165,17 @@ class GitRepository:
 
     def blob(self, oid: str) -> bytes:
         return self._read(oid, "blob")
+
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        unwritten = self._unwritten.objects or {}
+        for start in range(0, len(oids), STREAMED):
+            some = oids[start : start + STREAMED]
+            read = self._reader.read_many([oid for oid in some if oid not in unwritten])
+            for oid in some:
+                found = unwritten.get(oid) or read.get(oid)
+                if found and found[0] == "blob":
+                    self._kinds.saw(oid, "blob")
+                    yield oid, found[1]
 
     def _read(self, oid: str, wanted: str) -> bytes:
         kind, data = (self._unwritten.objects or {}).get(oid) or self._reader.read(oid)
