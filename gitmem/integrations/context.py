@@ -27,6 +27,7 @@ from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
 from gitmem.search.display import as_context
+from gitmem.search.gate import PROMPT
 from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject
@@ -102,6 +103,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
             first=picked.take(workspace.private_state, session),
             tools=partial(_tools, payload),
             prefer=_agent(payload),
+            gate=PROMPT,
         )
         text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
         if text:

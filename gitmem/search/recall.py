@@ -104,8 +104,7 @@ def _on_one_scale(found: Sequence[Sequence[tuple[Source, Candidate]]]) -> list[t
 
 def _asked_worth(one: Candidate) -> float:
     """The rarity of all that was asked, in the repository that a candidate is from."""
-    covered = one.parts.get("covered", 0.0)
-    return one.parts.get("rarity", 0.0) / covered if covered else 0.0
+    return one.parts.get("worth", 0.0)
 
 
 def _times(one: Candidate, factor: float) -> Candidate:

@@ -37,7 +37,7 @@ sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
 from memory_repository import DAY, REF, START, MemoryRepository, memory  # noqa: E402
 
 from gitmem.search.display import as_context  # noqa: E402
-from gitmem.search.gate import select  # noqa: E402
+from gitmem.search.gate import PROMPT, select  # noqa: E402
 from gitmem.search.index import Catalog, read_memory  # noqa: E402
 from gitmem.search.query import search  # noqa: E402
 from gitmem.search.recall import recall  # noqa: E402
@@ -121,7 +121,7 @@ class Ground:
             lambda one: self.repo.blob(one.blob),
             self.now,
             {REF: "project"},
-            selection=select(found),
+            selection=select(found, gate=PROMPT),
         )
         ids = tuple(self.ids[f"main/{item.file}"] for item in answer.items)
         return Told(prompt, frozenset(answers), ids, as_context(answer))
