@@ -19,7 +19,16 @@ from gitmem.search.duplicates import said_by
 from gitmem.search.gate import QUESTION, REFERENCE, Gate, Selection, explains, select, warns
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
-from gitmem.search.recall import PROMPT_SECONDS, NotShown, Opened, Recall, Source, gather, recall
+from gitmem.search.recall import (
+    PROMPT_SECONDS,
+    NotShown,
+    Opened,
+    Recall,
+    Source,
+    gather,
+    later_ones,
+    recall,
+)
 from gitmem.store.commits import memory_commit
 from gitmem.store.lookup import chosen_agent, chosen_scopes
 from gitmem.store.repository import Repository
@@ -112,6 +121,7 @@ def ask(
             known,
             selection,
             known.about,
+            None if type else later_ones(sources, agents, int(edges.now)),
         )
     return replace(answer, engine=name, notes=tuple(notes))
 

@@ -19,7 +19,7 @@ from gitmem.integrations.forgetting import Holding, find_claim, forget_claim, wi
 from gitmem.integrations.mcp.call import Answer, Call
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import place_value, sound
-from gitmem.search.display import plain_place
+from gitmem.search.recall import plain_place
 from gitmem.store.commits import Written
 from gitmem.store.lookup import Ambiguous, Found, find
 from gitmem.store.tainted import read_tainted
