@@ -23,7 +23,6 @@ from typing import Any
 from gitmem.core.account import path_of, proposals, reference, references
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, statements
-from gitmem.core.dates import relative_dates
 from gitmem.core.facts import akin, lacking, stem
 from gitmem.core.memory import parse
 from gitmem.core.merge import Files, agent_folder, only
@@ -474,16 +473,6 @@ class Heard:
         """The fates of those that went into these memories."""
         wanted = set(paths)
         return tuple(fate for fate in self.fates if path_of(fate.target) in wanted)
-
-    def texts(self, fates: Iterable[Fate]) -> list[str]:
-        """What the lines of these fates say, and the days that they speak of."""
-        found: list[str] = []
-        for source in dict.fromkeys(fate.source for fate in fates if fate.kind == "merged"):
-            line = self.lines[source]
-            found.append(line.text)
-            days = (phrase.date for phrase in relative_dates(line.text, line.when))
-            found += (day.isoformat() for day in days if day)
-        return found
 
     def types(self, fates: Iterable[Fate]) -> set[str]:
         """The types of these lines."""

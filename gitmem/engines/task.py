@@ -2,7 +2,7 @@
 
 A Task is a tree to edit, what may be read, a prompt, and a judge of what is left. A kind of engine only
 runs it. Neither the tree that comes back nor the model's answer is trusted: see `derive` and
-`consolidated`. Where an engine must not show its model something, the offline engine does what it can.
+`consolidation`. Where an engine must not show its model something, the offline engine does what it can.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gitmem.core.text import decode
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts
 from gitmem.engines.choose import Choice
-from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines.consolidation import Unaccounted, consolidated
 from gitmem.engines.derive import (
     DOCUMENT_BYTES,
     NOTES_BYTES,

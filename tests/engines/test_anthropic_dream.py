@@ -21,6 +21,7 @@ from gitmem.engines.anthropic import TURN_CALLS, AnthropicEngine
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation
 from gitmem.engines.engine import Step as Told
 from gitmem.engines.messages import ApiSettings
+from gitmem.rules.account import errors
 
 
 def memory(name: str, said: str, *body: str) -> bytes:
@@ -58,6 +59,7 @@ GIVEN = ConsolidateInput(
     renamed={"old-ci": "ci", "gone": ""},
     sessions={"s-1": "person: CI is on 3.12 now, remember that\n"},
     allowance=5,
+    judge=lambda changes: [*map(str, errors(prove_plan(FILES, changes, allowance=5)))],
     now=NOW.timestamp(),
     taught={CI: NOW.timestamp()},
 )

@@ -1,8 +1,8 @@
 """From a scope's tree as a model left it to the changes of a dream. Neither tree nor answer is trusted.
 
-A claim that went must have an account, and nothing may be new, shown to others or overspent. What else
-there is to prove (secrets, instructions, what a description finds) is the flow's, which judges the changes
-of every engine alike.
+A claim that went must have an account. What else there is to prove (nothing new, nothing overspent, no
+secret, and what a search still finds) is the flow's, which judges the changes of every engine alike, here
+while the model can still mend them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gitmem.core.account import account, is_memory, path_of, paths_named, references
-from gitmem.core.claim import Claim
+from gitmem.core.account import is_memory, path_of, references
 from gitmem.core.daily_log import is_log
-from gitmem.core.dates import relative_dates
 from gitmem.core.errors import EngineError
-from gitmem.core.facts import added, lacking, unheard
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import Files, only
+from gitmem.core.merge import Files
 from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Fate
@@ -27,12 +24,10 @@ from gitmem.engines.fates import (
     Entry,
     Settled,
     Unreadable,
-    content,
     entries,
     hear,
     quoted,
     settle,
-    share,
 )
 from gitmem.engines.prompts import labels
 from gitmem.rules.paths import check_path
@@ -175,16 +170,15 @@ class _Work:
         for group in groups:
             fates = [fate for ref, fate in settled.fates.items() if path_of(ref) in group.paths]
             lines = heard.into(group.paths)
-            problems += additions(
-                self._given, self._before, group.paths, settled, lines, heard.texts(lines)
-            )
-            problems += retyped(self._before, self._after, group.paths, fates, heard.types(lines))
+            problems += retyped(self._before, self._after, group.paths, heard.types(lines))
             if not any(entry.reason for entry in group.entries):
                 problems.append(f"{', '.join(group.paths[:3])}: the change gives no reason")
             if not problems:
                 self.changes.append(self._change(group, [*fates, *lines]))
-        problems += overspent(self._given.allowance, settled)
-        return problems or lost(self._before, self.changes) or list(self._given.judge(self.changes))
+        problems += [
+            f"{path_of(ref)}: {quoted(one)} is a copy of what stays" for ref, one in settled.copies.items()
+        ]
+        return problems or list(self._given.judge(self.changes))
 
     def _find(self, told: str) -> str:
         """The path that a model means: with or without the folders that it was shown it in."""
@@ -285,78 +279,25 @@ def _with_front(path: str, old: bytes | None, new: bytes) -> bytes:
     return Memory(path, front, after.body).render()
 
 
-PART, PART_WORDS = 0.7, 2
-"""Share of a claim's words that the one it was taken from must have, and how many it needs to have."""
-
-_FACTS = 5
-
-
-def additions(
-    given: ConsolidateInput,
-    before: Files,
-    paths: Sequence[str],
-    settled: Settled,
-    lines: Sequence[Fate] = (),
-    heard: Sequence[str] = (),
-) -> list[str]:
-    """New claims that say what nothing in the files that change together said.
-
-    Args:
-        before: memories before.
-        paths: files that change together.
-        settled: what became of the claims.
-        lines: what became of lines of daily logs that went into these files.
-        heard: what these lines say.
-    """
-    old = references(only(before, paths))
-    known = [claim.key for claim in old.values()]
-    known += [day for ref, claim in old.items() for day in _days(given, ref, claim)]
-    known += heard
-    into = {fate.target for fate in (*settled.fates.values(), *lines)}
-    # What a memory made of a log says of itself, or of its reasons, is worded by whoever makes it.
-    made = {path_of(fate.target) for fate in lines} - before.keys()
-    copies = {ref: claim for ref, claim in settled.copies.items() if path_of(ref) in paths}
-    found = [f"{path_of(ref)}: {quoted(claim)} is a copy of what stays" for ref, claim in copies.items()]
-    for ref, claim in settled.fresh.items():
-        path = path_of(ref)
-        if path not in paths:
-            continue
-        facts = added(claim.key, known)
-        if facts:
-            what = ", ".join(facts[:_FACTS])
-            found.append(f"{path}: {quoted(claim)} holds {what}, which nothing there said")
-        elif unheard(claim.key, known) or not (
-            ref in into or path in made or _is_part(claim, old.values())
-        ):
-            found.append(f"{path}: {quoted(claim)} says what nothing there said: a dream adds nothing")
-    return found
-
-
-def retyped(
-    before: Files, after: Files, paths: Sequence[str], fates: Sequence[Fate], heard: Iterable[str] = ()
-) -> list[str]:
-    """Memories that take in what is of another type: who may see it is no model's to decide.
+def retyped(before: Files, after: Files, paths: Sequence[str], heard: Iterable[str] = ()) -> list[str]:
+    """New memories of another type than what they are made of, or without a whole header.
 
     Args:
         paths: files that change together.
-        fates: of the claims in them.
         heard: types of the lines of daily logs that went into them.
     """
     types = {parse(path, before[path]).type for path in paths if path in before} | set(heard)
-    found = [
-        f"{path}: a new memory has the type of those that it is made of ({', '.join(sorted(types))})"
-        for path in paths
-        if path not in before and path in after and parse(path, after[path]).type not in types
-    ]
+    found = []
     for path in paths:
-        made = parse(path, after[path]) if path not in before and path in after else None
-        if made and not (made.front and made.front.text("name") and made.description):
+        if path in before or path not in after:
+            continue
+        made = parse(path, after[path])
+        if types and made.type not in types:
+            known = ", ".join(sorted(types))
+            found.append(f"{path}: a new memory has the type of those that it is made of ({known})")
+        if not (made.front and made.front.text("name") and made.description):
             found.append(f"{path}: a new memory has a header with name, description and type")
-    for fate in fates:
-        source, target = path_of(fate.source), path_of(fate.target)
-        if target and _is_personal(before, source) and not _is_personal(after, target):
-            found.append(f"{target}: it takes in what {source} says of a person, and is of another type")
-    return list(dict.fromkeys(found))
+    return found
 
 
 def untold_twins(
@@ -382,50 +323,3 @@ def untold_twins(
         if fate.kind == "kept" and fate.target in standing and ref not in settled.told
         if path_of(fate.target) not in beside.get(path_of(ref), ())
     ]
-
-
-def overspent(allowance: int | None, settled: Settled) -> list[str]:
-    """More claims dropped or superseded than may be.
-
-    Args:
-        allowance: how many; None for any number.
-    """
-    lost = sum(fate.kind in ("superseded", "dropped") for fate in settled.fates.values())
-    if allowance is None or lost <= allowance:
-        return []
-    return [f"{lost} claims are dropped or superseded, and {max(0, allowance)} may be: leave the others"]
-
-
-def lost(before: Files, changes: Sequence[DreamChange]) -> list[str]:
-    """What the account of each change, from its trees alone, says is lost."""
-    state = dict(before)
-    for change in changes:
-        touched = {*change.edits, *paths_named(change.fates)}
-        then = only(state, touched)
-        change.apply_to(state)
-        found = account(then, only(state, touched), change.fates).unaccounted
-        if found:
-            return [f"{one.source}: “{one_line(one.text, 120)}”: {one.problem}" for one in found]
-    return []
-
-
-def _is_part(claim: Claim, sources: Iterable[Claim]) -> bool:
-    """Whether a claim that took no other's place is a part of one that was there, or a heading."""
-    if claim.text.startswith("#"):
-        return True
-    said = len(content(claim.key)) >= PART_WORDS
-    return said and any(
-        share(claim.key, one.key) >= PART and not lacking(claim.key, one.key) for one in sources
-    )
-
-
-def _days(given: ConsolidateInput, ref: str, claim: Claim) -> list[str]:
-    """Days that the relative dates of a claim mean."""
-    said = given.said.get(ref)
-    if said is None:
-        return []
-    return [phrase.date.isoformat() for phrase in relative_dates(claim.text, said) if phrase.date]
-
-
-def _is_personal(files: Files, path: str) -> bool:
-    return parse(path, files[path]).type == "user"
