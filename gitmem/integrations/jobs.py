@@ -202,7 +202,7 @@ def learn(
         save(())
         return ()
 
-    def told(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
+    def landed(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
         made = [placed for placed, one in zip(changes.stored, commits, strict=True) if one is not None]
         names = [
             f"{one_line(one.change.name, NAME_CHARS)}{' (forgotten)' if one.change.op == 'delete' else ''}"
@@ -219,7 +219,7 @@ def learn(
     failed: EngineError | None = None
     done: tuple[Outcome, ...] = ()
     try:
-        done = extract_sessions(context, engine, sources, before=save, watch=replace(on, told=told))
+        done = extract_sessions(context, engine, sources, before=save, watch=replace(on, landed=landed))
     except EngineError as error:
         # Before a compaction notes are taken without the engine, too.
         failed = error
