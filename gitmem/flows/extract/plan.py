@@ -49,7 +49,7 @@ class ExtractionPlan(Judged):
 
     Attributes:
         given: what the engine was asked with.
-        handled: uuids of the messages that were turns at or left to the agent.
+        handled: uuids of the messages that were looked at or left to the agent.
         covered: uuids of the messages that the agent itself made memory of: what was found in them stands
             in what it wrote in that turn.
         offset: byte of the transcript to go on from.
@@ -89,7 +89,7 @@ def plan_extraction(
 
     Raises:
         EngineError: the engine failed.
-        DetectorUnavailable: secrets cannot be turns for, so nothing may be stored.
+        DetectorUnavailable: secrets cannot be looked for, so nothing may be stored.
     """
     turns = _turns(session, handled, engine, rules)
     part = _part(session, whole.record, turns, rules) if engine.reads_history else Part(turns.messages)
