@@ -15,12 +15,11 @@ from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
 from gitmem.flows.extract.sessions import Source
 from gitmem.integrations.checked_out import is_memory_tree
-from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import DISABLE, find_repository, is_on
 from gitmem.integrations.saying import NAME_CHARS, leave
-from gitmem.integrations.sessions import sessions_here
+from gitmem.integrations.sessions import present_session, sessions_here
 from gitmem.integrations.spool import SELECT, Job, coalesce
 from gitmem.integrations.switches import switched_off
 from gitmem.store.commits import Written
