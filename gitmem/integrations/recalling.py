@@ -16,7 +16,7 @@ from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, con
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.withholding import without_secrets
 from gitmem.search.duplicates import said_by
-from gitmem.search.gate import REFERENCE, Selection, explains, select, warns
+from gitmem.search.gate import QUESTION, REFERENCE, Gate, Selection, explains, select, warns
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
 from gitmem.search.recall import (
@@ -27,6 +27,7 @@ from gitmem.search.recall import (
     Recall,
     Source,
     gather,
+    later_ones,
     recall,
 )
 from gitmem.store.commits import memory_commit
@@ -62,6 +63,7 @@ def ask(
     tools: Callable[[], Set[str]] = frozenset,
     prefer: str = "",
     patience: float = PROMPT_SECONDS,
+    gate: Gate = QUESTION,
 ) -> Recall:
     """Recalls memories for a question or prompt.
 
@@ -79,6 +81,7 @@ def ask(
             them are left out.
         prefer: an agent's folder; of what the offline rules choose, its memories come first.
         patience: seconds that a look at the code may take.
+        gate: how much must speak for a memory: `PROMPT` where nobody asked.
 
     Raises:
         UsageError: an unknown scope, type or engine, or `at` means nothing.
@@ -107,7 +110,7 @@ def ask(
             notes.append(f"{name} leaves the choice to the offline rules")
             name = OFFLINE
         if selection is None:
-            selection = _before(first, held, shown, _leading(select(candidates, shown), prefer))
+            selection = _before(first, held, shown, _leading(select(candidates, shown, gate), prefer))
         selection, branches = _divided(workspace, held, selection, shown, patience)
         known = _Known(workspace, sources, patience, branches)
         answer = recall(
@@ -121,6 +124,7 @@ def ask(
             known,
             selection,
             known.about,
+            None if type else later_ones(sources, agents, int(edges.now)),
         )
     return replace(answer, engine=name, notes=tuple(notes))
 

@@ -36,6 +36,7 @@ from gitmem.store.edits import (
 from gitmem.store.known import Known
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.store.workspace import MAIN, ScopeName
+from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import withheld
 
@@ -107,6 +108,7 @@ def plan_extraction(
         worktree=worktree,
         now=now,
         suggested=sum(one.change.origin.session == session.id for one in known.suggestions),
+        answered=frozenset(m.uuid for m in part.messages if answered(m.uuid) in handled),
     )
     plan = ExtractionPlan(given=given, handled=turns.handled, offset=session.end)
     if rules.mode == "off" or not turns.messages:

@@ -15,7 +15,8 @@ from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance, parse_usage
-from gitmem.engines.engine import Engine
+from gitmem.engines.engine import Engine, ExtractInput, Extraction
+from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.changeset import ChangeSet, from_json, job_id, to_json
 from gitmem.flows.extract.plan import ExtractionPlan, plan_extraction, says
 from gitmem.flows.extract.rules import Rules, rules_for, throttled
@@ -56,7 +57,7 @@ from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
-from gitmem.transcripts.cursor import Cursor, Handled, cursor_name
+from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name
 from gitmem.transcripts.model import Session
 
 FAILURES_BORNE = 2
@@ -187,7 +188,8 @@ def extract_sessions(
         One outcome for each session with something new in it.
 
     Raises:
-        EngineError: the engine failed; what it was to look at waits, the rest is done.
+        EngineError: the engine failed; what it was to look at waits, the rest is done, and what people
+            plainly asked for is stored all the same.
         RepositoryError: no identity, or a ref cannot be written; nothing is lost, run it again.
         Locked: another extraction is under way.
     """
@@ -206,10 +208,12 @@ def extract_sessions(
         for one, session in read(workspace, fresh, most=most) if context.rules.mode != "off" else ():
             if sum(not error.of_input for error in failures) == FAILURES_BORNE:
                 on.tally.skip(label(session), "the engine failed at others")
+                _store_asked(context, one, who, on)
                 continue
             name = cursor_name(session.path)
             if not context.by_hand and (one_held := stuck.held(workspace.state, name, asked, now)):
                 on.tally.skip(label(session), _left_alone(asked, one_held))
+                _store_asked(context, one, who, on)
                 continue
             rules = rules_for(context.rules, one.source, session, context.left_out)
             if too_few := throttled(workspace, one.source, session, rules):
@@ -224,12 +228,42 @@ def extract_sessions(
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
                     stuck.failed(workspace.state, name, asked, now)
+                _store_asked(context, one, who, on)
                 continue
             stuck.worked(workspace.state, name)
             done.append(_land(context, engine, one, session, plan, who, on))
     if failures:
         raise failures[0]
     return tuple(done)
+
+
+class _AskedOnly(OfflineEngine):
+    """The offline rules, as far as they find what was plainly asked for and is not answered yet."""
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        found = super().extract(given).changes
+        return Extraction(tuple(c for c in found if c.asked and c.origin.first not in given.answered))
+
+
+def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> None:
+    """Stores what a person plainly asked for in a session that another engine is to look at later.
+
+    The cursor stays, so that the engine is still shown all of it.
+    """
+    engine, workspace = _AskedOnly(), context.workspace
+    for part, session in read(workspace, [one], keep=False, follow=True):
+        rules = rules_for(context.rules, one.source, session, context.left_out)
+        plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
+        found = (*(placed.change for placed in (*plan.stored, *plan.suggested)), *plan.known)
+        marks = tuple(dict.fromkeys(answered(change.origin.first) for change in found))
+        if marks:
+            changes = replace(
+                _changeset(context, engine, session, part.start, plan),
+                job=job_id(f"{session.id} asked", part.start, session.end, context.now),
+                handled=marks,
+                cursor=("", 0),
+            )
+            _land_planned(context, engine, session, plan, changes, who, on)
 
 
 def _left_alone(engine: str, held: stuck.Stuck) -> str:
@@ -275,6 +309,18 @@ def _land(
         reminders.settle(context.reminders, session.id, last)
     if plan.tell is not None and one.source.attended:
         changes = _put_to_agent(context, session, plan.tell, changes, on.tally)
+    return _land_planned(context, engine, session, plan, changes, who, on)
+
+
+def _land_planned(
+    context: Context,
+    engine: Engine,
+    session: Session,
+    plan: ExtractionPlan,
+    changes: ChangeSet,
+    who: Signature,
+    on: Watch,
+) -> Outcome:
     on.step("write the changeset")
     path = context.changesets / f"{changes.job}.json"
     if changes.stored or changes.suggested:
@@ -428,6 +474,11 @@ def land_changeset(
     """Lands a changeset; what of it was done before is not done again."""
     workspace = context.workspace
     commits, step, usage = [], on.step, parse_usage(changes.usage)
+    name, offset = changes.cursor
+    if not name:
+        # Where nothing was handled yet, history would tell all of these messages as handled once it holds
+        # what they asked for; the rest that they say is still to be looked at.
+        cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
     for number, placed in enumerate(changes.stored, 1):
         step(f"store {number}")
         origin = placed.change.origin
@@ -465,10 +516,9 @@ def land_changeset(
             replace(told, op="delete", usage=None),
         )
     step("save what was handled")
-    if changes.handled:
+    if name and changes.handled:
         cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
     step("save the cursor")
-    name, offset = changes.cursor
     if name:
         cursors.save(context.cursors, Cursor(name, offset, changes.handled[-1] if changes.handled else ""))
     step("lay out")
