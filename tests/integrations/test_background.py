@@ -20,7 +20,7 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import withholds
-from gitmem.integrations.recordings import memory_scope
+from gitmem.integrations.jobs import memory_scope
 from gitmem.integrations.spool import Job, put, take
 from gitmem.store.commits import Write, commit
 from gitmem.store.job_record import BYTES, FILE, Tally, read_runs, recorded

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate
-from gitmem.dream.lock import consolidation_lock, prior_of
-from gitmem.dream.logged import logged_since
-from gitmem.dream.resting import forget_failures, note_failure
+from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate, logged_since
+from gitmem.dream.lock import consolidation_lock, forget_failures, note_failure, prior_of
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
