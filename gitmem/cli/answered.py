@@ -67,6 +67,8 @@ def answer(
         _print(run, item, explain)
     if not found.items:
         run.out.say(_none_fits(found))
+    for left in found.unmerged:
+        run.out.say(f"not told here: {one_line(left.candidate.name, 60)}: {_elsewhere(left.detail)}")
     if explain:
         _explain(run, found)
 
@@ -88,6 +90,10 @@ def _question(words: Sequence[str]) -> str:
 def _none_fits(found: Recall) -> str:
     nearest = ", ".join(one_line(one.name, 60) for one in found.nearest)
     return "no memory fits" + (f"; nearest: {nearest}" if nearest else "")
+
+
+def _elsewhere(branch: str) -> str:
+    return f"taught on branch {branch}, not merged here"
 
 
 def _print(run: Context, item: RecallItem, explain: bool) -> None:
@@ -137,6 +143,7 @@ def _figures(score: float, why: Mapping[str, float]) -> str:
 
 def _value(answer: Recall, explain: bool) -> dict[str, Any]:
     value = as_value(answer) | {"engine": answer.engine, "notes": list(answer.notes)}
+    value["unmerged"] = [_left(one) for one in answer.unmerged]
     return value | ({"left": [_left(one) for one in answer.left]} if explain else {})
 
 

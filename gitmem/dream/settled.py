@@ -16,9 +16,8 @@ from gitmem.core.daily_log import LogLine, day_of, is_log, statements
 from gitmem.core.merge import Files, agent_folder
 from gitmem.core.text import decode
 from gitmem.core.trailers import parse
-from gitmem.engines.offline.consolidating.distil import paragraphs
-from gitmem.engines.offline.consolidating.place import Lookup
-from gitmem.engines.offline.consolidating.same import holds
+from gitmem.engines.offline.distil import paragraphs
+from gitmem.engines.offline.similar import Lookup, holds
 from gitmem.store.repository import Commit, MissingObject, Repository
 from gitmem.values import dataclass
 

@@ -9,8 +9,11 @@ from dataclasses import field
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
-from gitmem.engines.anthropic_api.settings import DEFAULT_MODEL, OFFICIAL_URL
+from gitmem.core.errors import EngineError
 from gitmem.values import dataclass
+
+DEFAULT_MODEL = "claude-haiku-5-5"
+OFFICIAL_URL = "https://api.anthropic.com"
 
 EngineName = Literal["agent", "offline", "anthropic", "claude-code"]
 ENGINES: tuple[EngineName, ...] = ("agent", "offline", "anthropic", "claude-code")
@@ -138,6 +141,14 @@ class Choice:
     adds: str = ""
     costs: str = _NO_REQUEST
     more: str = ""
+
+    def lacking(self) -> EngineError:
+        """Says what is missing, and what to do about it."""
+        hints = [one.remedy.rstrip(".") for one in self.missing]
+        return EngineError(
+            f"The engine {self.engine} cannot run: {'; '.join(one.what for one in self.missing)}",
+            f"{'; '.join(hints)}. Or: git mem engine set offline",
+        )
 
     @property
     def gist(self) -> str:

@@ -66,7 +66,7 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.integrations.pausing import paused
-    from gitmem.integrations.switches import DISABLE, disabled
+    from gitmem.integrations.place import DISABLE, disabled
     from gitmem.transcripts.privacy import ignoring
 
     if disabled(edges.environ):
@@ -218,7 +218,7 @@ def select_by(
         Header(scopes[one.ref], one.agent, one.file, one.name, one.description, one.type, one.time)
         for one in listed
     ]
-    chosen = tuple(listed[at] for at in engine.select(query, headers, limit))
+    chosen = tuple(listed[at] for at in engine.choose(query, headers, limit))
     places = {(one.ref, one.path) for one in chosen}
     return Selection(
         chosen,

@@ -18,16 +18,18 @@ from gitmem.core import index
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
 from gitmem.core.text import decode, fence_for_model, printable
-from gitmem.integrations import per_session, picked, reminders
+from gitmem.integrations import picked
 from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import find_initialised, log
+from gitmem.integrations.place import find_initialised
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
 from gitmem.search.display import for_prompt
 from gitmem.search.gate import PROMPT
+from gitmem.store import per_session, reminders
+from gitmem.store.files import log
 from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject
@@ -95,24 +97,27 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         workspace, edges = _here(payload)
         session = per_session.session_of(payload)
         seen = per_session.seen(workspace.state, session)
-        answer = ask(
-            workspace,
-            edges,
-            prompt,
-            shown=frozenset(seen),
-            first=picked.take(workspace.private_state, session),
-            tools=partial(_tools, payload),
-            prefer=_agent(payload),
-            gate=PROMPT,
-        )
-        text, told = for_prompt(answer)
+        recalls = "prompt" in workspace.settings.words("recallAt")
+        text = ""
+        if recalls:
+            answer = ask(
+                workspace,
+                edges,
+                prompt,
+                shown=frozenset(seen),
+                first=picked.take(workspace.private_state, session),
+                tools=partial(_tools, payload),
+                prefer=_agent(payload),
+                gate=PROMPT,
+            )
+            text, told = for_prompt(answer)
         if text:
             per_session.remember(workspace.state, session, [*seen, *(item.blob for item in told)])
             if leave is not None:
                 from gitmem.integrations import last_recalls  # most prompts call nothing up
 
                 last_recalls.keep(workspace, edges, answer)
-        if leave is not None and _may_ask(workspace, edges, payload, prompt):
+        if recalls and leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(
                     event=SELECT,

@@ -17,10 +17,10 @@ from pathlib import Path
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import TURNED_DOWN, inbox_id
 from gitmem.core.trailers import parse
-from gitmem.integrations.place import read_json
 from gitmem.search.query import Candidate
 from gitmem.search.recall import About, Source
 from gitmem.store.commits import root_name
+from gitmem.store.files import read_json
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
 from gitmem.store.record import write_atomically

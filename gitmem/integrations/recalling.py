@@ -20,6 +20,7 @@ from gitmem.search.gate import QUESTION, REFERENCE, Gate, Selection, explains, s
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
 from gitmem.search.recall import (
+    PATIENT_SECONDS,
     PROMPT_SECONDS,
     NotShown,
     Opened,
@@ -100,6 +101,7 @@ def ask(
         selection: Selection | None = None
         if name in MODELS:
             told = [one for one in _told(candidates, sources, agents, shown) if type in (None, one.type)]
+            told = list(_divided(workspace, held, Selection(tuple(told)), shown, patience)[0].chosen)
             try:
                 selection, name = by_model(workspace, edges, name, query, told, scopes, limit)
             except (EngineError, UsageError) as error:
@@ -110,7 +112,8 @@ def ask(
             name = OFFLINE
         if selection is None:
             selection = _before(first, held, shown, _leading(select(candidates, shown, gate), prefer))
-        known = _Known(workspace, sources, patience)
+        selection, branches = _divided(workspace, held, selection, shown, patience)
+        known = _Known(workspace, sources, patience, branches)
         answer = recall(
             query,
             candidates,
@@ -141,6 +144,8 @@ def choose_ahead(
     with opened_sources(workspace) as (sources, scopes):
         pairs = gather(query, sources, None, CANDIDATES, now=int(edges.now))
         told = _told([one for _, one in pairs], sources, None, shown)
+        held = {ref: source for source in sources for ref in source.scopes}
+        told = list(_divided(workspace, held, Selection(tuple(told)), shown, PATIENT_SECONDS)[0].chosen)
         return by_model(workspace, edges, engine, query, told, scopes, RECALLED)
 
 
@@ -214,11 +219,35 @@ def _stands(repo: Repository, one: Candidate) -> bool:
     return False
 
 
+_Branches = Mapping[tuple[str, str], str]
+"""Ref and path of memories that are told as they were before some branch changed them, and that branch."""
+
+
+def _divided(
+    workspace: Workspace,
+    held: Mapping[str, Source],
+    selection: Selection,
+    shown: Set[str],
+    patience: float,
+) -> tuple[Selection, _Branches]:
+    """A choice without what was taught on code that is not here."""
+    from gitmem.search.reach import BOUND
+
+    if not any(one.type in BOUND and not one.commit for one in selection.chosen):
+        return selection, {}
+    from gitmem.integrations.code_reach import divide
+
+    return divide(workspace, held, selection, shown, patience)
+
+
 class _Known:
     """Asks git about what is shown; loaded only where something is."""
 
-    def __init__(self, workspace: Workspace, sources: Sequence[Source], patience: float) -> None:
+    def __init__(
+        self, workspace: Workspace, sources: Sequence[Source], patience: float, branches: _Branches
+    ) -> None:
         self._workspace, self._sources, self._patience = workspace, sources, patience
+        self._branches = branches
 
     def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
         """See `truth.Code`."""
@@ -230,7 +259,12 @@ class _Known:
         """See `recall.About`."""
         from gitmem.integrations.memory_facts import about_memories
 
-        return about_memories(self._workspace, self._sources)(shown)
+        facts = about_memories(self._workspace, self._sources)(shown)
+        older = [self._branches.get((one.ref, one.path)) for one in shown]
+        return [
+            [*([f"as it was before it was changed on {branch}, not merged here"] if branch else ()), *known]
+            for known, branch in zip(facts, older, strict=True)
+        ]
 
 
 class _Reader:

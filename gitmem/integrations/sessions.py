@@ -1,17 +1,19 @@
-"""This repository's recorded sessions for a person to look at: found by id, and without secrets."""
+"""This repository's recorded sessions: which there are, and for a person to look at, without secrets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.integrations.recordings import sessions_here, whole
 from gitmem.rules.secrets import redact, scan
 from gitmem.store.workspace import Workspace
+from gitmem.transcripts import discover
 from gitmem.transcripts.chain import live_uuids
 from gitmem.transcripts.model import Message, Session, SessionFile
+from gitmem.transcripts.privacy import ignoring
 
 AROUND = 2
 """Lines shown before and after a line that holds the terms."""
@@ -56,6 +58,18 @@ class Told:
     session: Session | None
     prompts: int = 0
     first: Message | None = None
+
+
+def sessions_here(workspace: Workspace, edges: Edges) -> tuple[SessionFile, ...]:
+    """Recordings of this repository by every client, of all its work trees, oldest change first."""
+    tops = [tree.path.resolve() for tree in workspace.worktrees]
+    places = {**discover.folders(edges.environ, edges.home), "claude-code": edges.config}
+    return discover.sessions_of(places, tops)
+
+
+def whole(workspace: Workspace, path: Path) -> Session:
+    """All of a session of `main`, without what is to be ignored: to be shown."""
+    return discover.read(path, keep=False, ignore=ignoring(workspace.settings.all("ignore")))
 
 
 def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[Told, ...], int]:

@@ -1,5 +1,4 @@
-"""When a memory was last taught, and on which code: by the last change of its body by an agent, extraction or
-person.
+"""When a memory was last taught, and on which code: when an agent, extraction or person changed its body.
 
 The catalog remembers, for each commit of a ref that it has walked, which contents came to stand where and
 when they had been taught. Commits never change: none is walked twice, and an age as of then is looked up.
@@ -29,7 +28,7 @@ _Taught = tuple[str, bytes, bytes, int, int, str]
 _Distilled = tuple[str, str, int, bytes]
 
 Lesson = tuple[int, str]
-"""When a content was taught, seconds since the epoch, and on which commit of the code; empty where nobody said."""
+"""When a content was taught, seconds since the epoch, and the commit of the code that its teacher named."""
 
 Body = Callable[[str, str], bytes | None]
 """(path, blob) to a digest of the memory's body; None where it cannot be read."""
@@ -88,18 +87,6 @@ def lessons(
         if last is not None and place <= last and blob.hex() == files[path]:
             found[path] = lesson  # of several the last: places ascend
     return found
-
-
-def earlier(connection: sqlite3.Connection, ref: str, path: str, blob: str) -> list[tuple[str, Lesson]]:
-    """Contents that stood at a path before the present one, the last first, as far as was walked.
-
-    Args:
-        blob: the present content.
-    """
-    rows = [(oid.hex(), lesson) for _, oid, _, lesson in _Walk(connection, ref).rows([encoded(path)])]
-    came = max((at for at, (oid, _) in enumerate(rows) if oid == blob), default=0)
-    found = dict(one for one in rows[:came] if one[0] != blob)
-    return list(reversed(found.items()))
 
 
 def brought(connection: sqlite3.Connection, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
@@ -223,7 +210,8 @@ class _Walk:
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
             (
-                "INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time, code) VALUES(?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time, code)"
+                " VALUES(?, ?, ?, ?, ?, ?)",
                 taught,
             ),
             ("INSERT OR REPLACE INTO {}.walked(ref, oid, place) VALUES(?, ?, ?)", walked),

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from gitmem.search.pieces import Asked
-from gitmem.search.score import rarity
+from gitmem.search.score import Asked, rarity
 
 IMAGINED = 20
 IMAGINED_WITH = 0.02

@@ -57,7 +57,17 @@ QUESTION = Gate(least=6.0, near=0.4, whole=-math.inf)
 """Somebody asked, and can tell what is no answer."""
 
 Why = Literal[
-    "below", "shown", "duplicate", "in-use", "not-chosen", "limit", "type", "settled", "promoted", "gone"
+    "below",
+    "shown",
+    "duplicate",
+    "in-use",
+    "not-chosen",
+    "limit",
+    "type",
+    "settled",
+    "promoted",
+    "unmerged",
+    "gone",
 ]
 WORDS: dict[Why, str] = {
     "below": "matches too little of it",
@@ -69,6 +79,7 @@ WORDS: dict[Why, str] = {
     "type": "of another type",
     "settled": "a line of a log of which a memory was made, or that was forgotten or rejected",
     "promoted": "a rule of the repository, which agents read anyway",
+    "unmerged": "taught on a branch that is not merged here",
     "gone": "cannot be read, or must not be shown",
 }
 

@@ -208,6 +208,11 @@ class Recall:
         below = [one.candidate for one in self.left if one.why == "below"]
         return () if self.items else tuple(below[:NEAREST])
 
+    @property
+    def unmerged(self) -> tuple[Left, ...]:
+        """What fits and was taught on code that is not here; `detail` names the branch."""
+        return tuple(one for one in self.left if one.why == "unmerged")
+
 
 class NotShown(MissingObject):
     """A memory that was chosen shows, once it is opened, that it is not worth showing."""

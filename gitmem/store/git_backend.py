@@ -12,8 +12,8 @@ from pathlib import Path
 from gitmem.core.errors import RepositoryError
 from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, Result, failure
-from gitmem.store.kinds import Kinds
 from gitmem.store.object_reader import ObjectReader
+from gitmem.store.objects import Kinds
 from gitmem.store.repository import (
     Commit,
     Entry,
@@ -35,6 +35,10 @@ class _Unwritten(threading.local):
     """What one thread has added inside `together`: object name to (kind, content); None outside."""
 
     objects: dict[str, tuple[str, bytes]] | None = None
+
+
+STREAMED = 128
+"""Objects that are asked for at once: as many questions fit a pipe, and all answers memory."""
 
 
 class GitRepository:
@@ -161,6 +165,17 @@ class GitRepository:
 
     def blob(self, oid: str) -> bytes:
         return self._read(oid, "blob")
+
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        unwritten = self._unwritten.objects or {}
+        for start in range(0, len(oids), STREAMED):
+            some = oids[start : start + STREAMED]
+            read = self._reader.read_many([oid for oid in some if oid not in unwritten])
+            for oid in some:
+                found = unwritten.get(oid) or read.get(oid)
+                if found and found[0] == "blob":
+                    self._kinds.saw(oid, "blob")
+                    yield oid, found[1]
 
     def _read(self, oid: str, wanted: str) -> bytes:
         kind, data = (self._unwritten.objects or {}).get(oid) or self._reader.read(oid)

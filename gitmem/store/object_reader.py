@@ -6,13 +6,14 @@ import os
 import subprocess
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from gitmem.store import objects
 from gitmem.store.git import GitCommand
+from gitmem.store.repository import MissingObject
 
 
 class ObjectReader:
@@ -49,12 +50,44 @@ class ObjectReader:
         objects.check_content(kind, data, oid)
         return kind, data
 
+    def read_many(self, oids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        """Reads objects with one question for all; what is missing or damaged is left out.
+
+        Args:
+            oids: no more than a pipe holds unread (64 KB): the process answers while it is asked.
+        """
+        for oid in oids:
+            objects.check_oid(oid, self._hex_length)
+        with self._lock:
+            found = self._ask_all(oids)
+        if found is None:  # the process died over one of them
+            found = {}
+            for oid in oids:
+                with suppress(MissingObject):
+                    found[oid] = self.read(oid)
+            return found
+        read = {}
+        for oid, (kind, data) in found.items():
+            with suppress(MissingObject):
+                objects.check_content(kind, data, oid)
+                read[oid] = kind, data
+        return read
+
     def close(self) -> None:
         """Ends the process."""
         with self._lock:
             self._stop()
 
     def _ask(self, oid: str) -> tuple[str, bytes] | None:
+        found = self._ask_all([oid])
+        if found is None:
+            return None
+        if oid not in found:
+            raise objects.missing(oid)
+        return found[oid]
+
+    def _ask_all(self, oids: Sequence[str]) -> dict[str, tuple[str, bytes]] | None:
+        """Answers to all questions, without what is missing; None where the process died."""
         if self._process is None or self._owner != os.getpid():
             self._process = self._git.start(["cat-file", "--batch"], git_dir=self._git_dir)
             self._owner = os.getpid()
@@ -63,17 +96,19 @@ class ObjectReader:
         asked, answers = self._process.stdin, self._process.stdout
         if asked is None or answers is None:
             return None
+        found: dict[str, tuple[str, bytes]] = {}
         try:
-            asked.write(oid.encode() + b"\n")
+            asked.write("".join(f"{oid}\n" for oid in oids).encode())
             asked.flush()
-            head = answers.readline().split()
-            if len(head) == 2 and head[1] == b"missing":
-                raise objects.missing(oid)
-            data = _exactly(answers, int(head[2]) + 1)
-            return head[1].decode(), data[:-1]
+            for oid in oids:
+                head = answers.readline().split()
+                if len(head) != 2 or head[1] != b"missing":
+                    data = _exactly(answers, int(head[2]) + 1)
+                    found[oid] = head[1].decode(), data[:-1]
         except (OSError, IndexError, ValueError, EOFError):
             self._stop()
             return None
+        return found
 
     def _stop(self) -> None:
         self._process = None

@@ -36,11 +36,11 @@ from messages_api import Answer, Call, MessagesApi
 from prompt_cache import PromptCache
 
 from gitmem.core.change import Header
-from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
-from gitmem.engines.anthropic_api.settings import Lifetime
+from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import ExtractInput
-from gitmem.extract.telling import shown
+from gitmem.engines.messages import ApiSettings, Lifetime
+from gitmem.flows.extract.sessions import shown
 from gitmem.transcripts.model import Message, ToolCall
 from gitmem.transcripts.privacy import withheld
 

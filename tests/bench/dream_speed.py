@@ -26,8 +26,8 @@ from dream_score import score
 from gitmem.core import account, claim, facts
 from gitmem.core.memory import parse
 from gitmem.dream.plan import prove_plan
-from gitmem.engines.offline.consolidating import same, words
-from gitmem.engines.offline.consolidating.consolidate import consolidate
+from gitmem.engines.offline import similar
+from gitmem.engines.offline.consolidate import consolidate
 
 SIZES = (200, 10_000)
 
@@ -76,8 +76,8 @@ def timed(run: Callable[[], object]) -> float:
         claim.parse_body,
         facts.lacking,
         facts.stem,
-        same.said,
-        words.sequence,
+        similar.said,
+        similar.sequence,
     ):
         cached.cache_clear()
     start = time.perf_counter()

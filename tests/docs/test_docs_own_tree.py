@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.docs.document import Doc
+from gitmem.engines.engine import DocumentInput, Stale
 from gitmem.engines.offline.document import document
-from gitmem.engines.writing import DocumentInput, Stale
 from gitmem.integrations.docs.found import check, documents
 from gitmem.store.git import GitCommand
 

@@ -37,10 +37,15 @@ def stored(*messages: Message) -> list[Change]:
         "put in your notes that the staging database is wiped on Sundays",
         "keep in mind for next time that the staging database is wiped on Sundays",
         "make a note that the staging database is wiped on Sundays",
+        "keep in mind going forward that the staging database is wiped on Sundays",
         "note to self: the staging database is wiped on Sundays",
+        "jot down that the staging database is wiped on Sundays",
+        "store this for later sessions: the staging database is wiped on Sundays",
+        "add a memory: the staging database is wiped on Sundays",
         "commit this to memory - the staging database is wiped on Sundays",
         "The staging database is wiped on Sundays, please remember that.",
         "The staging database is wiped on Sundays. Should we add this to CLAUDE.md so you remember?",
+        "The staging database is wiped on Sundays. Write that down somewhere so we don't lose data again.",
     ],
 )
 def test_the_fact_is_kept_without_the_asking(text: str) -> None:
@@ -56,6 +61,13 @@ def test_the_fact_is_kept_without_the_asking(text: str) -> None:
         ("make it a rule that every endpoint has a test", "Every endpoint has a test."),
         ("new rule: no dependency without asking", "No dependency without asking."),
         ("from now on squash before you merge", "Squash before you merge."),
+        (
+            "Let's do #2, though can we stick to the workflow of review first?",
+            "Stick to the workflow of review first.",
+        ),
+        ("Ab jetzt immer auf Deutsch antworten", "Immer auf Deutsch antworten."),
+        ("Dorénavant, écris les messages de commit en anglais", "Écris les messages de commit en anglais."),
+        ("A partir de ahora usa siempre pnpm", "Usa siempre pnpm."),
     ],
 )
 def test_a_thing_to_do_is_kept_as_an_instruction(text: str, body: str) -> None:
@@ -67,6 +79,8 @@ def test_a_thing_to_do_is_kept_as_an_instruction(text: str, body: str) -> None:
     ("text", "word"),
     [
         ("Merk dir bitte, dass Staging sonntags geleert wird.", "Staging"),
+        ("Denk in Zukunft daran, Staging sonntags nicht zu nutzen.", "Staging"),
+        ("Ten en cuenta para la próxima que staging se vacía los domingos.", "domingos"),
         ("Souviens-toi que la base de test est vidée le dimanche.", "base de test"),
         ("Recuerda que la base de pruebas se vacía los domingos.", "pruebas"),
         ("Ricordati che il database di prova viene svuotato la domenica.", "svuotato"),
@@ -124,6 +138,23 @@ def test_that_is_what_was_said_just_before_by_the_person_or_else_by_the_agent() 
         "remind me to call Ann",
         "we should remember the last page of the user",
         "ok, that test is right, keep it",
+        "should I add this to CLAUDE.md?",
+        "did you add that to your memory?",
+        "Remembering the last run, I wonder if the cache helps here",
+        "remember to also run the formatter on the file before you finish",
+        "remember to delete the temporary branch afterwards",
+        "don't forget to run the formatter",
+        "note that line 30 is still wrong",
+        "Remember we are still on step 2 of the plan, do not jump to 3 yet",
+        "Remember, it's only a prototype.",
+        "remember the port is 80 here, so fix the loop",
+        "from now on in this function the index starts at 1",
+        "going forward with plan B",
+        "let's stick to the naming convention in this file",
+        "Merk dir die Zeilennummern und gib sie am Ende aus",
+        "Vergiss nicht, den Branch zu pushen",
+        "ab jetzt läuft der Test",
+        "记得我们昨天看的函数吗？",
     ],
 )
 def test_a_reminiscence_or_a_feature_is_no_request(text: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from gitmem.core.errors import EngineError
 from gitmem.engines.choose import Choice, Found, choose, endpoint_problem, on_this_machine, shown_address
 from gitmem.engines.engine import ConsolidateInput, ExtractInput
-from gitmem.engines.unready import UnreadyEngine
+from gitmem.engines.task import UnreadyEngine
 
 KEY = {"ANTHROPIC_API_KEY": "sk-test"}
 
@@ -127,7 +127,7 @@ def test_an_engine_that_lacks_something_says_so_whatever_it_is_asked() -> None:
     assert engine.name == "anthropic:claude-haiku-5-5"
     for work in (
         lambda: engine.extract(ExtractInput(())),
-        lambda: engine.select("x", (), 1),
+        lambda: engine.choose("x", (), 1),
         lambda: engine.consolidate(ConsolidateInput({})),
     ):
         with pytest.raises(EngineError, match="ANTHROPIC_API_KEY is not set") as caught:

@@ -13,7 +13,7 @@ from gitmem.core.memory import create
 from gitmem.core.tombstone import FILE, bury
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Observation, Step
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.consolidating.work import PROPOSED
+from gitmem.engines.offline.work import PROPOSED
 
 
 def memories(**bodies: str) -> dict[str, bytes]:

@@ -15,8 +15,8 @@ from cli_ground import Ground, ground, memory
 
 import gitmem
 from gitmem.core.limits import PROMPT_RECALL_CHARS
-from gitmem.integrations import per_session
 from gitmem.integrations.context import session_start, user_prompt
+from gitmem.store import per_session
 
 __all__ = ["ground"]
 
@@ -48,6 +48,11 @@ def test_a_prompt_gets_what_bears_on_it_as_data(filled: Ground) -> None:
 def test_a_prompt_that_calls_nothing_up_gets_nothing(filled: Ground) -> None:
     assert prompt(filled, "hello there") == ""
     assert prompt(filled, "") == ""
+
+
+def test_prompts_can_be_left_out(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "config", "gitmem.recallAt", "action"], cwd=filled.repo, check=True)
+    assert prompt(filled) == ""
 
 
 def test_a_memory_is_shown_once_a_session_until_it_changes(filled: Ground) -> None:

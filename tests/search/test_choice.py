@@ -140,7 +140,7 @@ class Asked:
         self.names = names
         self.told: list[str] = []
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         self.told = [header.name for header in headers]
         if not self.names:
             raise EngineError("no answer")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
-from gitmem.engines.anthropic_api.history import render
-from gitmem.extract.turns import to_look_at
+from gitmem.engines.anthropic import render
+from gitmem.flows.extract.sessions import to_look_at
 from gitmem.integrations.dreams.said import said as as_dreamt
 from gitmem.integrations.sessions import find
 from gitmem.notes.resume import resume_of

@@ -9,7 +9,7 @@ from gitmem.core.account import claims_at, is_memory
 from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder
 from gitmem.dream.gathering.history import Past
-from gitmem.engines.offline.consolidating.links import inline_links, links, slug, spoken
+from gitmem.engines.offline.links import inline_links, links, slug, spoken
 
 Dangling = dict[str, set[str]]
 """Slug of a name that no memory has to the ways in which links write it."""

@@ -12,9 +12,9 @@ from gitmem.core.change import TYPES, Change, Edited, MemoryType
 from gitmem.core.memory import Memory, parse
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import wording
-from gitmem.engines.offline.consolidating.edit import described, reworded, without
 from gitmem.engines.offline.likeness import NEAR, Gist, gist, near, same, words
 from gitmem.engines.offline.requests import Reversal
+from gitmem.engines.offline.revision import described, reworded, without
 
 _AGAIN = re.compile(
     r"^(?:and |but |so )*(?:as |like )?(?:i(?:'ve| have)?(?: already)? (?:said|told you|mentioned)"

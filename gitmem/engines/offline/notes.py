@@ -15,17 +15,13 @@ from functools import cached_property
 from gitmem.core.session_notes import Section, is_notice, parse, render
 from gitmem.core.text import one_line
 from gitmem.engines import prompts
-from gitmem.engines.engine import ExtractInput
+from gitmem.engines.engine import ExtractInput, Notes, NotesInput
+from gitmem.engines.offline import activity
+from gitmem.engines.offline.activity import Ran, Say, Turn, code, files, touched_in, turns_of, when, worklog
 from gitmem.engines.offline.extract import extract
-from gitmem.engines.offline.noting import commands
-from gitmem.engines.offline.noting.commands import Ran, code
-from gitmem.engines.offline.noting.todos import open_steps
-from gitmem.engines.offline.noting.touched import files, touched_in
-from gitmem.engines.offline.noting.turns import Say, Turn, turns_of, when, worklog
 from gitmem.engines.offline.prose import passages
 from gitmem.engines.offline.requests import takes_back
-from gitmem.engines.writing import Notes, NotesInput
-from gitmem.transcripts.model import Message
+from gitmem.transcripts.model import Message, todos_of
 
 TITLE = 80
 """Cells of the title."""
@@ -33,7 +29,8 @@ TITLE = 80
 FIRST, QUOTED, LAST = 700, 300, 400
 """Cells of the first request, of a later one, and of the agent's last words."""
 
-MOST_CORRECTIONS = 25
+MOST_CORRECTIONS, MOST_STEPS = 25, 30
+_STEP = 200
 LONG_REQUEST = 1_500
 """Characters from which a later request is rather a report or a log than a correction."""
 
@@ -78,7 +75,7 @@ def sum_up(given: NotesInput) -> Notes:
         DetectorUnavailable: credentials cannot be looked for.
     """
     turns = turns_of(given.said)
-    session = _Session(given, turns, commands.ran_in(turns))
+    session = _Session(given, turns, activity.ran_in(turns))
     wanted: dict[str, None] = {}
 
     def want(text: str, _: int) -> str:
@@ -135,7 +132,15 @@ def _state(session: _Session, say: Say) -> Iterator[str]:
             yield f"- No result yet: {_call(call.name, call.input, say)}"
     if calls and calls[-1].is_error and said:
         yield f"- The last call failed: {_call(calls[-1].name, calls[-1].input, say)}"
-    yield from open_steps(session.turns, say)
+    yield from _open_steps(session.turns, say)
+
+
+def _open_steps(turns: Sequence[Turn], say: Say) -> Iterator[str]:
+    """Yields steps that are in hand, then those that are still to be done."""
+    found = [todo for todo in todos_of(call for turn in turns for call in turn.calls) if not todo.done]
+    found.sort(key=lambda todo: not todo.in_hand)
+    for todo in found[:MOST_STEPS]:
+        yield f"- {'In hand' if todo.in_hand else 'To do'}: {say(todo.text, _STEP)}"
 
 
 def _ends(said: str, say: Say) -> str:
@@ -186,7 +191,7 @@ def _errors(session: _Session, say: Say) -> Iterator[str]:
             if other.source == "refusal":
                 what = say(other.context or "a call", 60)
                 yield f"- The person refused {what}: “{say(other.text, QUOTED)}”"
-    yield from commands.errors(session.ran, say)
+    yield from activity.errors(session.ran, say)
 
 
 def _learnings(session: _Session, say: Say) -> Iterator[str]:
@@ -226,14 +231,14 @@ _OWN: dict[str, tuple[re.Pattern[str], _Lines]] = {
         (
             "workflow",
             r"- `[^`]*` ×\d+$",
-            lambda session, say: commands.workflow(session.ran, say),
+            lambda session, say: activity.workflow(session.ran, say),
         ),
         ("errors & corrections", r"- `[^`]*` failed ×\d|- The person refused .*?: “.*”$", _errors),
         ("learnings", r"- Asked to remember: “.*”$", _learnings),
         (
             "key results",
             r"- `[^`]*` gave: |- Commit [0-9a-f]{7,40} on \S+: ",
-            lambda session, say: commands.results(session.ran, say),
+            lambda session, say: activity.results(session.ran, say),
         ),
         (
             "worklog",

@@ -27,8 +27,8 @@ _POLITE = (
     r"(?:please |also |just )*)?(?:please )?"
 )
 _LATER = (
-    r"(?:,? (?:for (?:later|good|the future|next time|future \w+|all \w+|the next \w+)"
-    r"|in (?:the )?future|from now on"
+    r"(?:,? (?:for (?:later(?: sessions?)?|good|the future|next time|future \w+|all \w+|the next \w+)"
+    r"|in (?:the )?future|from now on|going forward"
     r"|next time|too|also|as well|please|ok|okay|somewhere|somehow|down|permanently|forever))*+"
 )
 _FILE = (
@@ -44,7 +44,7 @@ _THIS = (
     r"|too|also))?|the following"
     r"|what i (?:just )?(?:said|wrote|told you)|that last (?:bit|part|point)|the above)"
 )
-_REMEMBER = r"(?:remember|rmember|remeber|rember|remembering|memori[sz]e|memori[sz]ing)"
+_REMEMBER = r"(?:remember|rmember|remeber|rember|(?<=mind )remembering|memori[sz]e|(?<=mind )memori[sz]ing)"
 _MIND = r"(?:keep|bear|have)(?:ing)? (?:(?:that|this|it) )?in mind"
 _NOTE = (
     r"(?:(?:make|take|keep|leave)(?: yourself)? (?:a |an )?(?:mental |permanent |quick )?note|note down"
@@ -77,28 +77,33 @@ _HERE = tuple(
     re.compile(_OPEN + _POLITE + pattern, re.S)
     for pattern in (
         rf"{_REMEMBER}{_LATER} (?P<to>(?:not |never )?to) (?P<rest>.+)",
-        rf"{_REMEMBER}{_LATER} ?(?:that (?:fact )?|: ?|, | ?[–—-] |(?:this|it|the following)(?: one"
-        rf"| fact| too| also)*"
+        rf"{_REMEMBER}{_LATER} ?(?:that (?:fact )?|: ?|, (?!(?:it|this|that)(?:'s| is) )| ?[–—-] "
+        rf"|(?:this|it|the following)(?: one| fact| too| also)*"
         rf"{_LATER} ?(?::|[–—-]|,) ?)(?P<rest>{_NOT_A_FACT}.+)",
         rf"{_REMEMBER}{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
         rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} ?(?:that |: ?|, "
         rf"| ?[–—-] )(?P<rest>{_NOT_A_FACT}.+)",
-        rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
-        r"(?:keep|bear) in mind (?:for|in|next|from)\b(?: (?:later|good|the|future|next|time|sessions?"
-        r"|all|from|now|on|in))* ?"
+        rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} (?P<rest>(?!to\b){_NOT_A_FACT}{_CLAUSE})",
+        r"(?:keep|bear) in mind (?:for|in|next|from|going)\b(?: (?:later|good|the|future|next|time"
+        r"|sessions?"
+        r"|all|from|now|on|in|forward))* ?"
         r"(?:that |: ?|, | ?[–—-] )(?P<rest>.+)",
         rf"{_NOTE}{_LATER} ?(?:of (?:this|that|the following|it)|this|that)?{_LATER} ?(?:: ?"
         rf"| ?[–—-] )(?P<rest>.+)",
         rf"(?:make|take|keep|leave|write)(?: yourself)? (?:a |an )?(?:mental |permanent "
         rf"|quick )?note{_LATER} (?:that|saying|to) (?P<rest>.+)",
-        rf"(?:a |quick )?note{_LATER} (?:that|for (?:the )?(?:future|next"
-        rf"|later)\w*)[:, ] ?(?P<rest>{_CLAUSE})",
+        rf"(?:a |quick )?note{_LATER} for (?:the )?(?:future|next|later)\w*[:, ] ?(?P<rest>{_CLAUSE})",
         r"(?:a |quick )?notes? to (?:self|yourself|future you|future me)(?::|,| ?[–—-]) ?(?P<rest>.+)",
         r"(?:a |quick )?note (?:for|to) (?:the )?(?:future|later|next time"
         r"|next session)(?: sessions?)?(?::|,| ?[–—-]) ?(?P<rest>.+)",
         r"for (?:the )?future (?:reference|sessions?)(?::|,| ?[–—-]) ?(?P<rest>.+)",
         rf"{_STORE}{_INTO}{_LATER} ?(?:that |saying (?:that )?|: ?|, | ?[–—-] )(?P<rest>.+)",
-        r"(?:write|note|jot|take) (?:that|this|it) down(?::|,| ?[–—-]) ?(?P<rest>.+)",
+        rf"(?:write|note|jot|take) (?:that|this|it) down{_LATER}(?::|,| ?[–—-]) ?(?P<rest>.+)",
+        rf"(?:note|jot) down{_LATER} that (?P<rest>{_NOT_A_FACT}.+)",
+        r"(?:save|store|keep|record) (?:this|that|it|the following) for (?:later|future|the next|next)\b"
+        r"(?: sessions?| time)?(?::| ?[–—-]) ?(?P<rest>.+)",
+        r"(?:add|create|make|save|store|write) (?:a |another )?(?:new )?memory(?: entry)?"
+        r"(?: (?:that|saying(?: that)?)|:| [–—-]) ?(?P<rest>.+)",
         r"(?:make|let's make) (?:it|this) (?:a|the|our) (?:standing |general |permanent |hard )?(?:rule"
         r"|habit|policy|convention)"
         r"(?P<rule>)(?: for \w+)?(?: (?:that|to)|:|,| ?[–—-]) ?(?P<rest>.+)",
@@ -115,7 +120,26 @@ _POLITELY_IN_MIND = re.compile(
 _FROM_NOW_ON = re.compile(
     r"^(?:(?:ok(?:ay)?|and|so|also|please|but|right)[,.:]? )*(?:from now on|from here on(?: out)?"
     r"|going forward|from this point on),? "
-    r"(?P<rest>.+)$|^(?P<ahead>.+?),? (?:from now on|from here on(?: out)?|going forward)[.!]*$"
+    r"(?P<rest>(?!with |to ).+)$|^(?P<ahead>.+?),? (?:from now on|from here on(?: out)?|going "
+    r"forward)[.!]*$"
+)
+_FOREIGN_FROM_NOW_ON = re.compile(
+    r"^(?:(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an|dorénavant|désormais|à partir de maintenant"
+    r"|a partir de (?:ahora|agora)|de ahora en adelante|d'ora in poi|da (?:ora|adesso) in poi|de agora "
+    r"em diante"
+    r"|vanaf nu|voortaan|od teraz|från och med nu|fra nå av|bundan sonra|с этого момента|отныне|впредь"
+    r"),? (?:bitte |por favor |s'il te plaît )?|(?:今後は|これからは|从现在开始|从现在起|今后|앞으로는"
+    r"|이제부터)[、，, ]?)"
+    r"(?P<rest>(?!(?:der|die|das|ein|eine|es|le|la|les|il|elle|ce|ça|el|los|las|lo|o|os|as|een|het|de"
+    r"|ist|sind|läuft|geht|klappt|funktioniert|est|sont|está|son|werkt) ).+)$"
+)
+# To go on working in an agreed way is asked for good, whatever the step at hand.
+_KEEPS_TO = re.compile(
+    r"\b(?P<rest>(?:(?:stick|keep|hold) (?:to|with)|(?:stay|continue|go on) with) (?:the |our |this "
+    r"|that |my )"
+    r"(?:[\w-]+ ){0,2}(?:workflows?|conventions?|process|practices?|rules?|guidelines?|style guide"
+    r"|policy|policies"
+    r"|standards?|methodology)\b[^?]*)"
 )
 _POINTS = re.compile(
     r"^(?:please )?(?:do|keep|try|use|start|stop|apply|make)(?: doing)? (?:it|this|that|these|those"
@@ -130,7 +154,7 @@ _BEFORE = tuple(
         rf"| please| as well| somewhere)*"
         rf"|{_STORE}{_INTO}|(?:don't|do not|never) forget {_THIS}|memori[sz]e {_THIS}"
         rf"|(?:make|let's make) {_THIS} (?:a|the|our) (?:\w+ )?(?:rule|habit|policy|convention))"
-        rf"{_LATER}(?P<more>:?)[.!?)😅🙏 ]*$",
+        rf"{_LATER}(?:,? so (?:that )?(?:we|you|i|nobody|no one|it) .+)?(?P<more>:?)[.!?)😅🙏 ]*$",
     )
 )
 # The statement stands in the same sentence, before the request.
@@ -157,10 +181,12 @@ _FOREIGN = tuple(
     re.compile(pattern)
     for pattern in (
         r"^(?:(?:bitte|und|also|ok|für (?:später|die zukunft|nächstes mal)),? )*(?:merk(?:e|t)? dir"
-        r"|merkt euch|denk(?:e)? (?:bitte )?(?:immer )?daran"
-        r"|vergiss(?: bitte)? nicht|notier(?:e)?(?: dir)?|behalt(?:e)? im (?:kopf|hinterkopf)"
+        r"|merkt euch|denk(?:e)? (?:(?:bitte|immer|auch|künftig|in zukunft) )*daran"
+        r"|vergiss(?: bitte)? nicht(?=,? dass |: )|notier(?:e)?(?: dir)?|behalt(?:e)? im (?:kopf"
+        r"|hinterkopf)"
         r"|schreib(?:e)? dir auf)"
-        r"(?: bitte)?(?P<join>,? dass |: ?|, | - | )(?P<rest>.+)",
+        r"(?: bitte)?(?P<join>,? dass |: ?|, | - | (?=(?:wir|ich|unser\w*|immer|nie|kein\w*|alle) "
+        r"))(?P<rest>.+)",
         r"^(?:kannst|könntest) du dir (?:bitte )?merken(?P<join>,? dass |: ?)(?P<rest>.+)",
         r"^(?:(?:s'il te pla[iî]t|stp|et|aussi|ok),? )*(?:souviens[- ]toi(?: bien)?|retiens(?: bien)?"
         r"|rappelle[- ]toi|n'oublie(?: pas)?|note(?: bien)?"
@@ -168,7 +194,8 @@ _FOREIGN = tuple(
         r"|te souvenir))(?P<join> qu(?:e |')| de | : ?|: ?)(?P<rest>.+)",
         r"^(?:(?:por favor|y|también|ok),? )*(?:recuerda|acu[eé]rdate|no (?:te )?olvides|ten en cuenta"
         r"|ten presente|anota|apunta|memoriza|guarda en (?:la )?memoria"
-        r"|puedes recordar)(?P<join> (?:de )?que | siempre que |: ?| de )(?P<rest>.+)",
+        r"|puedes recordar)(?: (?:para (?:la próxima(?: vez)?|el futuro|siempre)|siempre))?(?P<join> "
+        r"(?:de )?que | siempre que |: ?| de )(?P<rest>.+)",
         r"^(?:(?:per favore|e|anche|ok),? )*(?:ricord(?:a|ati|atevi)|non dimenticare|tieni (?:a"
         r"|in) mente|tieni presente|annota(?:ti)?|memorizza)"
         r"(?P<join> (?:di )?che |: ?| di )(?P<rest>.+)",
@@ -185,9 +212,11 @@ _FOREIGN = tuple(
         r"|не забывай(?:те)?|учти(?:те)?|запам'ятай|пам'ятай)"
         r"(?P<join>,? что |,? що |: ?|, )(?P<rest>.+)",
         r"^(?:lütfen )?(?:unutma|hatırla|aklında tut|not al)(?P<join>[:,] ?| ki )(?P<rest>.+)",
-        r"^(?:(?:以下(?:のこと)?を|次のことを|これを)?(?:覚えておいて|覚えて|おぼえておいて|記憶して|メモして)(?:ください|下さい|ね"
+        r"^(?:(?:以下(?:のこと)?を|次のことを|これを)?(?:覚えておいて|覚えて|おぼえておいて|記憶して"
+        r"|メモして)(?:ください|下さい|ね"
         r"|ほしい)?)(?P<join>[:：、,。 ]+)(?P<rest>.+)",
-        r"^(?P<rest>.{4,}?)(?P<join>(?:こと|の)?(?:を|と|は)?)(?:覚えておいて|覚えといて|覚えて|記憶して|メモして)"
+        r"^(?P<rest>.{4,}?)(?P<join>(?:こと|の)?(?:を|と|は)?)(?:覚えておいて|覚えといて|覚えて"
+        r"|記憶して|メモして)"
         r"(?:ください|下さい|ね|ほしい)?[。.!！]*$",
         r"^(?:请|請)?(?:记住|記住|记得|記得|记下|記下|别忘了|別忘了|不要忘记)"
         r"(?P<join>[:：,，、 ]*)(?P<rest>.+)",
@@ -211,13 +240,37 @@ _STEP_TO_COME = re.compile(
     r"(?:add|implement|create|fix|write|build|update|finish|remove|delete|rename|move|refactor|come back"
     r"|revisit|clean)\b(?!.*\b(?:always|never|every|each|whenever|before|after|when)\b)"
 )
+# A question that only asks what was done, or whether to: no request, however it ends.
+_ONLY_ASKS = re.compile(
+    r"^(?:(?:and|but|so|hey|wait|ok(?:ay)?|hm+)[,.]? )*(?:don't|do not|why|did|do|does|have|has|had|was"
+    r"|were|is|are"
+    r"|what|how|when|where|which|who|should i|shall i)\b"
+)
+_FOREIGN_POLITE = re.compile(
+    r"^(?:\w+,? )?(?:kannst|könntest|würdest|peux|peut|pourrais|puedes|podrías|puoi|potresti|podes|pode"
+    r"|você"
+    r"|kun|zou|możesz|mógłbyś|можешь|можете|kan|能|可以|可不可以)"
+)
+# In what the words at hand hold, not in what is to be known later: "from now on in this function …".
+_IN_THIS = re.compile(
+    r"\b(?:in|for|of|on) (?:this|that|these|those) (?:\w+ )?(?:function|method|class|file|loop|test"
+    r"|script|module"
+    r"|component|branch|pr|commit|task|page|one|case|chat|conversation|session|step|run)s?\b"
+    r"|\b(?:we|you|i)(?:'re| are|'m| am)(?: \w+)? (?:on|at|in) (?:step|phase|stage|task|part|point) \d"
+)
 # A thing to do in the task at hand: "remember to add the import too".
+_ENDS_TASK = re.compile(
+    r"^(?!.*\b(?:always|never|every|each|whenever|from now on|next time)\b).*\b(?:before|when|once"
+    r"|after|as soon as)"
+    r" (?:you|we|i|it|this|that)(?:'re| are|'s| is|'ve| have)?"
+    r" (?:finish(?:ed)?|done|ready|through|working|go on|continue|move on|stop)\b"
+)
 _AT_HAND = re.compile(
     r"^(?!.*\b(?:always|never|every|each|whenever|before|after|when|from now on|next time)\b)"
-    r".*\b(?:this|that|these|those|too|here|as well|first|now)\b"
+    r".*\b(?:this|that|these|those|too|here|as well|first|now|afterwards|at the end)\b"
 )
 _SO_NOW = re.compile(
-    r", so (?:please |now |you (?:should|need to|have to) )?"
+    r"[,;]? (?:so|and then|then) (?:please |now |you (?:should|need to|have to) )?"
     r"(?:update|change|fix|adapt|adjust|remove|delete|add|rename|rerun|run|revert|undo)\b"
 )
 _REMINDED_OF = re.compile(
@@ -275,24 +328,33 @@ def request(sentence: str) -> Request | None:
         kinds = found.groupdict()
         to_do = "to" in kinds
         asks = low.rstrip(" )\"'").endswith("?") and not _asks_politely(low)
-        if (to_do and _AT_HAND.search(rest)) or _SO_NOW.search(rest):
+        if to_do and (_AT_HAND.search(rest) or _ENDS_TASK.search(rest)):
+            return None
+        if _SO_NOW.search(rest) or _IN_THIS.search(rest):
             return None
         if _enough(rest) and not asks and not _STEP_TO_COME.match(rest) and not _REMINDED_OF.match(rest):
             negated = to_do and kinds["to"] != "to"
             return Request("here", found.start("rest"), len(sentence), negated, to_do or "rule" in kinds)
         if asks or _REMINDED_OF.match(rest):
             return None
+    asks = re.search(r"[?？][\s)\"']*$|吗。?$", low) is not None
+    if asks and not _FOREIGN_POLITE.match(low) and not low.isascii():
+        return None
     for pattern in _FOREIGN:
         found = pattern.match(low)
         if found and _enough(found["rest"]):
             return Request("here", found.start("rest"), found.end("rest"))
-    lasting = _FROM_NOW_ON.match(low)
+    lasting = _FROM_NOW_ON.match(low) or _FOREIGN_FROM_NOW_ON.match(low)
     if lasting:
-        group = "rest" if lasting["rest"] else "ahead"
+        group = next(name for name, text in lasting.groupdict().items() if text)
         said = lasting[group]
-        if len(said.split()) > SHORTEST and not _POINTS.search(said):
+        plain = not (_POINTS.search(said) or _SO_NOW.search(said) or _IN_THIS.search(said))
+        if plain and (len(said.split()) > SHORTEST or not said.isascii()) and _enough(said):
             return Request("here", lasting.start(group), lasting.end(group), standing=True)
-    if _WONDERS.search(low) and not re.match(r"^(?:don't|do not|why)\b", low):
+    keeps = _KEEPS_TO.search(low)
+    if keeps and not _IN_THIS.search(low):
+        return Request("here", keeps.start("rest"), keeps.end("rest"), to_do=True)
+    if _WONDERS.search(low) and not _ONLY_ASKS.match(low):
         return Request("before")
     trails = _TRAILS.match(low)
     if trails and len(trails["ahead"].split()) > SHORTEST:

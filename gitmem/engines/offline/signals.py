@@ -140,7 +140,7 @@ CUES: dict[str, re.Pattern[str]] = {
         r"|ya?ml|toml|sh|rb|java)\b"
         r"|(?<!\w)--\w",
         # What is about the work of the moment.
-        "question": r"\?[\"'”’)\]\s😅🤔]*$",
+        "question": r"(?<!, ok)(?<!, okay)(?<!, please)\?[\"'”’)\]\s😅🤔]*$",
         "asks": _OPENING
         + r"(?:why|what|what's|how|who|where|when|which|is|are|do|does|did|can|could|would|will|should|have"
         r"|has|any|am|was|were|shall)\b",

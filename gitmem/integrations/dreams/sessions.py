@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.store.workspace import Scope, Workspace
 
 PRESENT = "CLAUDE_CODE_SESSION_ID"

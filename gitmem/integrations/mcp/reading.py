@@ -65,6 +65,11 @@ def recall(call: Call, given: Mapping[str, Any]) -> Answer:
     nearest = [plain_place(one.name) for one in found.nearest]
     if nearest:
         notes.append(f"nearest, though they may not fit: {', '.join(nearest)}")
+    notes += [
+        f"not told here: {plain_place(one.candidate.name)}: taught on branch {plain_place(one.detail)}, "
+        "not merged here"
+        for one in found.unmerged
+    ]
     said = "\n".join([*(f"Note: {note}" for note in notes), text])
     return Answer(said, {"about": ABOUT, "items": told, "notes": notes})
 

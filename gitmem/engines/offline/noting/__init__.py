@@ -1,1 +1,0 @@
-"""What of a session's notes can be read off the session, without supposing anything."""

@@ -1,0 +1,229 @@
+"""The tree that a consolidation works on: each change starts from what those before it left."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from gitmem.core import tombstone
+from gitmem.core.account import is_memory, path_of, paths_named, reference, reject_keys
+from gitmem.core.facts import lacking
+from gitmem.core.memory import Memory, description_claim, parse
+from gitmem.core.merge import agent_folder
+from gitmem.core.pointer import is_promoted
+from gitmem.core.text import decode
+from gitmem.core.trailers import Fate
+from gitmem.engines.engine import DreamChange
+from gitmem.engines.offline.links import LINK, Way, inline_links, links, slug, turned
+from gitmem.engines.offline.revision import described, reworded
+from gitmem.engines.offline.similar import Lookup
+
+PROPOSED = 500
+"""Changes of one dream: more is nothing that a person reviews; the next dream goes on."""
+
+
+class Work:
+    """Memories of one scope under consolidation, and the changes made so far."""
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        agents: Collection[str] = (),
+        waiting: frozenset[str] = frozenset(),
+        allowance: int | None = None,
+    ) -> None:
+        """Starts from a tree; no agents means all of them."""
+        self._agents = agents
+        self._waiting = waiting
+        self._left = allowance
+        self._allowance = allowance
+        self.files = files
+        self.memories = {path: parse(path, files[path]) for path in sorted(files) if is_memory(path)}
+        # What became a rule of the code is left alone; links to it, and what it says, still count.
+        self._rules = frozenset(path for path in self.memories if is_promoted(path, files[path]))
+        self._lookups: dict[str, tuple[Memory, Lookup]] = {}
+        self._hot: dict[str, list[str]] = {}
+        for path in self.memories:
+            agent = agent_folder(path)
+            if "/" not in path.removeprefix(f"{agent}/") and path not in self._rules:
+                self._hot.setdefault(agent, []).append(path)
+        self._linking: dict[str, set[str]] = {}
+        for path, memory in self.memories.items():
+            self._index_links(path, memory)
+        self.changes: list[DreamChange] = []
+        self.notes: list[str] = []
+        self._stones = {
+            agent_folder(path): tombstone.parse(decode(data))
+            for path, data in files.items()
+            if path.rpartition("/")[2] == tombstone.FILE
+        }
+
+    def agents(self) -> tuple[str, ...]:
+        """The agents to consolidate that have memories, sorted."""
+        found = {agent_folder(path) for path in self.memories}
+        return tuple(sorted(agent for agent in found if not self._agents or agent in self._agents))
+
+    def paths(self) -> list[str]:
+        """Memories of these agents, archived ones too."""
+        agents = self.agents()
+        return [path for path in self.memories if agent_folder(path) in agents and path not in self._rules]
+
+    def hot(self, agent: str) -> list[Memory]:
+        """An agent's memories that are laid out, by path."""
+        return [self.memories[path] for path in self._hot.get(agent, ()) if path in self.memories]
+
+    def lookup(self, path: str) -> Lookup:
+        """The claims of a memory's body by what they say."""
+        memory = self.memories[path]
+        known = self._lookups.get(path)
+        if known is None or known[0] is not memory:
+            known = self._lookups[path] = (memory, Lookup(memory.parsed.claims))
+        return known[1]
+
+    def is_settled(self, agent: str, fates: tuple[Fate, ...]) -> bool:
+        """Whether a person rejected any of these before, or still has to decide on it."""
+        stones = self._stones.get(agent, frozenset())
+        targets = (self.memories.get(path_of(fate.target)) for fate in fates if fate.target)
+        keys = reject_keys(fates, _keys(targets))
+        return any(key in self._waiting or tombstone.matches(stones, key, "rejected") for key in keys)
+
+    def is_forgotten(self, agent: str, key: str) -> bool:
+        """Whether a person forgot or rejected a claim of this normal form."""
+        return tombstone.matches(self._stones.get(agent, frozenset()), key)
+
+    def propose(
+        self,
+        kind: str,
+        edited: Mapping[str, Memory | None],
+        fates: tuple[Fate, ...],
+        subject: str,
+        reason: str,
+    ) -> bool:
+        """Adds a change and goes on from it, unless there are too many or it would spend too much.
+
+        Args:
+            edited: path to the memory that it becomes; None deletes one.
+
+        Returns:
+            whether it was added.
+        """
+        if len(self.changes) >= PROPOSED:
+            self.notes.append(
+                f"limit: this dream proposes {PROPOSED} changes; the rest waits for another one"
+            )
+            return False
+        spent = self._cost(fates, edited)
+        if spent and self._left is not None:
+            if spent > self._left:
+                self.notes.append(
+                    f"limit: {self._allowance} claims may be dropped or superseded in these 30 days; what "
+                    "would need more waits for another dream"
+                )
+                return False
+            self._left -= spent
+        for path, memory in edited.items():
+            if memory is None:
+                del self.memories[path]
+            else:
+                if path not in self.memories and path.count("/") == 1:
+                    self._hot.setdefault(agent_folder(path), []).append(path)
+                self.memories[path] = memory
+                self._index_links(path, memory)
+        edits = {path: memory.render() if memory else None for path, memory in edited.items()}
+        self.changes.append(DreamChange(kind, edits, fates, reason, subject))
+        return True
+
+    def _cost(self, fates: tuple[Fate, ...], edited: Mapping[str, Memory | None]) -> int:
+        """How many claims are given up; where a link leads is no part of what a claim says."""
+        given_up = [fate for fate in fates if fate.kind in ("dropped", "superseded")]
+        if self._left is None or not given_up:
+            return 0
+        paths = paths_named(given_up)
+        old = _keys([self.memories.get(path) for path in paths])
+        new = _keys([edited.get(path, self.memories.get(path)) for path in paths])
+        return sum(
+            fate.kind == "dropped"
+            or bool(lacking(LINK.sub(" ", old.get(fate.source, "")), new.get(fate.target, "")))
+            for fate in given_up
+        )
+
+    def touched(self) -> tuple[str, ...]:
+        """Paths that the changes so far edit, sorted."""
+        return tuple(sorted({path for change in self.changes for path in change.edits}))
+
+    def led(
+        self, ways: Mapping[str, Way], agent: str, reason: str, edited: Mapping[str, Memory | None]
+    ) -> tuple[dict[str, Memory], list[Fate]] | None:
+        """The memories whose links must lead elsewhere, with new links; None where it cannot be.
+
+        Args:
+            ways: slug of a name to where links to it lead.
+            agent: whose files `ways` names; memories of others can only be led by names.
+            edited: memories that the same change edits already.
+        """
+        changed: dict[str, Memory] = {}
+        fates: list[Fate] = []
+        linking = set[str]().union(*(self._linking.get(name, ()) for name in ways))
+        # What a change edits already may have taken a link over from the memory that goes.
+        for path in sorted({*linking, *edited} & self.memories.keys()):
+            memory = edited.get(path, self.memories[path])
+            if memory is None:
+                continue
+            here = (
+                ways if agent_folder(path) == agent else {name: Way(way.name) for name, way in ways.items()}
+            )
+            turned = with_links(memory, here, reason)
+            if turned is None:
+                return None
+            if turned[1]:
+                changed[path] = turned[0]
+                fates += turned[1]
+        return changed, fates
+
+    def _index_links(self, path: str, memory: Memory) -> None:
+        for text in (memory.body, memory.description):
+            for link in (*links(text), *inline_links(text)):
+                self._linking.setdefault(slug(link), set()).add(path)
+
+
+def _keys(memories: Iterable[Memory | None]) -> dict[str, str]:
+    return {reference(one.path, claim): claim.key for one in memories if one for claim in one.claims}
+
+
+def ages(names: Iterable[str], said: Mapping[str, datetime]) -> str:
+    """Claims with the day each was first said, for a note: which is newer decides nothing by itself."""
+    names = tuple(names)
+    newest = max((said[name] for name in names if name in said), default=None)
+    told = len({said[name] for name in names if name in said}) > 1
+    parts = []
+    for name in names:
+        when = said.get(name)
+        newer = ", newer" if told and when == newest else ""
+        parts.append(f"{name} (said {when.date().isoformat()}{newer})" if when else name)
+    return " and ".join(parts)
+
+
+def with_links(memory: Memory, ways: Mapping[str, Way], reason: str) -> tuple[Memory, list[Fate]] | None:
+    """A memory with links led elsewhere, and the fates of the claims that this rewords."""
+    claims = memory.parsed.claims
+    texts = {
+        number: new
+        for number, claim in enumerate(claims)
+        if "[" in claim.text and (new := turned(claim.text, ways)) != claim.text
+    }
+    changed = reworded(memory, texts) if texts else memory
+    if changed is None:
+        return None
+    ends = [(claims[number], changed.parsed.claims[number]) for number in texts]
+    new = turned(memory.description, ways)
+    if new != memory.description:
+        redescribed = described(changed, new)
+        old_claim, new_claim = description_claim(memory.description), description_claim(new)
+        if redescribed is None or old_claim is None or new_claim is None:
+            return None
+        changed = redescribed
+        ends.append((old_claim, new_claim))
+    here = memory.path
+    return changed, [
+        Fate("superseded", reference(here, old), reference(here, new), reason) for old, new in ends
+    ]
