@@ -10,7 +10,7 @@ from dataclasses import asdict
 from gitmem.core.text import fence_for_model, one_line
 from gitmem.integrations.words import iso
 from gitmem.rules.redaction import Scan, shown
-from gitmem.search.commits import CommitIndex, Message, follow, messages
+from gitmem.search.commits import CommitIndex, Hit, Message, follow, messages
 from gitmem.search.recall import plain_place
 from gitmem.search.reverts import Undoing, undoing
 from gitmem.store.glimpse import peek
@@ -107,11 +107,7 @@ def find_commits(
     if index is None:
         return ()
     with closing(index):
-        hits = [
-            hit for hit in index.search(query) if hit.fits_prompt or (not unasked and hit.fits_question)
-        ]
-        hits = [hit for hit in hits if hit.score >= NEAR_BEST * hits[0].score and hit.oid not in seen]
-        hits = hits[: TOLD_TO_PROMPTS if unasked else TOLD_TO_QUESTIONS]
+        hits = choose(index.search(query), unasked=unasked, seen=seen)
         if not hits:
             return ()
         said = messages(workspace.git, workspace.top, [hit.oid for hit in hits], until - time.monotonic())
@@ -123,6 +119,13 @@ def find_commits(
             text = index.excerpt(query, shown(message.body, scan), EXCERPT_CHARS)
             found.append(_told(message, text, end, scan, hit.score))
         return tuple(found)
+
+
+def choose(hits: Sequence[Hit], *, unasked: bool, seen: Collection[str] = ()) -> list[Hit]:
+    """Those of some hits, best first, that are worth telling; arguments as for `find_commits`."""
+    fitting = [hit for hit in hits if hit.fits_prompt or (not unasked and hit.fits_question)]
+    new = [hit for hit in fitting if hit.score >= NEAR_BEST * fitting[0].score and hit.oid not in seen]
+    return new[: TOLD_TO_PROMPTS if unasked else TOLD_TO_QUESTIONS]
 
 
 def as_context(commits: Sequence[ToldCommit]) -> str:
