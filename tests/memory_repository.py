@@ -41,6 +41,13 @@ class MemoryRepository:
         self.opened.append(oid)
         return self._get(self.blobs, oid)
 
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Those that are there, in order."""
+        for oid in oids:
+            self.opened.append(oid)
+            if oid in self.blobs:
+                yield oid, self.blobs[oid]
+
     def tree(self, oid: str) -> dict[str, Entry]:
         self.trees_read += 1
         return self._get(self.trees, oid)

@@ -19,7 +19,7 @@ from gitmem.core.text import counted
 from gitmem.flows.extract.lookback import unread
 from gitmem.integrations import backing_up
 from gitmem.integrations.engines import choice_for
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
 from gitmem.store.settings import CHOICES
 

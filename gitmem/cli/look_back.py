@@ -13,7 +13,7 @@ from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
 from gitmem.flows.extract.lookback import Lookback, look_back, pass_over, unread
 from gitmem.integrations.extraction import context_of
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.suggestions import accept_suggestion
 from gitmem.store.parked import Suggestion
 from gitmem.store.workspace import Workspace

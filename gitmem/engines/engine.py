@@ -40,6 +40,8 @@ class ExtractInput:
         worktree: top of the code's work tree; None where there is none.
         now: epoch seconds.
         suggested: how many finds of this session wait in review already.
+        answered: uuids of messages of which what they plainly ask for was stored already, while an engine
+            failed at the rest.
     """
 
     messages: tuple[Message, ...]
@@ -55,6 +57,7 @@ class ExtractInput:
     worktree: Path | None = None
     now: float = 0.0
     suggested: int = 0
+    answered: frozenset[str] = frozenset()
 
     @cached_property
     def said(self) -> tuple[Message, ...]:

@@ -11,7 +11,7 @@ from gitmem.core.text import fence_for_model, one_line
 from gitmem.integrations.words import iso
 from gitmem.rules.redaction import Scan, shown
 from gitmem.search.commits import CommitIndex, Hit, Message, follow, messages
-from gitmem.search.display import plain_place
+from gitmem.search.recall import plain_place
 from gitmem.search.reverts import Undoing, undoing
 from gitmem.store.glimpse import peek
 from gitmem.store.workspace import Workspace

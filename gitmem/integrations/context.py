@@ -26,7 +26,8 @@ from gitmem.integrations.place import find_initialised
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
-from gitmem.search.display import as_context
+from gitmem.search.display import for_prompt
+from gitmem.search.gate import PROMPT
 from gitmem.store import per_session, reminders
 from gitmem.store.files import log
 from gitmem.store.holdings import index_as_loaded
@@ -80,7 +81,7 @@ def session_start(payload: Mapping[str, Any]) -> str:
 
 
 def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None = None) -> str:
-    """What bears on a prompt: at most five memories that this session has not seen, chosen offline.
+    """What bears on a prompt: at most two memories that this session has not seen, and more in a line each.
 
     Before them comes what a model chose for the prompt before; for this one it is asked in the background.
     After them comes, once, what the person said in this session that may last and is in no memory.
@@ -110,17 +111,18 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                 first=picked.take(workspace.private_state, session),
                 tools=partial(_tools, payload),
                 prefer=_agent(payload),
+                gate=PROMPT,
             )
+            memories, told = for_prompt(answer)
             commits, named = _commits(workspace, prompt, seen)
-            text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES - len(commits))
-            if text and leave is not None:
+            if memories or commits:
+                shown = [*(item.blob for item in told), *named]
+                per_session.remember(workspace.state, session, [*seen, *shown])
+            if memories and leave is not None:
                 from gitmem.integrations import last_recalls  # most prompts call nothing up
 
                 last_recalls.keep(workspace, edges, answer)
-            text = "\n".join(filter(None, (text, commits)))
-        if text:
-            shown = [*(item.blob for item in answer.items), *named]
-            per_session.remember(workspace.state, session, [*seen, *shown])
+            text = "\n".join(filter(None, (memories, commits)))
         if recalls and leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(

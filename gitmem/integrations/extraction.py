@@ -18,9 +18,8 @@ from gitmem.integrations.saving import sync_live
 from gitmem.integrations.switches import unheard
 from gitmem.promote.section import spoken
 from gitmem.store.apply import Judged, Sync
-from gitmem.store.files import read_regular
+from gitmem.store.files import linked, read_regular
 from gitmem.store.known import known_at
-from gitmem.store.symlinks import linked
 from gitmem.store.workspace import ScopeName, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Session

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
 from gitmem.dream.kept_aside import let_go
+from gitmem.dream.settled import unsettled
 from gitmem.integrations.at_action import keep
 from gitmem.integrations.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
 from gitmem.integrations.code_reach import warm
@@ -25,9 +27,12 @@ from gitmem.integrations.edges import Edges
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY
 from gitmem.search.index import Catalog, read_memory
+from gitmem.store.commits import Tip, Written
 from gitmem.store.git import GitCommand
+from gitmem.store.paging import age_out
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Repository
+from gitmem.store.trees import read_files
 from gitmem.store.workspace import Scope, Workspace
 
 FILE = "upkeep.json"
@@ -136,7 +141,7 @@ def _prune_notes(repo: Repository, before: float) -> list[str]:
 
 def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
     """Archives old logs."""
-    from gitmem.integrations.ageing import age_out_logs  # a day has passed: seldom
+    from gitmem.integrations.upkeep import age_out_logs  # a day has passed: seldom
 
     troubles = []
     for scope in scopes:
@@ -282,3 +287,18 @@ def _write(path: Path, stamp: Stamp) -> None:
     data = {"logs": dict(stamp.logs), "graphed": stamp.graphed}
     write_atomically(path, (json.dumps(data) + "\n").encode())
     os.utime(path, (stamp.time, stamp.time))
+
+
+def age_out_logs(scope: Scope, now: float) -> Written | None:
+    """Ages out a scope's old logs of which every fact is settled; see `settled.unsettled`.
+
+    Args:
+        now: epoch seconds.
+    """
+
+    def waits(tip: Tip, logs: Collection[str]) -> set[str]:
+        files = read_files(scope.repo, tip.tree)
+        waiting = unsettled(scope.repo, tip.commit, files, now=now, logs=logs)
+        return {path_of(line) for line in (*waiting.lasting, *waiting.passing)}
+
+    return age_out(scope, now, waits)

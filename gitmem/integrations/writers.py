@@ -106,7 +106,7 @@ class Writers:
     @cached_property
     def _recordings(self) -> tuple[tuple[Path, float], ...]:
         """Recordings of sessions and of their subagents, and when each was written to; newest first."""
-        from gitmem.integrations.recordings import sessions_here
+        from gitmem.integrations.sessions import sessions_here
         from gitmem.transcripts.claude_code import SUBAGENTS
 
         sessions = sessions_here(self._workspace, self._edges)

@@ -209,7 +209,11 @@ class _Walk:
             whole = False
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
-            ("INSERT OR REPLACE INTO {}.taught VALUES(?, ?, ?, ?, ?, ?)", taught),
+            (
+                "INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time, code)"
+                " VALUES(?, ?, ?, ?, ?, ?)",
+                taught,
+            ),
             ("INSERT OR REPLACE INTO {}.walked(ref, oid, place) VALUES(?, ?, ?)", walked),
             ("INSERT OR REPLACE INTO {}.distilled(ref, source, place, oid) VALUES(?, ?, ?, ?)", distilled),
         )

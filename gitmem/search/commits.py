@@ -22,8 +22,8 @@ from pathlib import Path
 
 from gitmem.core.errors import GitmemError
 from gitmem.search.database import TOKENIZER, portions, writing
+from gitmem.search.postings import Vocabulary
 from gitmem.search.reach import read_changes
-from gitmem.search.vocabulary import Vocabulary
 from gitmem.search.words import tells, terms, words
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "catalog.sqlite"
-VERSION = 7
+VERSION = 8
+"""Of the tables, below zero in a file without stems: one who has them makes it anew."""
+
 APPLICATION = 0x6D656D31
 """Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
 
@@ -52,14 +54,13 @@ CREATE INDEX {where}.{table}_thread ON {table}(thread, time, path) WHERE thread 
 
 _SCHEMA = f"""
 CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, body BLOB NOT NULL,
-  session TEXT NOT NULL, head TEXT NOT NULL);
-CREATE TABLE text(blob INTEGER PRIMARY KEY, words TEXT NOT NULL);
+  session TEXT NOT NULL, head TEXT NOT NULL, words TEXT NOT NULL);
 CREATE TABLE word(text TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE tally(word INTEGER PRIMARY KEY, passages INTEGER NOT NULL, labels INTEGER NOT NULL);
-CREATE TABLE posting(id INTEGER PRIMARY KEY, ids BLOB NOT NULL);
-CREATE TABLE called(name INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
+CREATE TABLE posting(word INTEGER PRIMARY KEY, passages INTEGER NOT NULL, labels INTEGER NOT NULL,
+  ids BLOB NOT NULL);
+CREATE TABLE called(name TEXT NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
 CREATE INDEX called_blob ON called(blob);
-CREATE TABLE link(name INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
+CREATE TABLE link(name TEXT NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
 CREATE INDEX link_blob ON link(blob);
 CREATE TABLE period(blob INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
   PRIMARY KEY(blob, first, last)) WITHOUT ROWID;
@@ -77,9 +78,13 @@ _TEMPORARY = f"""
 {_AGES.format(where="temp")}
 CREATE TEMP TABLE laid(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 {_ENTRIES.format(where="temp", table="past")}
+"""
+
+_PROBE = f"""
 CREATE VIRTUAL TABLE temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
 """
+"""What tells the stems of words, where SQLite has FTS5."""
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
@@ -169,7 +174,8 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
 def in_memory() -> sqlite3.Connection:
     """Opens an empty catalog that ends with the process."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(_SCHEMA + _TEMPORARY)
+    connection.executescript(_SCHEMA)
+    _prepare(connection)
     return connection
 
 
@@ -204,18 +210,16 @@ def _is_whole(file: Path) -> bool:
 def _open(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
     try:
-        if _stamp(connection) != (APPLICATION, VERSION):
-            _create(connection)
+        version = VERSION if _prepare(connection) else -VERSION
+        if _stamp(connection) != (APPLICATION, version):
+            _create(connection, version)
         connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-        connection.executescript(_TEMPORARY)
         # Touches each table, so that a file that only looks right is found out here.
         for table in (
             "blob",
             "ref",
             "entry",
-            "text",
             "word",
-            "tally",
             "posting",
             "called",
             "link",
@@ -234,18 +238,30 @@ def _open(file: Path) -> sqlite3.Connection:
     return connection
 
 
-def _create(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection) -> bool:
+    """Makes what a connection has for itself; says whether it can tell the stems of words."""
+    connection.executescript(_TEMPORARY)
+    try:
+        connection.executescript(_PROBE)
+    except sqlite3.OperationalError as error:
+        if "no such module" not in str(error):
+            raise
+        return False
+    return True
+
+
+def _create(connection: sqlite3.Connection, version: int) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _stamp(connection) != (APPLICATION, VERSION):  # else another process was quicker
+        if _stamp(connection) != (APPLICATION, version):  # else another process was quicker
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
                 raise sqlite3.DatabaseError("a file of another program or version")
             for statement in filter(None, (part.strip() for part in _SCHEMA.split(";"))):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

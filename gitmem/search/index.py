@@ -1,4 +1,4 @@
-"""Brings the catalog up to date with refs, and lays out what a ref held at another commit."""
+"""The index of one repository's texts: brought up to date with refs, and laid out as of another commit."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import is_archived
-from gitmem.search import ages, database, folders, heads, texts
-from gitmem.search.fields import Fields, Read, read_memory
-from gitmem.search.folders import Kept
-from gitmem.search.heads import Head
+from gitmem.search import ages, database, heads, postings
+from gitmem.search.heads import Head, Kept
+from gitmem.search.text import Fields, Read, read_memory
 from gitmem.search.trees import Trees, is_log
-from gitmem.search.vocabulary import Vocabulary
 from gitmem.store.repository import Repository
 from gitmem.store.trees import tree_or_none
 from gitmem.values import dataclass
 
 __all__ = ["Catalog", "Fields", "Head", "Kept", "Place", "Read", "read_memory"]
 
-ENTER = (
+_ENTER = (
     "INSERT OR REPLACE INTO {}(id, ref, path, blob, archived, time, thread) VALUES({}, ?, ?, ?, ?, ?, ?)"
 )
+ENTER_NOW, _ENTER_PAST = _ENTER.format("main.entry", "NULL"), _ENTER.format("temp.past", "?")
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,23 @@ class Place:
     time: int
 
 
+@dataclass(frozen=True)
+class Texts:
+    """Texts of one source that are to be found.
+
+    Attributes:
+        wanted: where each stands, beginning with a folder, to its object name.
+        times: the same to seconds since the epoch, as far as known.
+        source: what they are read from, by object name.
+        read: tells their fields.
+    """
+
+    wanted: Mapping[str, str]
+    times: Mapping[str, int]
+    source: postings.Blobs
+    read: Read
+
+
 class Catalog:
     """One repository's full-text index; everything in it can be made again from git.
 
@@ -57,7 +75,7 @@ class Catalog:
         self._folder = folder
         self._connection = connection
         self._laid: dict[tuple[str, str | None], Callable[[], bool]] = {}
-        self._vocabulary: Vocabulary | None = None
+        self._vocabulary: postings.Vocabulary | None = None
         self.made_anew = 0
         """How often the file was: numbers of texts, refs and entries that were read before mean nothing."""
 
@@ -96,7 +114,21 @@ class Catalog:
         """
         work = partial(self._follow, repo, ref, tip, read)
         self._laid[ref, None] = work
-        return self._steadily(work)
+        return self._steadily(work, False)
+
+    def enter(self, ref: str, base: str | None, tip: str, texts: Texts, gone: Collection[str] = ()) -> bool:
+        """Follows something else than a memory ref: whoever calls knows what came and what went.
+
+        Args:
+            ref: the name under which `search` is asked for it.
+            base: where it stood, as `tip` tells; None to begin anew.
+            tip: where it stands now, in any form.
+            gone: paths that stand there no more.
+
+        Returns:
+            False where another process holds the lock, or has been here; `tip` tells.
+        """
+        return self._steadily(lambda: self._enter(ref, base, base, tip, [texts], gone), False)
 
     def lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:
         """Makes what `ref` held at `commit` searchable beside the tips, for this connection alone.
@@ -106,7 +138,7 @@ class Catalog:
         """
         work = partial(self._lay_out, repo, ref, commit, read)
         self._laid[ref, commit] = work
-        return self._steadily(work)
+        return self._steadily(work, False)
 
     def places(self, ref: str, commit: str | None = None) -> tuple[Place, ...]:
         """Lists the memories of a ref by path, at its tip or at a commit laid out; no log lines."""
@@ -123,14 +155,7 @@ class Catalog:
 
     def heads(self, repo: Repository, oids: Collection[str], *, checked: bool = False) -> dict[str, Head]:
         """What the frontmatter of some blobs says; see `heads.heads`. The ref need not be followed."""
-        found: dict[str, Head] = {}
-
-        def work() -> bool:
-            found.update(heads.heads(self._connection, repo, oids, checked=checked))
-            return True
-
-        self._steadily(work)
-        return found
+        return self._steadily(lambda: heads.heads(self._connection, repo, oids, checked=checked), {})
 
     def described(self, numbers: Iterable[int]) -> dict[int, tuple[str, Head]]:
         """Object names of texts, by number, and what their frontmatter says; nothing is opened."""
@@ -141,17 +166,16 @@ class Catalog:
 
     def folders(
         self, repo: Repository, tree: str, under: str, *, checked: bool = False
-    ) -> dict[str, list[folders.Kept]]:
-        """The memories in each folder right below a tree; see `folders.folders`."""
-        found: dict[str, list[folders.Kept]] = {}
+    ) -> dict[str, list[Kept]]:
+        """The memories in each folder right below a tree; see `heads.folders`."""
 
-        def work() -> bool:
-            found.update(folders.folders(self._connection, repo, tree, under, checked=checked))
-            return True
+        def work() -> dict[str, list[Kept]] | None:
+            return heads.folders(self._connection, repo, tree, under, checked=checked)
 
-        if not self._steadily(work):
+        found = self._steadily(work, None)
+        if found is None:
             with closing(database.in_memory()) as other:
-                return folders.folders(other, repo, tree, under, checked=checked)
+                return heads.folders(other, repo, tree, under, checked=checked)
         return found
 
     def times(
@@ -165,8 +189,7 @@ class Catalog:
         late: ages.Late = ages.never,
     ) -> dict[str, int]:
         """When memories were last taught as of a commit; see `lessons`."""
-        found = self.lessons(repo, ref, commit, files, alone=alone, late=late)
-        return _times(found)
+        return _times(self.lessons(repo, ref, commit, files, alone=alone, late=late))
 
     def lessons(
         self,
@@ -182,25 +205,12 @@ class Catalog:
 
         The ref need not be followed.
         """
-        found: dict[str, ages.Lesson] = {}
-
-        def work() -> bool:
-            found.update(self._lessons(repo, ref, commit, files, read_memory, alone=alone, late=late))
-            return True
-
-        self._steadily(work)
-        return found
+        work = partial(self._lessons, repo, ref, commit, files, read_memory, alone=alone, late=late)
+        return self._steadily(work, {})
 
     def brought(self, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
         """The commits that first brought contents to where they stand; see `ages.brought`."""
-        found: dict[str, list[str]] = {}
-
-        def work() -> bool:
-            found.update(ages.brought(self._connection, ref, files))
-            return True
-
-        self._steadily(work)
-        return found
+        return self._steadily(lambda: ages.brought(self._connection, ref, files), {})
 
     def is_distilled(self, repo: Repository, ref: str, line: str, commit: str | None = None) -> bool:
         """Whether a commit accounts for a log's line; see `ages.is_distilled`.
@@ -209,41 +219,34 @@ class Catalog:
             commit: asked as of then; None as of the tip that the catalog describes.
         """
         at = commit or self.tip(ref)
-        found: list[bool] = []
-
-        def work() -> bool:
-            found[:] = [ages.is_distilled(self._connection, repo, ref, line, at)] if at else []
-            return True
-
-        self._steadily(work)
-        return any(found)
+        if not at:
+            return False
+        return self._steadily(lambda: ages.is_distilled(self._connection, repo, ref, line, at), False)
 
     def read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Runs a reading statement; a damaged file is first made anew and filled again."""
-        rows: list[tuple[Any, ...]] = []
-
-        def work() -> bool:
-            rows[:] = self._connection.execute(query, tuple(values)).fetchall()
-            return True
-
-        self._steadily(work)
-        return rows
+        asked = tuple(values)
+        return self._steadily(lambda: self._connection.execute(query, asked).fetchall(), [])
 
     def stems(self, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Gives each word as the index holds it: the stem, or none where it is no word to the index."""
         asked = list(words)
         if not self._vocabulary or self._vocabulary.connection is not self._connection:
-            self._vocabulary = Vocabulary(self._connection)
+            self._vocabulary = postings.Vocabulary(self._connection)
         self._vocabulary.learn(asked)
         return {word: tuple(self._vocabulary.stems([word])) for word in asked}
 
-    def _steadily(self, work: Callable[[], bool]) -> bool:
-        """Runs `work`; on a damaged or unwritable file it moves to a sound one and repeats it once."""
+    def _steadily(self, work: Callable[[], Value], busy: Value) -> Value:
+        """Runs `work`; on a damaged or unwritable file it moves to a sound one and repeats it once.
+
+        Args:
+            busy: what is given where another process holds the lock.
+        """
         try:
             return work()
         except sqlite3.Error as error:
             if database.is_busy(error):
-                return False
+                return busy
             self._connection.close()
             self.made_anew += 1
             if database.is_damage(error) and database.discard(self._folder):
@@ -265,17 +268,43 @@ class Catalog:
         base: str | None = row[0] if row else None
         if base == tip:
             return True
-        trees = Trees(repo)
         old = tree_or_none(repo, base)
-        start = base if old else None
         new = repo.commit(tip).tree if tip else None
-        changes = [(path, come) for path, _, come in trees.changes(old, new)]
-        logs = {path: oid or "" for path, oid in changes if is_log(path)}
+        changes = [(path, come) for path, _, come in Trees(repo).changes(old, new)]
+        logs = {path: oid for path, oid in changes if is_log(path)}
         wanted = {path: oid for path, oid in changes if oid and path not in logs}
-        ids = texts.index_texts(self._connection, repo, wanted, read)
-        times = _times(self._lessons(repo, ref, tip, wanted, read)) if tip else {}
-        entered = [(wanted, ids, times), *_of_logs(self._connection, repo, logs)]
+        entered = [Texts(wanted, {}, repo, read), *_facts(repo, logs)]
+
+        def times() -> Mapping[str, int]:  # once the texts are there, which know their bodies
+            return _times(self._lessons(repo, ref, tip, wanted, read)) if tip else {}
+
+        start = base if old else None
+        return self._enter(ref, base, start, tip, entered, [path for path, _ in changes], logs, times)
+
+    def _enter(
+        self,
+        ref: str,
+        base: str | None,
+        start: str | None,
+        tip: str | None,
+        entered: Iterable[Texts],
+        gone: Collection[str],
+        logs: Collection[str] = (),
+        times: Callable[[], Mapping[str, int]] = dict,
+    ) -> bool:
+        """Takes out what is gone, then enters texts.
+
+        Args:
+            base: where the ref must still stand.
+            start: the same; None where all that stands there is to go.
+            logs: files whose lines go.
+            times: when texts were taught that do not tell.
+        """
         connection = self._connection
+        indexed = [
+            (one, postings.index_texts(connection, one.source, one.wanted, one.read)) for one in entered
+        ]
+        known = times()
         with database.writing(connection):
             row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
             if (row[0] if row else None) != base:
@@ -289,16 +318,19 @@ class Catalog:
             number: int = connection.execute("SELECT id FROM ref WHERE name = ?", (ref,)).fetchone()[0]
             if start is None:
                 connection.execute("DELETE FROM entry WHERE ref = ?", (number,))
-            connection.executemany(
-                "DELETE FROM entry WHERE ref = ? AND path = ?",
-                [(number, texts.storable(path)) for path, _ in changes],
-            )
-            connection.executemany(
-                "DELETE FROM entry WHERE ref = ? AND path > ? AND path < ?",
-                [(number, f"{path}#", f"{path}$") for path in map(texts.storable, logs)],
-            )
-            for one in entered:
-                connection.executemany(ENTER.format("main.entry", "NULL"), entry_rows(number, ref, *one))
+            else:
+                connection.executemany(
+                    "DELETE FROM entry WHERE ref = ? AND path = ?",
+                    [(number, postings.storable(path)) for path in gone],
+                )
+                connection.executemany(
+                    "DELETE FROM entry WHERE ref = ? AND path > ? AND path < ?",
+                    [(number, f"{path}#", f"{path}$") for path in map(postings.storable, logs)],
+                )
+            for one, ids in indexed:
+                connection.executemany(
+                    ENTER_NOW, entry_rows(number, ref, one.wanted, ids, one.times or known)
+                )
             if not tip:
                 connection.execute("DELETE FROM ref WHERE id = ?", (number,))
         return True
@@ -308,30 +340,28 @@ class Catalog:
         connection = self._connection
         if connection.execute("SELECT 1 FROM temp.laid WHERE name = ?", (key,)).fetchone():
             return True
-        trees = Trees(repo)
-        wanted = {path: come for path, _, come in trees.changes(None, repo.commit(commit).tree) if come}
+        tree = repo.commit(commit).tree
+        wanted = {path: come for path, _, come in Trees(repo).changes(None, tree) if come}
         logs = {path: wanted.pop(path) for path in [*wanted] if is_log(path)}
-        ids, complete = texts.known(self._connection, wanted.values()), True
-        entered: list[_Entered] = []
+        ids, complete = postings.known(connection, wanted.values()), True
+        rows: list[tuple[object, ...]] = []
+        number = 1 + connection.execute("SELECT coalesce(max(id), 0) FROM temp.laid").fetchone()[0]
         try:
             if len(ids) < len(set(wanted.values())):
-                ids = texts.index_texts(self._connection, repo, wanted, read)
-            entered = _of_logs(self._connection, repo, logs)
+                ids = postings.index_texts(connection, repo, wanted, read)
+            for one in _facts(repo, logs):
+                lines = postings.index_texts(connection, one.source, one.wanted, one.read)
+                rows += entry_rows(number, key, one.wanted, lines, one.times)
         except sqlite3.Error as error:
             if not database.is_busy(error):
                 raise
             complete = False
-        entered = [(wanted, ids, _times(self._lessons(repo, ref, commit, wanted, read))), *entered]
+        times = _times(self._lessons(repo, ref, commit, wanted, read))
+        rows += entry_rows(number, key, wanted, ids, times)
         # Negative, so that no row of the past is taken for one of the tips.
         first: int = connection.execute("SELECT coalesce(min(id), 0) - 1 FROM temp.past").fetchone()[0]
-        number = connection.execute("INSERT INTO temp.laid(name) VALUES(?)", (key,)).lastrowid or 0
-        connection.executemany(
-            ENTER.format("temp.past", "?"),
-            (
-                (first - place, *row)
-                for place, row in enumerate(row for one in entered for row in entry_rows(number, key, *one))
-            ),
-        )
+        connection.execute("INSERT INTO temp.laid(id, name) VALUES(?, ?)", (number, key))
+        connection.executemany(_ENTER_PAST, ((first - place, *row) for place, row in enumerate(rows)))
         return complete
 
     def _lessons(
@@ -349,21 +379,17 @@ class Catalog:
 
         def body(path: str, oid: str) -> bytes | None:
             if oid not in digests:
-                digests[oid] = texts.body_digest(self._connection, repo, path, oid, read)
+                digests[oid] = postings.body_digest(self._connection, repo, path, oid, read)
             return digests[oid]
 
         return ages.lessons(self._connection, repo, ref, commit, files, body, alone=alone, late=late)
-
-
-def _times(lessons: Mapping[str, ages.Lesson]) -> dict[str, int]:
-    return {path: time for path, (time, _) in lessons.items()}
 
 
 def entry_rows(
     ref: int,
     key: str,
     wanted: Mapping[str, str],
-    ids: Mapping[str, texts.Indexed],
+    ids: Mapping[str, postings.Indexed],
     times: Mapping[str, int],
 ) -> Iterator[tuple[object, ...]]:
     """Rows of entries.
@@ -375,19 +401,19 @@ def entry_rows(
         if oid in ids:
             blob, session = ids[oid]
             agent, _, file = path.partition("/")
-            thread = texts.key(f"{key}\n{agent}\n{session}") if session else None
-            yield ref, texts.storable(path), blob, is_archived(file), times.get(path, 0), thread
+            thread = postings.thread_of(f"{key}\n{agent}\n{session}") if session else None
+            yield ref, postings.storable(path), blob, is_archived(file), times.get(path, 0), thread
 
 
-_Entered = tuple[Mapping[str, str], Mapping[str, texts.Indexed], Mapping[str, int]]
-"""Where texts stand (path to object name), their numbers, and when they were taught."""
+def _times(found: Mapping[str, ages.Lesson]) -> dict[str, int]:
+    return {path: time for path, (time, _) in found.items()}
 
 
-def _of_logs(connection: sqlite3.Connection, repo: Repository, logs: Mapping[str, str]) -> list[_Entered]:
-    """Indexes the facts of daily logs.
+def _facts(repo: Repository, logs: Mapping[str, str | None]) -> list[Texts]:
+    """The facts of daily logs.
 
     Args:
-        logs: path to blob; empty where the log is gone.
+        logs: path to blob; None where the log is gone.
     """
     standing = {path: oid for path, oid in logs.items() if oid}
     if not standing:
@@ -395,5 +421,4 @@ def _of_logs(connection: sqlite3.Connection, repo: Repository, logs: Mapping[str
     from gitmem.search.lines import read_fact, read_lines  # most scopes keep no log
 
     lines = read_lines(repo, standing)
-    ids = texts.index_texts(connection, lines, lines.wanted, read_fact)
-    return [(lines.wanted, ids, lines.times)]
+    return [Texts(lines.wanted, lines.times, lines, read_fact)]

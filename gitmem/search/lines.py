@@ -1,19 +1,21 @@
 """The facts of daily logs as texts of their own: each is found, scored and shown by itself.
 
-Loaded only where a log changed. A line's text is keyed by the line, not by its log: a log grows with every
-append, and what stood in it before is neither indexed again nor shown again.
+Loaded only where a log changed, or a line of one was found. A line's text is keyed by the line, not by its
+log: a log grows with every append, and what stood in it before is neither indexed again nor shown again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.core.daily_log import day_of, facts, read_line, statements
 from gitmem.core.dates import named_days
 from gitmem.core.names import is_archived
-from gitmem.search.fields import LONGEST_SESSION, MOST_PERIODS, Fields, links
+from gitmem.search.entries import Entry
+from gitmem.search.postings import ASKS, FIELD, LABEL, PASSAGE
+from gitmem.search.text import LONGEST_SESSION, MOST_PERIODS, Fields, links
 from gitmem.store.objects import object_name
-from gitmem.store.repository import MissingObject, Repository
+from gitmem.store.repository import Repository
 from gitmem.values import dataclass
 
 MOST = 2_000
@@ -21,6 +23,12 @@ MOST = 2_000
 
 LARGEST = 1_048_576
 """Bytes of a log that is read: a day of more is an accident or an attack."""
+
+
+LEAST_WORDS = 3
+"""Words of a line from which on having them in a row says it; fewer must be a passage of their own."""
+
+_MARKS = str.maketrans("", "", LABEL + PASSAGE + ASKS)  # a colon or a question mark changes no word
 
 
 @dataclass(frozen=True)
@@ -37,9 +45,9 @@ class Lines:
     times: Mapping[str, int]
     content: Mapping[str, bytes]
 
-    def blob(self, oid: str) -> bytes:
-        """A line by its name."""
-        return self.content[oid]
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Lines by their names."""
+        return ((oid, self.content[oid]) for oid in oids)
 
 
 def read_lines(repo: Repository, logs: Mapping[str, str]) -> Lines:
@@ -51,12 +59,10 @@ def read_lines(repo: Repository, logs: Mapping[str, str]) -> Lines:
     wanted: dict[str, str] = {}
     times: dict[str, int] = {}
     content: dict[str, bytes] = {}
+    found = dict(repo.read_blobs(list(logs.values())))
     for path, blob in logs.items():
+        data = found.get(blob, b"")
         if is_archived(path.partition("/")[2]) or day_of(path) is None:
-            continue
-        try:
-            data = repo.blob(blob)
-        except MissingObject:
             continue
         for claim, line in facts(path, data)[-MOST:] if len(data) <= LARGEST else ():
             at, text = f"{path}#{claim.short}", f"- {claim.key}".encode("utf-8", "replace")
@@ -86,3 +92,34 @@ def read_fact(at: str, data: bytes) -> Fields:
         dates=tuple(days),
         session=line.session[:LONGEST_SESSION],
     )
+
+
+def unsaid(order: Sequence[tuple[Entry, float]], words: Mapping[int, str]) -> list[tuple[Entry, float]]:
+    """Leaves out lines whose words stand, one after another, in a memory that was found as well.
+
+    A memory that says what a line says has all the words of it that were asked for.
+
+    Args:
+        order: what was found, with its score.
+        words: text to its words as the catalog keeps them.
+    """
+    memories = [_said(words[entry.blob]) for entry, _ in order if not entry.is_line and entry.blob in words]
+    lines: dict[int, bool] = {}
+    for entry, _ in order:
+        if entry.is_line and entry.blob in words and entry.blob not in lines:
+            line = _bare(words[entry.blob].rpartition(FIELD)[2])
+            lines[entry.blob] = bool(line) and any(
+                line in pieces or (len(line) >= LEAST_WORDS and any(line in piece for piece in pieces))
+                for pieces in memories
+            )
+    return [one for one in order if not lines.get(one[0].blob)]
+
+
+def _said(words: str) -> list[str]:
+    """The description of a memory, its passages and its whole body, without marks."""
+    _, description, body = words.split(FIELD)
+    return [description, _bare(body), *map(_bare, body.split(PASSAGE))]
+
+
+def _bare(words: str) -> str:
+    return words.translate(_MARKS)

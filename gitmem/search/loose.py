@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gitmem.search import database, texts
-from gitmem.search.fields import Read, read_memory
-from gitmem.search.index import ENTER, Catalog, entry_rows
+from gitmem.search import database, postings
+from gitmem.search.index import ENTER_NOW, Catalog, Read, Value, entry_rows, read_memory
 from gitmem.search.trees import is_memory
 
 
@@ -18,7 +17,7 @@ class LooseCatalog(Catalog):
     def __init__(self) -> None:
         super().__init__(Path(), database.in_memory())
 
-    def enter(
+    def add(
         self,
         ref: str,
         files: Mapping[str, bytes],
@@ -41,16 +40,14 @@ class LooseCatalog(Catalog):
             wanted[path] = oid = hashlib.sha256(files[path]).hexdigest()
             held[oid] = files[path]
         connection = self._connection
-        ids = texts.index_texts(connection, _Values(held), wanted, read)
+        ids = postings.index_texts(connection, _Values(held), wanted, read)
         if alone:
             ids = {oid: one._replace(session="") for oid, one in ids.items()}
         marked = {f"{path}{mark}": oid for path, oid in wanted.items()}
         with database.writing(connection):
             connection.execute("INSERT OR IGNORE INTO ref(name, tip) VALUES(?, '')", (ref,))
             number: int = connection.execute("SELECT id FROM ref WHERE name = ?", (ref,)).fetchone()[0]
-            connection.executemany(
-                ENTER.format("main.entry", "NULL"), entry_rows(number, ref, marked, ids, {})
-            )
+            connection.executemany(ENTER_NOW, entry_rows(number, ref, marked, ids, {}))
 
     def copy(self) -> LooseCatalog:
         """A catalog that holds the same, and can be added to."""
@@ -62,13 +59,13 @@ class LooseCatalog(Catalog):
         """The words of what a ref holds, by path with its mark, as the catalog keeps them."""
         return dict(
             self.read(
-                "SELECT e.path, t.words FROM ref r JOIN entry e ON e.ref = r.id"
-                " JOIN text t ON t.blob = e.blob WHERE r.name = ? ORDER BY e.path",
+                "SELECT e.path, b.words FROM ref r JOIN entry e ON e.ref = r.id"
+                " JOIN blob b ON b.id = e.blob WHERE r.name = ? ORDER BY e.path",
                 (ref,),
             )
         )
 
-    def _steadily(self, work: Callable[[], bool]) -> bool:
+    def _steadily(self, work: Callable[[], Value], busy: Value) -> Value:  # noqa: ARG002 - as above it
         return work()  # no file, so nothing that could be damaged or held by others
 
 
@@ -76,6 +73,6 @@ class _Values:
     def __init__(self, held: Mapping[str, bytes]) -> None:
         self._held = held
 
-    def blob(self, oid: str) -> bytes:
-        """Content by object name."""
-        return self._held[oid]
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Contents by object name."""
+        return ((oid, self._held[oid]) for oid in oids)

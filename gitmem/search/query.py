@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import field
-from pathlib import PurePosixPath
 from time import gmtime, strftime
 
 from gitmem.core.limits import CANDIDATES
-from gitmem.search import lexical, links, times
-from gitmem.search.ground import Entry, Ground
+from gitmem.search import candidates, relations
+from gitmem.search.entries import Entry, Ground, is_line
 from gitmem.search.index import Catalog, Head
-from gitmem.search.question import ask
-from gitmem.search.texts import storable
-from gitmem.search.vocabulary import FIELD
+from gitmem.search.postings import FIELD, storable
 from gitmem.values import dataclass
 
 
@@ -25,11 +22,11 @@ class Candidate:
         path: in the tree of the ref, beginning with the agent's folder; of a log's line `<path>#<12 hex>`.
         blob: object name of its content; of a log's line, the name that git would give the line.
         score: the higher the better; comparable between catalogs only roughly.
-        parts: what made the score: `text` (bm25), `rarity` (sum over matched terms), `covered` (0 to 1,
-            share of the question's rarity that the memory matches), `matched` (number of terms),
-            `headed` (of these, in the name or description), `asked` (terms in the question). Of terms
-            that tell what it is about (`words.tells`): `telling` (in the question), `told` (matched),
-            `decisive` (in the name or description).
+        parts: what made the score. Of the question: `asked` (its terms), `worth` (their rarities together),
+            `telling` (its terms that say what it is about, `words.tells`), `word` (what one of these is
+            worth that some memory has). Of what the memory matches: `text` (the score by words), `rarity`
+            (sum over terms), `matched` (terms), `headed` (of these, in the name or description), `told`
+            (terms that tell), `decisive` (of these, in the name or description), `surprise` (see `chance`).
         time: author time of the last taught change, epoch seconds; 0 where unknown.
         why: what each strategy contributed to `score`.
         commit: the commit it was read at, for a search as of then; empty for the tip.
@@ -52,13 +49,13 @@ class Candidate:
     @property
     def kind(self) -> str:
         """`memory`, or `log` for a line of a daily log."""
-        return "memory" if self.path.endswith(".md") else "log"
+        return "log" if is_line(self.path) else "memory"
 
     @property
     def file(self) -> str:
         """Path of the file inside the agent's folder."""
         file = self.path.partition("/")[2]
-        return file if file.endswith(".md") else file.rpartition("#")[0]
+        return file.rpartition("#")[0] if is_line(self.path) else file
 
 
 def search(
@@ -94,32 +91,32 @@ def search(
 
 
 def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Candidate, ...]:
-    question = ask(ground.catalog, query)
-    found = lexical.find(ground, question, limit)
+    question = candidates.ask(ground.catalog, query)
+    found = candidates.find(ground, question, limit)
     if not found.scores:  # the beginning of a word may match where the word does not
-        completed = ask(ground.catalog, query, completed=True)
+        completed = candidates.ask(ground.catalog, query, completed=True)
         if any(term.ways for term in completed.asked):
-            question, found = completed, lexical.find(ground, completed, limit)
+            question, found = completed, candidates.find(ground, completed, limit)
     entries = dict(found.entries)
     leading = sorted(found.scores.items(), key=lambda one: -one[1])
-    if len(leading) > links.SOURCES:  # of equal ones the first by path
-        least = leading[links.SOURCES - 1][1]
+    if len(leading) > relations.LINKING:  # of equal ones the first by path
+        least = leading[relations.LINKING - 1][1]
         leading = [one for one in leading if one[1] >= least]
     leading.sort(key=lambda one: _best_first(entries[one[0]], one[1]))
     scores = {
         "words": found.scores,
-        "links": links.find(ground, [(entries[id], score) for id, score in leading], entries),
-        "times": times.find(ground, times.spans(query, now), entries, question.corpus.texts),
+        "links": relations.linked(ground, [(entries[id], score) for id, score in leading], entries),
+        "times": relations.timed(ground, relations.spans(query, now), entries, question.corpus.texts),
     }
     fused = fuse(scores)
     order = [(entries[id], sum(why.values())) for id, why in fused.items()]
     if any(entry.is_line for entry, _ in order):
-        from gitmem.search.unsaid import unsaid  # most scopes keep no log
+        from gitmem.search.lines import unsaid  # most scopes keep no log
 
         order = unsaid(order, found.words)
     order = sorted(order, key=lambda one: _best_first(*one))[:limit]
     described = ground.catalog.described({entry.blob for entry, _ in order})
-    parts = lexical.Parts(question)
+    parts = candidates.Parts(question)
     return tuple(
         _candidate(entry, *described[entry.blob], score, fused[entry.id], parts, found)
         for entry, score in order
@@ -137,10 +134,10 @@ def _candidate(
     head: Head,
     score: float,
     why: Mapping[str, float],
-    parts: lexical.Parts,
-    found: lexical.Found,
+    parts: candidates.Parts,
+    found: candidates.Found,
 ) -> Candidate:
-    words = found.words.get(entry.blob, 3 * FIELD)
+    words = found.words.get(entry.blob, 2 * FIELD)
     return Candidate(
         ref=entry.ref,
         agent=entry.agent,
@@ -148,7 +145,7 @@ def _candidate(
         blob=oid,
         score=round(score, 6),
         parts=parts.of(words, why.get("words", 0.0)),
-        name=_line_name(entry) if entry.is_line else storable(head.name) or PurePosixPath(entry.path).stem,
+        name=_line_name(entry) if entry.is_line else storable(head.name) or entry.stem,
         description=storable(head.description),
         type=storable(head.type),
         archived=bool(entry.archived),

@@ -1,4 +1,6 @@
-"""How well a memory answers a question: a pure formula over its words.
+"""How well a text answers a question: a pure formula over its words.
+
+Words are characters (see `postings`): a word is counted in a text with `text.count(word)`.
 
 A memory is as good as its best passages, and a passage is read with those around it: what is talked about
 is often named a sentence before, and what a question asks for is in the reply to it.
@@ -10,8 +12,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import mul
+from typing import NamedTuple
 
-from gitmem.search.pieces import Asked, Corpus, Piece, Text
+from gitmem.search.postings import ASKS, FIELD, LABEL, PASSAGE
 
 BEFORE = (0.5, 0.325, 0.21, 0.14)
 """How much a term counts that stands so many passages before, against one in the passage itself."""
@@ -24,9 +27,6 @@ ANSWERS = 0.75
 
 HEADING = 1.0
 """How much a term counts, for each passage, that stands in the name or description."""
-
-NEAR = 0.4
-"""How much a term counts that stands only around a memory whose neighbours are not known."""
 
 LENGTH = 0.3
 """BM25's b for a passage with what surrounds it, whose length is a mean of theirs; k1 is 1."""
@@ -53,6 +53,89 @@ WHOLE_LENGTH = 0.6
 DESCRIPTION, NAME = 2, 3
 """How often a term in the description or name counts, for a memory as a whole: they were written to be
 found by."""
+
+
+REACH = 4
+"""Memories, and passages, before and after one in its thread that are looked at."""
+
+
+class Piece(NamedTuple):
+    """One passage; there are very many.
+
+    Attributes:
+        label: words before a colon at its beginning: who speaks, what a rule is about.
+        words: the rest.
+        asks: whether it ends in a question.
+    """
+
+    label: str
+    words: str
+    asks: bool
+
+
+class Text(NamedTuple):
+    """One memory.
+
+    Attributes:
+        body: its words with their marks, as the catalog keeps them.
+        passages: the same in pieces, in the order of the file.
+        before, after: the passages that stand next to it in its thread, at most `REACH`.
+    """
+
+    name: str
+    description: str
+    body: str
+    passages: tuple[Piece, ...]
+    before: tuple[Piece, ...] = ()
+    after: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One term of a question.
+
+    Attributes:
+        term: stems joined by a space.
+        ways: what stands for it in a text, each one word or more that follow one another.
+        tells: whether it says what the question is about (`words.tells`).
+        count: memories with it; of a phrase, at most so many.
+        passages: passages with it, labels left aside.
+        labels: passages that have it in their label.
+    """
+
+    term: str
+    ways: tuple[str, ...]
+    tells: bool
+    count: int
+    passages: int
+    labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A catalog in numbers: how many texts and passages, and words of each field in all texts together."""
+
+    texts: int = 0
+    passages: int = 0
+    name: int = 0
+    description: int = 0
+    body: int = 0
+
+
+def read_text(words: str, before: tuple[Piece, ...] = (), after: tuple[Piece, ...] = ()) -> Text:
+    """Reads a text as the catalog keeps it."""
+    name, description, body = words.split(FIELD)
+    return Text(name, description, body, pieces(body), before, after)
+
+
+def pieces(body: str) -> tuple[Piece, ...]:
+    """Reads the passages of a body as the catalog keeps it."""
+    return tuple(map(_piece, body.split(PASSAGE))) if body else ()
+
+
+def _piece(piece: str) -> Piece:
+    label, _, rest = piece.rpartition(LABEL) if LABEL in piece else ("", "", piece)
+    return Piece(label, rest[:-1], True) if piece.endswith(ASKS) else Piece(label, rest, False)
 
 
 def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> list[float]:
@@ -114,7 +197,7 @@ class _Scorer:
         body = text.body
         heading = f"{text.name}\x01{text.description}"
         among = self._terms(f"{heading}\x01{body}")  # most have but a few of the terms
-        if not (among or text.before or text.after or text.near):
+        if not (among or text.before or text.after):
             return 0.0
         headed = self._terms(heading, among) if among and len(heading) > 1 else ()
         passages = self._passages(text, headed, among)
@@ -170,8 +253,6 @@ class _Scorer:
         pieces = (*text.before, *own, *text.after)
         first, last = len(text.before), len(pieces) - len(text.after)
         start = dict.fromkeys(headed, HEADING)
-        if text.near and len(pieces) == last - first:
-            start = {**dict.fromkeys(self._terms(text.near), NEAR), **start}
         terms = self._each(text.before) + self._each(own, among) + self._each(text.after)
         worth = []
         for at in self._promising(pieces, terms, first, last):

@@ -7,8 +7,6 @@ import unicodedata
 from functools import cache
 from itertools import pairwise
 
-from gitmem.search.irregular import BASES
-
 _FUNCTION_WORDS = """
     a about after again all also am an and any are aren as at be because been before being between
     both but by can cannot could couldn d did didn do does doesn doing don done down during each
@@ -44,6 +42,38 @@ GENERAL = frozenset(_GENERAL_WORDS.split())
 """Words of any request to a coding agent, as Porter stems: a memory that shares only these is about
 something else. In a handful of memories no counting could tell: there each word is rare."""
 
+_IRREGULAR = """
+    arise arose arisen, awake awoke awoken, bear bore borne, beat beaten, become became, begin began begun,
+    bend bent, bite bit bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought,
+    build built, burn burnt, buy bought, catch caught, choose chose chosen, cling clung, come came,
+    creep crept, deal dealt, dig dug, draw drew drawn, dream dreamt, drink drank drunk, drive drove driven,
+    eat ate eaten, fall fallen, feed fed, fight fought, flee fled, fly flew flown, forbid forbade forbidden,
+    forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, get got gotten, give gave given,
+    go went gone goes, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept,
+    know knew known, lay laid, lead led, lean leant, leap leapt, learn learnt, lend lent, lie lain,
+    light lit, lose lost, make made, mean meant, meet met, mistake mistook mistaken, overcome overcame,
+    override overrode overridden, overwrite overwrote overwritten, pay paid, prove proven, rebuild rebuilt,
+    redo redid redone, rerun reran, rewrite rewrote rewritten, ride rode ridden, ring rang rung, rise risen,
+    run ran, say said, see seen, seek sought, sell sold, send sent, sew sewn, shake shook shaken,
+    shine shone, shoot shot, show shown, shrink shrank shrunk, sing sang sung, sink sank sunk, sit sat,
+    sleep slept, slide slid, speak spoke spoken, speed sped, spend spent, spin spun, spring sprang sprung,
+    stand stood, steal stole stolen, stick stuck, strike struck, swear swore sworn, sweep swept,
+    swell swollen, swim swam swum, swing swung, take took taken, teach taught, tear tore torn, tell told,
+    think thought, throw threw thrown, undergo underwent undergone, understand understood,
+    undo undid undone, unwind unwound, wake woke woken, wear wore worn, weave wove woven, weep wept,
+    win won, withdraw withdrew withdrawn, write wrote written,
+    child children, person people, man men, woman women, foot feet, tooth teeth, mouse mice, goose geese,
+    wife wives, knife knives, shelf shelves, half halves, wolf wolves, loaf loaves, thief thieves,
+    bad worse worst, vertex vertices, matrix matrices, schema schemata, criterion criteria
+"""
+
+BASES = {form: forms[0] for forms in map(str.split, _IRREGULAR.split(",")) for form in forms[1:]}
+"""Irregular form to base, which no rule of endings brings together.
+
+Left out are forms that are words of their own as often: `left`, `saw`, `felt`, `found`, `fell`, `rose`,
+`bound`, `ground`, `leaves`, `lives`, `better`.
+"""
+
 LONG_NUMBER = 3
 """Digits from which on a number tells something: a port does, a version's part or a count does not."""
 
@@ -59,6 +89,7 @@ _VOICED = "\u3099\u309a"
 _CHUNK = re.compile(r"\S+")
 _EDGES = re.compile(r"^[^\w]+|[^\w]+$")
 _WORD = re.compile(r"[^\W_]+")
+_HUMPED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CAMEL = re.compile(r"\b[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*\b|\b[A-Z]{2,}[a-z][A-Za-z0-9]*\b")
 _APOSTROPHE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\b", re.IGNORECASE)
@@ -71,20 +102,41 @@ def _unspaced() -> re.Pattern[str]:
     return re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
+def parts(word: str) -> list[str]:
+    """The parts of a word in CamelCase; none of any other."""
+    return _HUMP.sub(" ", word).split() if _CAMEL.fullmatch(word) else []
+
+
 def indexed(text: str) -> str:
     """Adds to a text what its tokens alone would hide: the parts of CamelCase, single CJK characters."""
-    parts = [_HUMP.sub(" ", word) for word in _CAMEL.findall(text)]
+    humps = [part for word in _CAMEL.findall(text) for part in parts(word)] if _HUMPED.search(text) else ()
     spaced = text if text.isascii() else _unspaced().sub(lambda m: f" {m.group(0)} ", text)
-    return f"{spaced}\n{' '.join(parts)}" if parts else spaced
+    return f"{spaced}\n{' '.join(humps)}" if humps else spaced
 
 
-def words(text: str) -> list[str]:
-    """Cuts a text into the words that are indexed of it: in lower case, without marks and stop words.
+def tokens(text: str) -> list[str]:
+    """Cuts a text into all its words; behind them come the parts of those in CamelCase."""
+    if not text.isascii():
+        return _WORD.findall(folded(indexed(text)))
+    found: list[str] = _WORD.findall(text)
+    for word in [word for word in found if not word.islower() and _HUMPED.search(word)]:
+        found += parts(word)
+    return found
+
+
+def word_of(token: str) -> str:
+    """The word that is indexed for a token, empty for a stop word.
 
     An irregular form is its base: to stemming, `went` and `go` are two words.
     """
-    found = (BASES.get(word, word[:LONGEST]) for word in _WORD.findall(folded(indexed(text))))
-    return [word for word in found if word not in STOP]
+    token = token.lower()
+    word = BASES.get(token, token[:LONGEST])
+    return "" if word in STOP else word
+
+
+def words(text: str) -> list[str]:
+    """Cuts a text into the words that are indexed of it."""
+    return [word for token in tokens(text) if (word := word_of(token))]
 
 
 def folded(text: str) -> str:

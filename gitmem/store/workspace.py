@@ -13,6 +13,7 @@ from typing import Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_folder_name, agent_name
+from gitmem.store.files import linked
 from gitmem.store.git import (
     GitCommand,
     Layout,
@@ -27,7 +28,6 @@ from gitmem.store.open import create_bare, open_known, open_repository
 from gitmem.store.record import read_record, record_key
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.settings import Settings, read_settings
-from gitmem.store.symlinks import linked
 from gitmem.values import dataclass
 
 ScopeName = Literal["project", "local", "user"]

@@ -66,6 +66,14 @@ class Handled:
         return Handled(tuple(dict.fromkeys((*self.keys, *more)))[-HANDLED_LIMIT:])
 
 
+def answered(uuid: str) -> str:
+    """What stands among the handled ones for a message of which only what it plainly asked for was stored.
+
+    Of what else it says an engine is asked later, so its own uuid is not there.
+    """
+    return f"{uuid} asked"
+
+
 def _quiet(_: str) -> None:
     """Reports to nobody."""
 

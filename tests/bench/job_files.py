@@ -2,8 +2,8 @@
 
 python tests/bench/job_files.py [SESSION.jsonl] [--json FILE] [--names]
 
-The offline engine is asked. A file counts where a function of it ran; what is only imported is counted
-apart. Everything happens in a repository and a home of its own.
+The offline engine is asked. A file counts where a function of it ran for the job; what is only imported is
+counted apart. Everything happens in a repository and a home of its own.
 """
 
 from __future__ import annotations
@@ -124,13 +124,17 @@ def trace(common_dir: Path, report: Path) -> None:
     spool.put(common_dir / "gitmem" / "spool", spool.Job(name, at, time=time.time()))
     top = str(ROOT / "gitmem") + os.sep
     ran: dict[str, int] = {}
-    last, passes = "", 0
+    last, passes, importing = "", 0, 0
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        nonlocal last, passes
+        nonlocal last, passes, importing
         code = frame.f_code
-        # Bodies of modules and classes are run by an import.
-        if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(top):
+        if code.co_name == "<module>":
+            importing += (event == "call") - (event == "return")
+        # What runs while a module or a class is made (a decorator, a table) is no part of the job.
+        if event != "call" or importing or not code.co_flags & inspect.CO_OPTIMIZED:
+            return
+        if code.co_filename.startswith(top):
             ran[code.co_filename] = ran.get(code.co_filename, 0) + 1
             passes += code.co_filename != last
             last = code.co_filename

@@ -19,7 +19,7 @@ from gitmem.flows.extract import lookback
 from gitmem.integrations.dreams.said import SaidSince
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.extraction import context_of
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.store.parked import parked
 from gitmem.transcripts.claude_home import slug
 

@@ -29,7 +29,7 @@ from gitmem.integrations.dreams import said as dream_said
 from gitmem.integrations.dreams.code import code_facts
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.dreams.sources import dream_sources
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_set
 from gitmem.store.paging import page

@@ -20,9 +20,16 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Fate
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder, prior_of
+from gitmem.dream.lock import (
+    FILE,
+    consolidation_lock,
+    last_dream,
+    lock_folder,
+    note_failure,
+    prior_of,
+    rest_of,
+)
 from gitmem.dream.refs import prefix
-from gitmem.dream.resting import note_failure, rest_of
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,

@@ -26,7 +26,6 @@ HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", 
 LOGS = {
     "gitmem.core.daily_log",
     "gitmem.search.lines",
-    "gitmem.search.unsaid",
     "gitmem.store.log_facts",
     "gitmem.integrations.recalled_lines",
 }

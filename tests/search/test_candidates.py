@@ -10,23 +10,19 @@ from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.search import seek as seeking
-from gitmem.search import texts
-from gitmem.search.fields import links
+from gitmem.search import candidates, postings
 from gitmem.search.index import Catalog, read_memory
-from gitmem.search.passages import MOST, passages
-from gitmem.search.postings import HEADED, KINDS, SLOTS, unpacked
+from gitmem.search.postings import KIND_BITS, WEAK, char, number_of, unpacked
 from gitmem.search.query import Candidate, search
-from gitmem.search.question import ask
-from gitmem.search.vocabulary import char, number_of
+from gitmem.search.text import MOST, links, passages
 
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)
 )
 
 
-def by_path(candidates: tuple[Candidate, ...]) -> dict[str, Candidate]:
-    return {candidate.path: candidate for candidate in candidates}
+def by_path(found: tuple[Candidate, ...]) -> dict[str, Candidate]:
+    return {candidate.path: candidate for candidate in found}
 
 
 def test_a_long_memory_is_found_by_one_claim(catalog: Catalog, fake: MemoryRepository) -> None:
@@ -111,9 +107,9 @@ def test_common_words_are_looked_at_without_walking_their_lists(
     files = {f"main/m{n:03}.md": f"the queue {'flamingo ' * (n % 30 == 7)}has {n}" for n in range(180)}
     files |= {"main/x.md": "a flamingo beside the road"}
     follow(catalog, fake, files)
-    monkeypatch.setattr(seeking, "BUDGET", 10)
-    question = ask(catalog, "flamingo in a queue")
-    found, whole = seeking.seek(catalog, question, 10)
+    monkeypatch.setattr(candidates, "BUDGET", 10)
+    question = candidates.ask(catalog, "flamingo in a queue")
+    found, whole = candidates.seek(catalog, question, 10)
     assert (len(found), whole) == (10, False)
     order = [c.path for c in search(catalog, "flamingo in a queue", [REF], limit=7)]
     assert order[-1] == "main/x.md"
@@ -122,7 +118,7 @@ def test_common_words_are_looked_at_without_walking_their_lists(
 def test_a_build_that_is_stopped_goes_on_where_it_was(
     tmp_path: Path, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "BATCH", 10)
+    monkeypatch.setattr(postings, "BATCH", 10)
     tip = fake.put({f"main/m{n}.md": f"fact {n}" for n in range(35)})
     catalog = Catalog.open(tmp_path)
     read = 0
@@ -168,8 +164,7 @@ def test_a_word_has_a_character_that_can_be_written(number: int) -> None:
     assert char(number) > "\x0f"
 
 
-@given(st.lists(st.integers(0, 0xFFFF)), st.integers(0, 300))
-def test_a_list_gives_its_numbers_back(low: list[int], block: int) -> None:
-    data = b"".join(number.to_bytes(2, "little") for number in low)
-    name = ord("x") * SLOTS + block * KINDS + HEADED
-    assert list(unpacked(name, data)) == [(block << 16) + number for number in low]
+@given(st.lists(st.integers(0, 1 << 29)), st.binary(max_size=3))
+def test_a_list_gives_its_numbers_back(numbers: list[int], torn: bytes) -> None:
+    data = b"".join((number << KIND_BITS | WEAK).to_bytes(4, "little") for number in numbers)
+    assert [entry >> KIND_BITS for entry in unpacked(data + torn)] == numbers

@@ -8,12 +8,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.search.pieces import Asked, Corpus, Piece, Text
-from gitmem.search.score import scores
-from gitmem.search.vocabulary import ASKS, LABEL, PASSAGE
+from gitmem.search.postings import ASKS, LABEL, PASSAGE
+from gitmem.search.score import Asked, Corpus, Piece, Text, scores
 from gitmem.search.words import words
 
-CORPUS = Corpus(texts=100, passages=400, name=200, description=600, near=0, body=8000)
+CORPUS = Corpus(texts=100, passages=400, name=200, description=600, body=8000)
 A = Asked(term="alpha", ways=("a",), tells=True, count=5, passages=8, labels=0)
 B = Asked(term="beta", ways=("b",), tells=True, count=5, passages=8, labels=0)
 SPEAKER = Asked(term="ann", ways=("n",), tells=True, count=90, passages=60, labels=300)
@@ -23,8 +22,8 @@ def said(words: str, *, label: str = "", asks: bool = False) -> Piece:
     return Piece(label, words, asks)
 
 
-def text(*pieces: Piece, name: str = "", description: str = "", near: str = "") -> Text:
-    return Text(name, description, near, written(pieces), pieces)
+def text(*pieces: Piece, name: str = "", description: str = "") -> Text:
+    return Text(name, description, written(pieces), pieces)
 
 
 def written(pieces: Sequence[Piece]) -> str:
@@ -87,10 +86,6 @@ def test_a_word_of_the_heading_counts_more_than_one_of_the_body() -> None:
 
 def test_a_memory_without_a_body_is_found_by_its_heading() -> None:
     assert score((A,), text(name="a")) > 0
-
-
-def test_what_stands_around_a_memory_counts_less_than_what_it_says() -> None:
-    assert score((A,), text(said("axx"))) > score((A,), text(said("xxx"), near="axx")) > 0
 
 
 def test_a_long_memory_is_not_worth_more_for_saying_something_else_too() -> None:

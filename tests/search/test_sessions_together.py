@@ -8,7 +8,7 @@ import pytest
 from memory_repository import DAY, START, MemoryRepository
 from memory_repository import follow as indexed
 
-from gitmem.search.ground import Ground
+from gitmem.search.entries import Ground
 from gitmem.search.index import Catalog, read_memory
 from gitmem.search.query import Candidate, search
 

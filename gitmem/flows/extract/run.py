@@ -15,25 +15,26 @@ from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance, parse_usage
-from gitmem.engines.engine import Engine
+from gitmem.engines.engine import Engine, ExtractInput, Extraction
+from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.changeset import ChangeSet, from_json, job_id, to_json
 from gitmem.flows.extract.plan import ExtractionPlan, plan_extraction, says
 from gitmem.flows.extract.rules import Rules, rules_for, throttled
 from gitmem.flows.extract.sessions import (
     MOST,
     MOST_FOR_MODEL,
-    NOTHING,
+    UNREAD,
+    Conversation,
     LeftOut,
     News,
     Source,
-    Told,
+    conversation_of,
     goes_on_to_write,
     handled,
     label,
     news,
     read,
     reporter,
-    told,
 )
 from gitmem.store import reminders, stuck
 from gitmem.store.apply import Placed, Sync, bring_up_to_date, land
@@ -56,7 +57,7 @@ from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
-from gitmem.transcripts.cursor import Cursor, Handled, cursor_name
+from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name
 from gitmem.transcripts.model import Session
 
 FAILURES_BORNE = 2
@@ -86,12 +87,12 @@ class Watch:
 
     Attributes:
         step: is told before each step.
-        told: is told what was stored and parked.
+        landed: is told what was stored and parked.
         tally: counts what was done and what was skipped.
     """
 
     step: Step = quietly
-    told: Landed = nobody
+    landed: Landed = nobody
     tally: Tally = field(default_factory=Tally)
 
 
@@ -135,11 +136,11 @@ class Context:
         """Where it waits what agents are told."""
         return reminders.state_of(self.workspace.private_state, self.workspace.project_id)
 
-    def told(self, engine: Engine, one: News, session: Session) -> Told:
-        """What an engine that reads the whole session is told besides its new part."""
+    def conversation(self, engine: Engine, one: News, session: Session) -> Conversation:
+        """What an engine that reads the whole session gets besides its new part."""
         if not engine.reads_history:
-            return NOTHING
-        return told(self.workspace, one.source, session, self.left_out)
+            return UNREAD
+        return conversation_of(self.workspace, one.source, session, self.left_out)
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,8 @@ def extract_sessions(
         One outcome for each session with something new in it.
 
     Raises:
-        EngineError: the engine failed; what it was to look at waits, the rest is done.
+        EngineError: the engine failed; what it was to look at waits, the rest is done, and what people
+            plainly asked for is stored all the same.
         RepositoryError: no identity, or a ref cannot be written; nothing is lost, run it again.
         Locked: another extraction is under way.
     """
@@ -195,6 +197,7 @@ def extract_sessions(
     who = context.author
     done: list[Outcome] = []
     failures: list[EngineError] = []
+    kept = 0
     # A fork's name has the model of its last session in it.
     asked = engine.name
     with writer_lock(workspace.state, "extract", timeout=60.0):
@@ -206,10 +209,12 @@ def extract_sessions(
         for one, session in read(workspace, fresh, most=most) if context.rules.mode != "off" else ():
             if sum(not error.of_input for error in failures) == FAILURES_BORNE:
                 on.tally.skip(label(session), "the engine failed at others")
+                kept += _store_asked(context, one, who, on)
                 continue
             name = cursor_name(session.path)
             if not context.by_hand and (one_held := stuck.held(workspace.state, name, asked, now)):
                 on.tally.skip(label(session), _left_alone(asked, one_held))
+                kept += _store_asked(context, one, who, on)
                 continue
             rules = rules_for(context.rules, one.source, session, context.left_out)
             if too_few := throttled(workspace, one.source, session, rules):
@@ -224,12 +229,50 @@ def extract_sessions(
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
                     stuck.failed(workspace.state, name, asked, now)
+                kept += _store_asked(context, one, who, on)
                 continue
             stuck.worked(workspace.state, name)
             done.append(_land(context, engine, one, session, plan, who, on))
     if failures:
+        if kept:
+            stored = f"What was plainly asked for is stored: {counted(kept, 'memory')}."
+            failures[0].hint = ". ".join(filter(None, (failures[0].hint.rstrip("."), stored)))
         raise failures[0]
     return tuple(done)
+
+
+class _AskedOnly(OfflineEngine):
+    """The offline rules, as far as they find what was plainly asked for and is not answered yet."""
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        found = super().extract(given).changes
+        return Extraction(tuple(c for c in found if c.asked and c.origin.first not in given.answered))
+
+
+def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
+    """Stores what a person plainly asked for in a session that another engine is to look at later.
+
+    The cursor stays, so that the engine is still shown all of it.
+
+    Returns:
+        how many changes of memory that was.
+    """
+    engine, workspace, kept = _AskedOnly(), context.workspace, 0
+    for part, session in read(workspace, [one], keep=False, follow=True):
+        rules = rules_for(context.rules, one.source, session, context.left_out)
+        plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
+        found = (*(placed.change for placed in (*plan.stored, *plan.suggested)), *plan.known)
+        marks = tuple(dict.fromkeys(answered(change.origin.first) for change in found))
+        if marks:
+            changes = replace(
+                _changeset(context, engine, session, part.start, plan),
+                job=job_id(f"{session.id} asked", part.start, session.end, context.now),
+                handled=marks,
+                cursor=("", 0),
+            )
+            _land_planned(context, engine, session, plan, changes, who, on)
+            kept += len(plan.stored)
+    return kept
 
 
 def _left_alone(engine: str, held: stuck.Stuck) -> str:
@@ -252,7 +295,7 @@ def _planned(
         known.of(rules.agent),
         engine,
         rules,
-        context.told(engine, one, session),
+        context.conversation(engine, one, session),
         worktree=context.workspace.layout.worktree,
         now=context.now,
     )
@@ -275,6 +318,18 @@ def _land(
         reminders.settle(context.reminders, session.id, last)
     if plan.tell is not None and one.source.attended:
         changes = _put_to_agent(context, session, plan.tell, changes, on.tally)
+    return _land_planned(context, engine, session, plan, changes, who, on)
+
+
+def _land_planned(
+    context: Context,
+    engine: Engine,
+    session: Session,
+    plan: ExtractionPlan,
+    changes: ChangeSet,
+    who: Signature,
+    on: Watch,
+) -> Outcome:
     on.step("write the changeset")
     path = context.changesets / f"{changes.job}.json"
     if changes.stored or changes.suggested:
@@ -428,6 +483,11 @@ def land_changeset(
     """Lands a changeset; what of it was done before is not done again."""
     workspace = context.workspace
     commits, step, usage = [], on.step, parse_usage(changes.usage)
+    name, offset = changes.cursor
+    if not name:
+        # Where nothing was handled yet, history would tell all of these messages as handled once it holds
+        # what they asked for; the rest that they say is still to be looked at.
+        cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
     for number, placed in enumerate(changes.stored, 1):
         step(f"store {number}")
         origin = placed.change.origin
@@ -465,15 +525,14 @@ def land_changeset(
             replace(told, op="delete", usage=None),
         )
     step("save what was handled")
-    if changes.handled:
+    if name and changes.handled:
         cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
     step("save the cursor")
-    name, offset = changes.cursor
     if name:
         cursors.save(context.cursors, Cursor(name, offset, changes.handled[-1] if changes.handled else ""))
     step("lay out")
     for scope_name, agent in sorted({(placed.scope, placed.agent) for placed in changes.stored}):
         bring_up_to_date(workspace, context.sync, scope_name, agent)
-    on.told(changes, commits)
+    on.landed(changes, commits)
     step("remove the changeset")
     return tuple(commits)

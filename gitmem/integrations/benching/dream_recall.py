@@ -88,7 +88,7 @@ def ask(files: Files, asked: Iterable[Asked]) -> Shares:
     catalog = LooseCatalog()
     found = {(described, hit): 0 for described in (True, False) for hit in (True, False)}
     try:
-        catalog.enter(_REF, files)
+        catalog.add(_REF, files)
         for one in asked:
             first = search(catalog, one.text, (_REF,), limit=RECALLED)
             found[one.described, one.path in {candidate.path for candidate in first}] += 1

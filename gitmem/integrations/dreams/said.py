@@ -10,7 +10,7 @@ from functools import cached_property
 from gitmem.core.errors import RepositoryError
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction import left_out
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.switches import switched_off
 from gitmem.store.workspace import Workspace
 from gitmem.transcripts import cursor as cursors

@@ -18,8 +18,8 @@ from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.withholding import without_secrets
 from gitmem.integrations.words import iso
-from gitmem.search.display import as_context, as_json, plain_place
-from gitmem.search.recall import capped
+from gitmem.search.display import as_context, as_json
+from gitmem.search.recall import capped, plain_place
 from gitmem.store.repository import MissingObject
 from gitmem.store.tainted import read_tainted
 from gitmem.store.trees import read_file

@@ -70,7 +70,7 @@ def _change(agent: str, file: str, changed: Changed, session: str) -> Change:
         # The file of a new memory is named after it: it should be the one that the model asked for.
         name=slugify(stem) if before is None else memory.name,
         description=described(memory),
-        type=memory.type,  # type: ignore[arg-type]
+        type=memory.type,
         body=memory.body.strip() if after is not None else "",
         reason=_REASON,
         confidence=1.0,

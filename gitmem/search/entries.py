@@ -20,6 +20,11 @@ NEWEST = 2_000
 _COLUMNS = "e.id, e.blob, e.ref, e.path, e.archived, e.time, e.thread"
 
 
+def is_line(path: str) -> bool:
+    """Whether a line of a daily log stands there: `<path>#<12 hex>`."""
+    return path[-13:-12] == "#" and not path.endswith(".md")
+
+
 class Entry(NamedTuple):
     """One file, or line of a log, that has a text.
 
@@ -44,9 +49,14 @@ class Entry(NamedTuple):
         return self.path.partition("/")[0]
 
     @property
+    def stem(self) -> str:
+        """Its file's name without the ending."""
+        return self.path.rpartition("/")[2].removesuffix(".md")
+
+    @property
     def is_line(self) -> bool:
-        """Whether it is a line of a daily log: `<path>#<12 hex>`."""
-        return not self.path.endswith(".md")
+        """Whether it is a line of a daily log."""
+        return is_line(self.path)
 
 
 @dataclass(frozen=True)
@@ -137,7 +147,7 @@ class Ground:
         agents = self.agents
         for id, blob, number, path, archived, time, thread in self.catalog.read(query, values):
             if agents is None or path.partition("/")[0] in agents:
-                if not path.endswith(".md") and not self._since(id < 0, number) <= time:
+                if is_line(path) and not self._since(id < 0, number) <= time:
                     continue
                 ref, commit = refs[number]
                 yield Entry(id, blob, ref, path, archived, time, thread, commit)
