@@ -22,6 +22,7 @@ from gitmem.search.query import Candidate
 from gitmem.search.recall import (
     PATIENT_SECONDS,
     PROMPT_SECONDS,
+    Later,
     NotShown,
     Opened,
     Recall,
@@ -125,7 +126,9 @@ def ask(
             known,
             selection,
             known.about,
-            None if type else later_ones(sources, agents, int(edges.now)),
+            None
+            if type
+            else _merged(workspace, held, later_ones(sources, agents, int(edges.now)), patience),
         )
     return replace(answer, engine=name, notes=tuple(notes))
 
@@ -238,6 +241,17 @@ def _divided(
     from gitmem.integrations.code_reach import divide
 
     return divide(workspace, held, selection, shown, patience)
+
+
+def _merged(workspace: Workspace, held: Mapping[str, Source], later: Later, patience: float) -> Later:
+    """The same, without what was taught on code that is not here: it amends nothing here."""
+
+    def here(one: Candidate, text: str) -> Sequence[Candidate]:
+        found = Selection(tuple(later(one, text)))
+        kept, branches = _divided(workspace, held, found, frozenset(), patience)
+        return [newer for newer in kept.chosen if (newer.ref, newer.path) not in branches]
+
+    return here
 
 
 class _Known:

@@ -45,7 +45,7 @@ MOST_PATHS = 50
 MESSAGE_CHARS = 20_000
 """Characters of a message that are indexed."""
 
-MOST_ROWS = 10_000
+MOST_ROWS = 4_000
 """Commits with one of the words that a question looks at, the rarest words first."""
 
 COMMON, FEW = 8, 20

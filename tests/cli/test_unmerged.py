@@ -100,3 +100,29 @@ def test_an_archived_memory_keeps_its_code(ground: Ground, git: Git) -> None:
     ground.learn(moved, told=Provenance(op="page", writer="sync"))
     assert "9090" not in ground.run("recall", "where does the proxy listen").out
     assert "not merged here" in ground.run("list", "-a").out
+
+
+def test_what_was_taught_on_a_branch_amends_nothing_elsewhere(ground: Ground, git: Git) -> None:
+    """Else it would take the place of what holds here."""
+    main = git("-C", ground.repo, "rev-parse", "HEAD")
+    earlier = (
+        "merge_records keys contacts on the lowercased email; of duplicates the newest timestamp wins."
+    )
+    later = (
+        "Amends the rule for merge_records: of duplicate contacts with one email the record with "
+        "more fields wins, no longer the newest timestamp."
+    )
+    told = Provenance(op="add", writer="agent", code_commit=main)
+    others = {f"reviewer/other-{number}.md": memory(f"other-{number}") for number in range(6)}
+    text = memory("merge-rule", earlier, "How merge_records joins duplicate contacts")
+    ground.learn({"reviewer/merge-rule.md": text, **others}, told=told)
+    text = memory("fuller-record", later, "merge_records prefers the fuller of duplicate contacts")
+    told = Provenance(op="add", writer="agent", code_commit=on_branch(ground, git))
+    ground.learn({"reviewer/fuller-record.md": text}, told=told)
+    question = "why does the newest timestamp win in merge_records"
+    assert "amended since by" in ground.run("recall", question).out
+    git("-C", ground.repo, "switch", "-q", "main")
+    found = ground.run("recall", question)
+    assert "keys contacts on the lowercased email" in found.out
+    assert "more fields wins" not in found.out
+    assert "amended since by" not in found.out
