@@ -113,8 +113,8 @@ def ask(
             name = OFFLINE
         if selection is None:
             selection = _before(first, held, shown, _leading(select(candidates, shown, gate), prefer))
-        selection, branches = _divided(workspace, held, selection, shown, patience)
-        known = _Known(workspace, sources, patience, branches)
+        selection, notes_on = _divided(workspace, held, selection, shown, patience)
+        known = _Known(workspace, sources, patience, notes_on)
         answer = recall(
             query,
             candidates,
@@ -222,8 +222,8 @@ def _stands(repo: Repository, one: Candidate) -> bool:
     return False
 
 
-_Branches = Mapping[tuple[str, str], str]
-"""Ref and path of memories that are told as they were before some branch changed them, and that branch."""
+_Notes = Mapping[tuple[str, str], str]
+"""What is to be said of memories for the code that they were taught on, by ref and path."""
 
 
 def _divided(
@@ -232,7 +232,7 @@ def _divided(
     selection: Selection,
     shown: Set[str],
     patience: float,
-) -> tuple[Selection, _Branches]:
+) -> tuple[Selection, _Notes]:
     """A choice without what was taught on code that is not here."""
     from gitmem.search.reach import BOUND
 
@@ -248,8 +248,9 @@ def _merged(workspace: Workspace, held: Mapping[str, Source], later: Later, pati
 
     def here(one: Candidate, text: str) -> Sequence[Candidate]:
         found = Selection(tuple(later(one, text)))
-        kept, branches = _divided(workspace, held, found, frozenset(), patience)
-        return [newer for newer in kept.chosen if (newer.ref, newer.path) not in branches]
+        kept, _ = _divided(workspace, held, found, frozenset(), patience)
+        blobs = {newer.blob for newer in found.chosen}
+        return [newer for newer in kept.chosen if newer.blob in blobs]
 
     return here
 
@@ -258,10 +259,10 @@ class _Known:
     """Asks git about what is shown; loaded only where something is."""
 
     def __init__(
-        self, workspace: Workspace, sources: Sequence[Source], patience: float, branches: _Branches
+        self, workspace: Workspace, sources: Sequence[Source], patience: float, notes: _Notes
     ) -> None:
         self._workspace, self._sources, self._patience = workspace, sources, patience
-        self._branches = branches
+        self._notes = notes
 
     def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
         """See `truth.Code`."""
@@ -274,11 +275,8 @@ class _Known:
         from gitmem.integrations.memory_facts import about_memories
 
         facts = about_memories(self._workspace, self._sources)(shown)
-        older = [self._branches.get((one.ref, one.path)) for one in shown]
-        return [
-            [*([f"as it was before it was changed on {branch}, not merged here"] if branch else ()), *known]
-            for known, branch in zip(facts, older, strict=True)
-        ]
+        notes = [self._notes.get((one.ref, one.path)) for one in shown]
+        return [[*([note] if note else ()), *known] for note, known in zip(notes, facts, strict=True)]
 
 
 class _Reader:
