@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -99,3 +100,10 @@ def test_help_loads_no_verb(loaded) -> None:
         "run",
     }
     assert {f"gitmem.cli.{verb}" for verb in verbs} & modules == set()
+
+
+def test_a_flow_is_told_the_time_and_the_surroundings() -> None:
+    """What reads them by itself cannot be run for another moment, or another person, as a test does."""
+    for path in sorted((ROOT / "gitmem/flows").rglob("*.py")):
+        used = {ast.unparse(node) for node in ast.walk(ast.parse(path.read_text()))}
+        assert used.isdisjoint({"os.environ", "time.time", "datetime.now", "Path.home", "Path.cwd"}), path
