@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from gitmem.core.text import iso
 from gitmem.store.files import read_regular, replace_file
 from gitmem.values import dataclass
 
@@ -42,7 +42,7 @@ class Pause:
 
     def as_value(self) -> dict[str, str | None]:
         """The JSON form: ISO 8601, UTC."""
-        return {"since": _iso(self.start), "until": None if self.end is None else _iso(self.end)}
+        return {"since": iso(self.start), "until": None if self.end is None else iso(self.end)}
 
 
 def intervals(state: Path) -> tuple[Pause, ...]:
@@ -137,10 +137,6 @@ def _write(state: Path, pauses: Iterable[Pause]) -> None:
     value = {"version": _VERSION, "pauses": [[one.start, one.end] for one in joined]}
     state.mkdir(parents=True, exist_ok=True)
     replace_file(state / FILE, (json.dumps(value) + "\n").encode("ascii"), 0o600)
-
-
-def _iso(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def _spanning(first: Pause, second: Pause) -> Pause:
