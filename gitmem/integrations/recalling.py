@@ -28,6 +28,7 @@ from gitmem.search.recall import (
     Source,
     gather,
     later_ones,
+    plain_place,
     recall,
 )
 from gitmem.store.commits import memory_commit
@@ -116,7 +117,7 @@ def ask(
         answer = recall(
             query,
             candidates,
-            _Reader(workspace, held, tools),
+            _Reader(workspace, held, tools, asked=gate is QUESTION),
             int(edges.now),
             scopes,
             shown,
@@ -267,12 +268,21 @@ class _Known:
 
 
 class _Reader:
-    """Opens what was chosen; what then proves not to be worth showing is refused."""
+    """Opens what was chosen; what then proves not to be worth showing is refused.
+
+    Args:
+        asked: whether somebody asked: then a memory that became a rule answers, too.
+    """
 
     def __init__(
-        self, workspace: Workspace, held: Mapping[str, Source], tools: Callable[[], Set[str]]
+        self,
+        workspace: Workspace,
+        held: Mapping[str, Source],
+        tools: Callable[[], Set[str]],
+        *,
+        asked: bool,
     ) -> None:
-        self._workspace, self._held, self._tools = workspace, held, cache(tools)
+        self._workspace, self._held, self._tools, self._asked = workspace, held, cache(tools), asked
         self._opened: list[tuple[Candidate, str]] = []
         self._in_head: InHead | None = None
 
@@ -286,9 +296,11 @@ class _Reader:
         else:
             data = _read(self._workspace, source.repo, candidate)
             memory = parse(candidate.path, data)
-            if RULE in data and not candidate.commit:
-                self._leave_rules(candidate, memory)
             said = Opened(memory.name, memory.description, memory.type, memory.body)
+            if RULE in data and not candidate.commit and (file := self._rule_in(candidate, memory)):
+                if not self._asked:
+                    raise NotShown("promoted", file)
+                data = said = replace(said, known=(f"now a rule in {plain_place(file)}",))
         shown = replace(candidate, name=said.name, description=said.description, type=said.type)
         in_use = shown.type == REFERENCE and explains(shown, self._tools())
         if in_use and not warns(f"{said.description}\n{said.body}"):
@@ -299,14 +311,13 @@ class _Reader:
         self._opened.append((candidate, said.body))
         return data
 
-    def _leave_rules(self, candidate: Candidate, memory: Memory) -> None:
-        """Passes over what the agent reads in an instruction file anyway, as long as HEAD's has it."""
+    def _rule_in(self, candidate: Candidate, memory: Memory) -> str:
+        """The instruction file of HEAD that says what a memory says, which the agent reads anyway."""
         from gitmem.integrations.promoting.standing import InHead  # few memories were promoted
 
         self._in_head = self._in_head or InHead(self._workspace)
-        file = self._in_head.stands(candidate.path, memory, self._held[candidate.ref].scopes[candidate.ref])
-        if file:
-            raise NotShown("promoted", file)
+        scope = self._held[candidate.ref].scopes[candidate.ref]
+        return self._in_head.stands(candidate.path, memory, scope)
 
 
 def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:

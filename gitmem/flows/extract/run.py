@@ -196,6 +196,7 @@ def extract_sessions(
     who = context.author
     done: list[Outcome] = []
     failures: list[EngineError] = []
+    kept = 0
     # A fork's name has the model of its last session in it.
     asked = engine.name
     with writer_lock(workspace.state, "extract", timeout=60.0):
@@ -207,12 +208,12 @@ def extract_sessions(
         for one, session in read(workspace, fresh, most=most) if context.rules.mode != "off" else ():
             if sum(not error.of_input for error in failures) == FAILURES_BORNE:
                 on.tally.skip(label(session), "the engine failed at others")
-                _store_asked(context, one, who, on)
+                kept += _store_asked(context, one, who, on)
                 continue
             name = cursor_name(session.path)
             if not context.by_hand and (one_held := stuck.held(workspace.state, name, asked, now)):
                 on.tally.skip(label(session), _left_alone(asked, one_held))
-                _store_asked(context, one, who, on)
+                kept += _store_asked(context, one, who, on)
                 continue
             rules = rules_for(context.rules, one.source, session, context.left_out)
             if too_few := throttled(workspace, one.source, session, rules):
@@ -227,11 +228,14 @@ def extract_sessions(
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
                     stuck.failed(workspace.state, name, asked, now)
-                _store_asked(context, one, who, on)
+                kept += _store_asked(context, one, who, on)
                 continue
             stuck.worked(workspace.state, name)
             done.append(_land(context, engine, one, session, plan, who, on))
     if failures:
+        if kept:
+            stored = f"What was plainly asked for is stored: {counted(kept, 'memory')}."
+            failures[0].hint = ". ".join(filter(None, (failures[0].hint.rstrip("."), stored)))
         raise failures[0]
     return tuple(done)
 
@@ -244,12 +248,15 @@ class _AskedOnly(OfflineEngine):
         return Extraction(tuple(c for c in found if c.asked and c.origin.first not in given.answered))
 
 
-def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> None:
+def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
     """Stores what a person plainly asked for in a session that another engine is to look at later.
 
     The cursor stays, so that the engine is still shown all of it.
+
+    Returns:
+        how many changes of memory that was.
     """
-    engine, workspace = _AskedOnly(), context.workspace
+    engine, workspace, kept = _AskedOnly(), context.workspace, 0
     for part, session in read(workspace, [one], keep=False, follow=True):
         rules = rules_for(context.rules, one.source, session, context.left_out)
         plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
@@ -263,6 +270,8 @@ def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> None
                 cursor=("", 0),
             )
             _land_planned(context, engine, session, plan, changes, who, on)
+            kept += len(plan.stored)
+    return kept
 
 
 def _left_alone(engine: str, held: stuck.Stuck) -> str:
