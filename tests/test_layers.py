@@ -75,6 +75,7 @@ def test_a_hook_loads_the_standard_library_alone(loaded, repo: Path, hook: str) 
     assert len(list(spool.iterdir())) == 1, "the hook left no job, so the check would prove nothing"
     assert "gitmem.integrations.hook_entry" in modules
     assert foreign(modules) == set()
+    assert len({name for name in modules if name.partition(".")[0] == "gitmem"}) <= 12
 
 
 def test_everyday_verbs_never_load_a_models_library(loaded) -> None:

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from gitmem.core.text import iso
 from gitmem.store.files import read_regular, replace_file
 from gitmem.values import dataclass
 
@@ -42,6 +41,8 @@ class Pause:
 
     def as_value(self) -> dict[str, str | None]:
         """The JSON form: ISO 8601, UTC."""
+        from gitmem.core.text import iso  # a verb asks for it; hooks do not wait for what it loads
+
         return {"since": iso(self.start), "until": None if self.end is None else iso(self.end)}
 
 
