@@ -98,7 +98,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Looked:
+class Progress:
     """What was looked at.
 
     Attributes:
@@ -214,7 +214,7 @@ def begin_with_commits(workspace: Workspace) -> None:
     """Leaves all commits that are there now alone; what was begun before stays as it is."""
     with writer_lock(workspace.state, "commits"):
         if _read(workspace) is None:
-            _write(workspace, Looked(_every_tip(workspace)))
+            _write(workspace, Progress(_every_tip(workspace)))
 
 
 def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Sync) -> CommitsLearned:
@@ -232,7 +232,7 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Syn
     """
     done = CommitsLearned()
     with writer_lock(workspace.state, "commits"):
-        known = _read(workspace) or Looked(_before_head(workspace))
+        known = _read(workspace) or Progress(_before_head(workspace))
         heads = tuple(tree.head for tree in workspace.worktrees if tree.head)
         if set(heads) <= {*known.begun, *known.tips}:
             return done
@@ -248,7 +248,7 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Syn
     return done
 
 
-def _learn(work: _Work, known: Looked, heads: tuple[str, ...]) -> Looked:
+def _learn(work: _Work, known: Progress, heads: tuple[str, ...]) -> Progress:
     handled = dict.fromkeys(known.handled)
     found = _asking(work.workspace, heads, (*known.begun, *known.tips))
     if len(found) == MOST_COMMITS:
@@ -471,19 +471,19 @@ def _moment(who: Signature) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _read(workspace: Workspace) -> Looked | None:
+def _read(workspace: Workspace) -> Progress | None:
     value = read_json(workspace.state / FILE, _BYTES)
     try:
         if value is None or value["version"] != 1:
             return None
         begun, tips = (tuple(tip for tip in value[key] if _OID.fullmatch(tip)) for key in ("begun", "tips"))
-        return Looked(begun, tips, tuple(key for key in value["handled"] if _KEY.fullmatch(key)))
+        return Progress(begun, tips, tuple(key for key in value["handled"] if _KEY.fullmatch(key)))
     except (KeyError, TypeError):
         return None
 
 
-def _write(workspace: Workspace, looked: Looked) -> None:
-    value = {"version": 1} | {key: list(words) for key, words in vars(looked).items()}
+def _write(workspace: Workspace, progress: Progress) -> None:
+    value = {"version": 1} | {key: list(words) for key, words in vars(progress).items()}
     write_atomically(workspace.state / FILE, (json.dumps(value) + "\n").encode("ascii"))
 
 

@@ -16,7 +16,7 @@ from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, con
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.withholding import without_secrets
 from gitmem.search.duplicates import said_by
-from gitmem.search.gate import REFERENCE, Selection, explains, select, warns
+from gitmem.search.gate import QUESTION, REFERENCE, Gate, Selection, explains, select, warns
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
 from gitmem.search.recall import (
@@ -27,6 +27,8 @@ from gitmem.search.recall import (
     Recall,
     Source,
     gather,
+    later_ones,
+    plain_place,
     recall,
 )
 from gitmem.store.commits import memory_commit
@@ -62,6 +64,7 @@ def ask(
     tools: Callable[[], Set[str]] = frozenset,
     prefer: str = "",
     patience: float = PROMPT_SECONDS,
+    gate: Gate = QUESTION,
 ) -> Recall:
     """Recalls memories for a question or prompt.
 
@@ -79,6 +82,7 @@ def ask(
             them are left out.
         prefer: an agent's folder; of what the offline rules choose, its memories come first.
         patience: seconds that a look at the code may take.
+        gate: how much must speak for a memory: `PROMPT` where nobody asked.
 
     Raises:
         UsageError: an unknown scope, type or engine, or `at` means nothing.
@@ -107,13 +111,13 @@ def ask(
             notes.append(f"{name} leaves the choice to the offline rules")
             name = OFFLINE
         if selection is None:
-            selection = _before(first, held, shown, _leading(select(candidates, shown), prefer))
+            selection = _before(first, held, shown, _leading(select(candidates, shown, gate), prefer))
         selection, branches = _divided(workspace, held, selection, shown, patience)
         known = _Known(workspace, sources, patience, branches)
         answer = recall(
             query,
             candidates,
-            _Reader(workspace, held, tools),
+            _Reader(workspace, held, tools, asked=gate is QUESTION),
             int(edges.now),
             scopes,
             shown,
@@ -121,6 +125,7 @@ def ask(
             known,
             selection,
             known.about,
+            None if type else later_ones(sources, agents, int(edges.now)),
         )
     return replace(answer, engine=name, notes=tuple(notes))
 
@@ -263,12 +268,21 @@ class _Known:
 
 
 class _Reader:
-    """Opens what was chosen; what then proves not to be worth showing is refused."""
+    """Opens what was chosen; what then proves not to be worth showing is refused.
+
+    Args:
+        asked: whether somebody asked: then a memory that became a rule answers, too.
+    """
 
     def __init__(
-        self, workspace: Workspace, held: Mapping[str, Source], tools: Callable[[], Set[str]]
+        self,
+        workspace: Workspace,
+        held: Mapping[str, Source],
+        tools: Callable[[], Set[str]],
+        *,
+        asked: bool,
     ) -> None:
-        self._workspace, self._held, self._tools = workspace, held, cache(tools)
+        self._workspace, self._held, self._tools, self._asked = workspace, held, cache(tools), asked
         self._opened: list[tuple[Candidate, str]] = []
         self._in_head: InHead | None = None
 
@@ -282,9 +296,11 @@ class _Reader:
         else:
             data = _read(self._workspace, source.repo, candidate)
             memory = parse(candidate.path, data)
-            if RULE in data and not candidate.commit:
-                self._leave_rules(candidate, memory)
             said = Opened(memory.name, memory.description, memory.type, memory.body)
+            if RULE in data and not candidate.commit and (file := self._rule_in(candidate, memory)):
+                if not self._asked:
+                    raise NotShown("promoted", file)
+                data = said = replace(said, known=(f"now a rule in {plain_place(file)}",))
         shown = replace(candidate, name=said.name, description=said.description, type=said.type)
         in_use = shown.type == REFERENCE and explains(shown, self._tools())
         if in_use and not warns(f"{said.description}\n{said.body}"):
@@ -295,14 +311,13 @@ class _Reader:
         self._opened.append((candidate, said.body))
         return data
 
-    def _leave_rules(self, candidate: Candidate, memory: Memory) -> None:
-        """Passes over what the agent reads in an instruction file anyway, as long as HEAD's has it."""
+    def _rule_in(self, candidate: Candidate, memory: Memory) -> str:
+        """The instruction file of HEAD that says what a memory says, which the agent reads anyway."""
         from gitmem.integrations.promoting.standing import InHead  # few memories were promoted
 
         self._in_head = self._in_head or InHead(self._workspace)
-        file = self._in_head.stands(candidate.path, memory, self._held[candidate.ref].scopes[candidate.ref])
-        if file:
-            raise NotShown("promoted", file)
+        scope = self._held[candidate.ref].scopes[candidate.ref]
+        return self._in_head.stands(candidate.path, memory, scope)
 
 
 def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
 
+from gitmem.search.chance import Chance
 from gitmem.search.entries import Entry, Ground
 from gitmem.search.index import Catalog
 from gitmem.search.postings import FIELD, HEADED, KIND_BITS, STRONG, WEAK, char, number_of, unpacked
@@ -46,12 +47,6 @@ BESIDE = 2
 
 WIDER = 8
 """How much further it looks where too little of what it found stands anywhere now."""
-
-IMAGINED = 20
-IMAGINED_WITH = 0.02
-IMAGINED_WITH_GENERAL = 0.4
-"""For `covered` a catalog counts as if it held this many texts more, and this share of them had the term:
-else in one memory the term that it has would be common, and the one that it lacks rare."""
 
 
 @dataclass(frozen=True)
@@ -271,31 +266,31 @@ class Parts:
     """Says what of a question a text matches; see `Candidate.parts`."""
 
     def __init__(self, question: Question) -> None:
-        total = question.corpus.texts
-        shares = [_share(total, term) for term in question.asked]
-        asked = sum(shares) or 1.0
-        self._terms = [
-            (term, rarity(total, term.count), share / asked)
-            for term, share in zip(question.asked, shares, strict=True)
-        ]
-        self._asked = float(len(question.asked))
-        self._telling = float(sum(term.tells for term in question.asked))
+        corpus = question.corpus
+        self._terms = [(term, rarity(corpus.texts, term.count)) for term in question.asked]
+        known = [rare for term, rare in self._terms if term.count and term.tells]
+        length = (corpus.name + corpus.description + corpus.body) / max(1, corpus.texts)
+        self._chance = Chance(question.asked, corpus.texts, length)
+        self._whole = {
+            "asked": float(len(question.asked)),
+            "worth": sum([rare for _, rare in self._terms]),
+            "telling": float(sum(term.tells for term in question.asked)),
+            "word": sum(known) / len(known) if known else rarity(corpus.texts, 1),
+        }
 
     def of(self, words: str, score: float) -> dict[str, float]:
         """The parts of a text, given its words as the catalog keeps them and its score by words."""
-        heading = words.rpartition(FIELD)[0]
-        matched = [each for each in self._terms if _has(words, each[0])]
-        headed = [each for each in matched if _has(heading, each[0])]
-        return {
+        heading, _, body = words.rpartition(FIELD)
+        matched = [at for at, (term, _) in enumerate(self._terms) if _has(words, term)]
+        headed = [at for at in matched if _has(heading, self._terms[at][0])]
+        return self._whole | {
             "text": score,
-            "rarity": sum([rare for _, rare, _ in matched]),
-            "covered": sum([share for _, _, share in matched]),
+            "rarity": sum([self._terms[at][1] for at in matched]),
             "matched": float(len(matched)),
             "headed": float(len(headed)),
-            "asked": self._asked,
-            "telling": self._telling,
-            "told": float(sum([term.tells for term, _, _ in matched])),
-            "decisive": float(sum([term.tells for term, _, _ in headed])),
+            "told": float(sum(self._terms[at][0].tells for at in matched)),
+            "decisive": float(sum(self._terms[at][0].tells for at in headed)),
+            "surprise": self._chance.surprise(matched, len(heading) + len(body)),
         }
 
 
@@ -304,11 +299,6 @@ def _has(words: str, term: Asked) -> bool:
         if way in words:
             return True
     return False
-
-
-def _share(total: int, term: Asked) -> float:
-    imagined = IMAGINED * (IMAGINED_WITH if term.tells else IMAGINED_WITH_GENERAL)
-    return rarity(total + IMAGINED, term.count + imagined)
 
 
 def _words(ground: Ground, numbers: Iterable[int]) -> dict[int, str]:

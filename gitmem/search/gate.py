@@ -1,9 +1,16 @@
-"""The offline choice: few and right beats many, and nothing is right where nothing fits."""
+"""What is told of what a search found: with a prompt, where nobody asked, and where somebody did.
+
+A candidate is weighed against what any memory here would score: how much it surprises that it matches what
+it matches (see `chance`), and how far its score stands out from those that the same question gives others,
+for which a word in a name or description counts more than one deep in a body. Few and right beats many, and
+nothing is right where nothing fits.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
 from gitmem.search.duplicates import headed_alike
@@ -11,26 +18,43 @@ from gitmem.search.query import Candidate
 from gitmem.search.words import tells
 from gitmem.values import dataclass
 
-NEAR_BEST = 0.4
-"""Share of the best score that a candidate needs: what is far below the best answers something else."""
+OTHERS = slice(5, 20)
+"""Ranks of the candidates whose scores are what the question gives anything here."""
 
-COVERED = {0: 0.5, 1: 0.3, 2: 0.2}
-"""Share of the question's rarity that a memory must match, by how many of the matched terms that tell
-stand in its name or description (two or more count as two). Set by hand on half of 846 prompts of real
-sessions, so that the prompts of one project recall nothing from the memories of others nine times in ten;
-questions on those memories still find them."""
+STANDING_OUT = 10.0
+"""How much it weighs, against the logarithm of a chance, that a score is e times that of others."""
+
+SHORT = 8
+LENGTH = 1.0
+"""What it costs that a question has e times so many terms: the words of one request hang together, so that
+each shares some with any memory in its field."""
 
 TOLD_IN_BODY = 2
 """Terms that tell which a memory must match where none of them is in its name or description."""
 
-LONG_QUESTION = 8
-"""From this many terms on no memory matches a great share: a request tells more than it asks."""
 
-TERMS_OF_LONG = 4
-HEADED_OF_LONG = 2
-COVERED_OF_LONG = 0.18
-"""What of a long one a memory must match: that many terms that tell, so many of them in its name or
-description, and this share."""
+@dataclass(frozen=True)
+class Gate:
+    """What passes.
+
+    Attributes:
+        least: weight that a candidate needs; see `weight`.
+        near: share of the best score that it needs: what is far below the best answers something else.
+        whole: the weight that is enough for one that matches all that the question is about, some of it
+            in its name or description.
+    """
+
+    least: float
+    near: float
+    whole: float
+
+
+PROMPT = Gate(least=8.0, near=0.4, whole=6.0)
+"""Nobody asked. Set on half of what `tests/bench/recall_told.py` measures, so that one prompt of ten tells
+something where nothing answers it."""
+
+QUESTION = Gate(least=6.0, near=0.4, whole=-math.inf)
+"""Somebody asked, and can tell what is no answer."""
 
 Why = Literal[
     "below",
@@ -112,51 +136,71 @@ class Selection:
     left: tuple[Left, ...] = ()
 
 
-def fits(candidate: Candidate) -> bool:
-    """Whether a memory matches enough of the question to be worth showing."""
+def weight(candidate: Candidate, others: float) -> float:
+    """How much speaks for a candidate; see `PROMPT` for how much is enough.
+
+    Args:
+        others: see `background`.
+    """
+    standing = math.log(candidate.score / others) if candidate.score > 0 else -math.inf
+    parts = candidate.parts
+    length = LENGTH * max(0.0, math.log(max(1.0, parts.get("asked", 0.0)) / SHORT))
+    return parts.get("surprise", 0.0) + STANDING_OUT * standing - length
+
+
+def background(candidates: Sequence[Candidate]) -> float:
+    """The score that a question gives any memory here: the mean of those that are not its best.
+
+    Where there are none, one word of it counts instead.
+    """
+    most = OTHERS.stop - OTHERS.start
+    scores = [one.score for one in candidates[OTHERS]]
+    word = max([one.parts.get("word", 0.0) for one in candidates], default=0.0) or 1.0
+    return (sum(scores) + (most - len(scores)) * word) / most
+
+
+def fits(candidate: Candidate, others: float, gate: Gate = QUESTION) -> bool:
+    """Whether a memory matches enough of the question to be worth showing.
+
+    Args:
+        others: see `background`.
+    """
     parts = candidate.parts
     if not parts["telling"]:  # "how should I write tests?": only a memory about just that
-        return parts["headed"] >= parts["asked"]
+        return parts["headed"] >= parts["asked"] and weight(candidate, others) >= gate.whole
     if parts["told"] >= parts["telling"] and (parts["decisive"] or parts["matched"] >= parts["asked"]):
-        return True
+        return weight(candidate, others) >= gate.whole
     if not parts["decisive"] and parts["told"] < TOLD_IN_BODY:
         return False
-    if parts["covered"] >= COVERED[min(2, int(parts["decisive"]))]:
-        return True
-    return (
-        parts["asked"] >= LONG_QUESTION
-        and parts["told"] >= TERMS_OF_LONG
-        and parts["decisive"] >= HEADED_OF_LONG
-        and parts["covered"] >= COVERED_OF_LONG
-    )
+    return weight(candidate, others) >= gate.least
 
 
-def choose(candidates: Iterable[Candidate], shown: Set[str] = frozenset()) -> list[Candidate]:
-    """Keeps the candidates that fit, best first, each content once.
+def select(
+    candidates: Iterable[Candidate], shown: Set[str] = frozenset(), gate: Gate = QUESTION
+) -> Selection:
+    """Keeps the candidates that fit, best first, each content once; and says why others are left out.
+
+    Of two whose descriptions say the same, the one to prefer comes first; whether the other goes, its body
+    decides (see `duplicates`).
 
     Args:
         candidates: best first.
         shown: object names of the contents that this session has seen already.
     """
-    return list(select(candidates, shown).chosen)
-
-
-def select(candidates: Iterable[Candidate], shown: Set[str] = frozenset()) -> Selection:
-    """The same, with what was left out and why.
-
-    Of two whose descriptions say the same, the one to prefer comes first; whether the other goes, its body
-    decides (see `alike`).
-    """
+    found = list(candidates)
+    others = background(found)
     chosen: list[Candidate] = []
     left: list[Left] = []
     kept: dict[str, Candidate] = {}
     best: float | None = None
-    for candidate in candidates:
-        if not fits(candidate):
-            left.append(Left(candidate, "below", f"covers {candidate.parts['covered']:.0%}"))
+    for candidate in found:
+        if not fits(candidate, others, gate):
+            left.append(
+                Left(candidate, "below", f"weighs {weight(candidate, others):.1f} of {gate.least:g}")
+            )
             continue
         best = candidate.score if best is None else best
-        if candidate.score < NEAR_BEST * best:
+        if candidate.score < gate.near * best:
             left.append(Left(candidate, "below", f"{candidate.score / best:.0%} of the best score"))
         elif candidate.blob in shown:
             left.append(Left(candidate, "shown"))

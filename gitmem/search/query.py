@@ -22,11 +22,11 @@ class Candidate:
         path: in the tree of the ref, beginning with the agent's folder; of a log's line `<path>#<12 hex>`.
         blob: object name of its content; of a log's line, the name that git would give the line.
         score: the higher the better; comparable between catalogs only roughly.
-        parts: what made the score: `text` (bm25), `rarity` (sum over matched terms), `covered` (0 to 1,
-            share of the question's rarity that the memory matches), `matched` (number of terms),
-            `headed` (of these, in the name or description), `asked` (terms in the question). Of terms
-            that tell what it is about (`words.tells`): `telling` (in the question), `told` (matched),
-            `decisive` (in the name or description).
+        parts: what made the score. Of the question: `asked` (its terms), `worth` (their rarities together),
+            `telling` (its terms that say what it is about, `words.tells`), `word` (what one of these is
+            worth that some memory has). Of what the memory matches: `text` (the score by words), `rarity`
+            (sum over terms), `matched` (terms), `headed` (of these, in the name or description), `told`
+            (terms that tell), `decisive` (of these, in the name or description), `surprise` (see `chance`).
         time: author time of the last taught change, epoch seconds; 0 where unknown.
         why: what each strategy contributed to `score`.
         commit: the commit it was read at, for a search as of then; empty for the tip.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import field, replace
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import CANDIDATES, RECALLED, RECALLED_BYTES, RECALLED_LINES
 from gitmem.core.memory import parse
-from gitmem.search.gate import Left, Selection, Why, select
+from gitmem.search.duplicates import AMENDS, ASKED_CHARS, amends
+from gitmem.search.gate import Left, Selection, Why, background, select, weight
 from gitmem.search.index import Catalog, Read, read_memory
 from gitmem.search.query import Candidate, search
 from gitmem.store.commits import memory_commit
@@ -30,6 +32,12 @@ PROMPT_SECONDS = 0.3
 
 PATIENT_SECONDS = 3.0
 """The same for a person who asks."""
+
+MOST_AMENDED = 2
+"""Memories that later ones are sought for: the first, which are told whole."""
+
+MOST_LATER = 20
+"""Candidates that are looked at for what amends one."""
 
 MOST_RAISED = 5.0
 """Factor by which scores are raised at most: among three memories rarity tells next to nothing."""
@@ -104,8 +112,7 @@ def _on_one_scale(found: Sequence[Sequence[tuple[Source, Candidate]]]) -> list[t
 
 def _asked_worth(one: Candidate) -> float:
     """The rarity of all that was asked, in the repository that a candidate is from."""
-    covered = one.parts.get("covered", 0.0)
-    return one.parts.get("rarity", 0.0) / covered if covered else 0.0
+    return one.parts.get("worth", 0.0)
 
 
 def _times(one: Candidate, factor: float) -> Candidate:
@@ -130,6 +137,8 @@ class RecallItem:
         facts: the same as short statements.
         why: what each strategy of search contributed to the score.
         checked: what became of each name in the code, also of what is still there.
+        amended: path of a later memory that says that it amends what this one says; it comes before this
+            one.
         kind: `memory`; or `log` for a fact of a daily log: its `name` is like `log 2026-11-21 14:05`, its
             `file` is the log, and its `blob` the name that git would give the line.
     """
@@ -151,6 +160,7 @@ class RecallItem:
     why: Mapping[str, float] = field(default_factory=dict)
     checked: tuple[str, ...] = ()
     kind: str = "memory"
+    amended: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,10 @@ class Opened:
 
 About = Callable[[Sequence[Candidate]], Sequence[Sequence[str]]]
 """Facts on each of the memories that will be shown, from where they come from."""
+
+
+Later = Callable[[Candidate, str], Sequence[Candidate]]
+"""Later memories on what one is about, given its text; best first."""
 
 
 @dataclass(frozen=True)
@@ -220,8 +234,9 @@ def recall(
     code: Code | None = None,
     selection: Selection | None = None,
     about: About | None = None,
+    later: Later | None = None,
 ) -> Recall:
-    """Chooses among candidates and opens those chosen, and no others.
+    """Chooses among candidates and opens those chosen, and what amends them; no others.
 
     Args:
         candidates: best first.
@@ -234,6 +249,7 @@ def recall(
         code: knows what the code has of what a memory names; None where there is none to ask.
         selection: the choice, where it was made already; else it is made here, offline.
         about: knows who taught a memory, and what waits that would change it.
+        later: knows what may amend one; asked about the first two.
     """
     opened: list[tuple[Candidate, Opened]] = []
     selected = selection or select(candidates, shown)
@@ -243,24 +259,46 @@ def recall(
             left.append(Left(candidate, "limit"))
             continue
         try:
-            data = blobs(candidate)
+            memory = _open(candidate.path, blobs(candidate))
         except NotShown as reason:
             left.append(Left(candidate, reason.why, reason.detail))
             continue
         except MissingObject:
             left.append(Left(candidate, "gone"))
             continue
-        opened.append((candidate, data if isinstance(data, Opened) else _open(candidate.path, data)))
+        opened.append((candidate, memory))
+    amended = _put_amending_first(opened, blobs, later, shown) if later else {}
+    left += [Left(candidate, "limit") for candidate, _ in opened[limit:]]
+    del opened[limit:]
+    told = {(candidate.ref, candidate.path) for candidate, _ in opened}
+    left = [one for one in left if (one.candidate.ref, one.candidate.path) not in told]
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
     from gitmem.core.references import named  # most prompts call nothing up, and need none of it
 
+    earlier = {newer: older for older, newer in amended.items()}
     names = [named(f"{memory.description}\n{memory.body}", candidate.time) for candidate, memory in opened]
     looked = code.look(names) if code else [()] * len(opened)
     known = about([candidate for candidate, _ in opened]) if about else [()] * len(opened)
     items = [
-        _item(candidate, memory, now, scopes[candidate.ref], findings, facts)
+        _item(
+            candidate,
+            memory,
+            now,
+            scopes[candidate.ref],
+            findings,
+            [
+                *(f"it amends {plain_place(path)}" for path in [earlier.get(candidate.path)] if path),
+                *(
+                    f"amended since by {plain_place(path)}"
+                    for path in [amended.get(candidate.path)]
+                    if path
+                ),
+                *facts,
+            ],
+            amended.get(candidate.path, ""),
+        )
         for (candidate, memory), findings, facts in zip(opened, looked, known, strict=True)
     ]
     return Recall(query, tuple(items), left=tuple(left))
@@ -304,7 +342,74 @@ def capped(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -
     return f"{kept.decode('utf-8', 'ignore').rstrip()}\n{notice}"
 
 
-def _open(path: str, data: bytes) -> Opened:
+def later_ones(
+    sources: Sequence[Source], agents: Collection[str] | None = None, now: int | None = None
+) -> Later:
+    """Seeks what was taught after a memory, in its repository, and is about the same thing."""
+
+    def later(one: Candidate, text: str) -> Sequence[Candidate]:
+        source = next(source for source in sources if one.ref in source.scopes)
+        asked = f"{one.name}\n{one.description}\n{text}"[:ASKED_CHARS]
+        found = search(source.catalog, asked, source.scopes.keys(), agents, MOST_LATER, source.at, now)
+        others = [each for each in found if (each.ref, each.path) != (one.ref, one.path)]
+        usual = background(others)
+        return [
+            each
+            for each in others
+            if each.time > one.time > 0 and each.kind == "memory" and weight(each, usual) >= AMENDS
+        ]
+
+    return later
+
+
+def _put_amending_first(
+    opened: list[tuple[Candidate, Opened]],
+    blobs: Callable[[Candidate], bytes | Opened],
+    later: Later,
+    shown: Set[str],
+) -> dict[str, str]:
+    """Puts what amends a memory before it: path of the earlier one to that of the later.
+
+    What amends one and was shown before in this session is not shown again.
+    """
+    amended: dict[str, str] = {}
+    for candidate, memory in opened[:MOST_AMENDED]:
+        for newer in later(candidate, memory.body):
+            known = next(
+                (one for one in opened if one[0].path == newer.path and one[0].ref == newer.ref), None
+            )
+            pair = known or _read(replace(newer, score=candidate.score, why={}), blobs)
+            if pair is None or not amends(f"{pair[1].description}\n{pair[1].body}"):
+                continue
+            if known:
+                opened.remove(known)
+            if known or newer.blob not in shown:
+                opened.insert(opened.index((candidate, memory)), pair)
+            amended[candidate.path] = newer.path
+            break
+    return amended
+
+
+def _read(
+    candidate: Candidate, blobs: Callable[[Candidate], bytes | Opened]
+) -> tuple[Candidate, Opened] | None:
+    with suppress(MissingObject):
+        return candidate, _open(candidate.path, blobs(candidate))
+    return None
+
+
+def plain_place(place: str, chars: int = 200) -> str:
+    """Where a memory stands, as no more than a path: it is shown outside any fence.
+
+    Args:
+        chars: characters at most.
+    """
+    return re.sub(r"[^A-Za-z0-9._/^-]+", "_", place)[:chars]
+
+
+def _open(path: str, data: bytes | Opened) -> Opened:
+    if isinstance(data, Opened):
+        return data
     memory = parse(path, data)
     return Opened(memory.name, memory.description, memory.type, memory.body)
 
@@ -316,6 +421,7 @@ def _item(
     scope: str,
     findings: Sequence[Finding],
     known: Sequence[str],
+    amended: str,
 ) -> RecallItem:
     from gitmem.core.references import disputed, statement, warnings
 
@@ -342,4 +448,5 @@ def _item(
         why=dict(candidate.why),
         checked=tuple(map(statement, findings)),
         kind=candidate.kind,
+        amended=amended,
     )

@@ -36,11 +36,11 @@ sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
 
 from memory_repository import DAY, REF, START, MemoryRepository, memory  # noqa: E402
 
-from gitmem.search.display import as_context  # noqa: E402
-from gitmem.search.gate import select  # noqa: E402
+from gitmem.search.display import for_prompt  # noqa: E402
+from gitmem.search.gate import PROMPT, select  # noqa: E402
 from gitmem.search.index import Catalog, read_memory  # noqa: E402
 from gitmem.search.query import search  # noqa: E402
-from gitmem.search.recall import recall  # noqa: E402
+from gitmem.search.recall import Source, later_ones, recall  # noqa: E402
 from gitmem.transcripts.discover import read  # noqa: E402
 
 MEMORIES = 500
@@ -98,11 +98,12 @@ class Ground:
 
     def __init__(self, folder: Path, files: Files) -> None:
         self.repo, self.catalog = MemoryRepository(), Catalog.open(folder)
+        self.source = Source(self.repo, self.catalog, {REF: "project"})  # type: ignore[arg-type]
         self.ids = {f"main/m{number:04}.md": id for number, id in enumerate(files)}
         texts = dict(zip(self.ids, files.values(), strict=True))
         commit = ""
         for number in range(1, len(texts) + 1):  # each later one is taught a day later
-            if number % 20 == 0 or number == len(texts):
+            if number % (len(texts) // 100 + 1) == 0 or number == len(texts):
                 some = dict(list(texts.items())[:number])
                 commit = self.repo.put(some, *([commit] if commit else []), time=START + number * DAY)
         assert self.catalog.bring_up_to_date(self.repo, REF, commit, read_memory)  # type: ignore[arg-type]
@@ -121,10 +122,11 @@ class Ground:
             lambda one: self.repo.blob(one.blob),
             self.now,
             {REF: "project"},
-            selection=select(found),
+            selection=select(found, gate=PROMPT),
+            later=later_ones([self.source], now=self.now),
         )
         ids = tuple(self.ids[f"main/{item.file}"] for item in answer.items)
-        return Told(prompt, frozenset(answers), ids, as_context(answer))
+        return Told(prompt, frozenset(answers), ids, for_prompt(answer)[0])
 
     def tell_best(self, prompt: str, answers: Sequence[str]) -> Told:
         """Tells the five best of FTS5."""

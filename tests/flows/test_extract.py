@@ -21,7 +21,7 @@ from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
 from gitmem.flows.extract.rules import home as home_scope
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
-from gitmem.flows.extract.sessions import to_look_at
+from gitmem.flows.extract.sessions import turns_of
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import context_of
 from gitmem.integrations.suggestions import accept_suggestion
@@ -287,7 +287,7 @@ def test_a_prompt_after_the_agents_own_write_is_looked_at(tmp_path: Path) -> Non
     made.agent("Noted.")
     made.user("Now fix it.")
     read = read_session(made.write(tmp_path / "s.jsonl"))
-    looked = to_look_at(read.messages, frozenset(), [], read.cwd)
+    looked = turns_of(read.messages, frozenset(), [], read.cwd)
     said = [m.text for m in looked.messages if m.role == "person"]
     assert said == ["Remember that we ship on Fridays.", "Never push on Fridays.", "Now fix it."]
     assert len(looked.handled) == 3 and [*looked.written.values()] == [("x",)]

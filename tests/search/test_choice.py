@@ -19,7 +19,9 @@ DAY = 86_400
 PARTS = {
     "text": 3.0,
     "rarity": 4.0,
-    "covered": 0.8,
+    "surprise": 3.0,
+    "word": 2.0,
+    "worth": 5.0,
     "matched": 2.0,
     "headed": 2.0,
     "asked": 2.0,
@@ -52,7 +54,7 @@ def reasons(selection: object) -> list[tuple[str, str]]:
 
 
 def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
-    weak = PARTS | {"covered": 0.05, "told": 1.0, "decisive": 0.0}
+    weak = PARTS | {"surprise": -9.0, "told": 1.0, "decisive": 0.0}
     given = [
         candidate("best.md"),
         candidate("seen.md"),
@@ -68,7 +70,7 @@ def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
         ("weak.md", "below"),
         ("far.md", "below"),
     ]
-    assert selection.left[2].words == "matches too little of it (covers 5%)"
+    assert selection.left[2].words == "matches too little of it (weighs 0.2 of 6)"
 
 
 SAYS = "Integration tests run on the real database"

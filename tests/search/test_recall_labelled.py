@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from memory_repository import DAY, START, MemoryRepository
 
+from gitmem.search.gate import PROMPT, QUESTION, Gate, select
 from gitmem.search.index import Catalog
 from gitmem.search.recall import Source, gather, recall
 
@@ -146,7 +147,9 @@ LATER_NOTHING = [
 ]
 
 
-def asked(folder: Path, names: list[str], queries: list[str]) -> dict[str, list[str]]:
+def asked(
+    folder: Path, names: list[str], queries: list[str], gate: Gate = QUESTION
+) -> dict[str, list[str]]:
     """What each query recalls from a repository that holds the named memories."""
     fake = MemoryRepository()
     files = {
@@ -160,35 +163,42 @@ def asked(folder: Path, names: list[str], queries: list[str]) -> dict[str, list[
     answers = {}
     for query in queries:
         found = [candidate for _, candidate in gather(query, [source])]
-        answer = recall(query, found, lambda c: fake.blob(c.blob), START + DAY, source.scopes)
+        selection = select(found, gate=gate)
+        answer = recall(
+            query, found, lambda c: fake.blob(c.blob), START + DAY, source.scopes, selection=selection
+        )
         answers[query] = [item.file.removesuffix(".md") for item in answer.items]
     return answers
 
 
+@pytest.mark.parametrize("gate", [QUESTION, PROMPT], ids=["question", "prompt"])
 @pytest.mark.parametrize(
     ("found", "nothing", "most_false"),
     [(FOUND, NOTHING, 0.05), (LATER_FOUND, LATER_NOTHING, 0.1)],
     ids=["tuned", "later"],
 )
 def test_questions_find_their_memory_and_other_prompts_none(
-    tmp_path: Path, found: list[tuple[str, str]], nothing: list[str], most_false: float
+    tmp_path: Path, found: list[tuple[str, str]], nothing: list[str], most_false: float, gate: Gate
 ) -> None:
-    answers = asked(tmp_path, list(MEMORIES), [query for query, _ in found] + nothing)
+    answers = asked(tmp_path, list(MEMORIES), [query for query, _ in found] + nothing, gate)
     missed = {query: answers[query] for query, name in found if name not in answers[query]}
     false = {query: answers[query] for query in nothing if answers[query]}
     print(
         f"\nhits {len(found) - len(missed)}/{len(found)}, false {len(false)}/{len(nothing)}", missed, false
     )
-    assert len(missed) <= 0.1 * len(found), missed
+    # Where nobody asked, silence costs less than a memory told in vain.
+    most_missed = 0.1 if gate is QUESTION else 0.2
+    assert len(missed) <= most_missed * len(found), missed
     assert len(false) <= most_false * len(nothing), false
 
 
-def test_a_repository_with_one_memory_answers_as_a_full_one_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("gate", [QUESTION, PROMPT], ids=["question", "prompt"])
+def test_a_repository_with_one_memory_answers_as_a_full_one_does(tmp_path: Path, gate: Gate) -> None:
     """In a handful of texts no word is rare by count, so counting alone would find nothing."""
     missed, false = {}, {}
     for name in MEMORIES:
         queries = [query for query, wanted in FOUND if wanted == name]
-        answers = asked(tmp_path / name, [name], queries + NOTHING)
+        answers = asked(tmp_path / name, [name], queries + NOTHING, gate)
         missed |= {query: name for query in queries if answers[query] != [name]}
         false |= {query: name for query in NOTHING if answers[query]}
     print(

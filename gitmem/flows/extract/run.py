@@ -23,18 +23,18 @@ from gitmem.flows.extract.rules import Rules, rules_for, throttled
 from gitmem.flows.extract.sessions import (
     MOST,
     MOST_FOR_MODEL,
-    NOTHING,
+    UNREAD,
+    Conversation,
     LeftOut,
     News,
     Source,
-    Told,
+    conversation_of,
     goes_on_to_write,
     handled,
     label,
     news,
     read,
     reporter,
-    told,
 )
 from gitmem.store import reminders, stuck
 from gitmem.store.apply import Placed, Sync, bring_up_to_date, land
@@ -87,12 +87,12 @@ class Watch:
 
     Attributes:
         step: is told before each step.
-        told: is told what was stored and parked.
+        landed: is told what was stored and parked.
         tally: counts what was done and what was skipped.
     """
 
     step: Step = quietly
-    told: Landed = nobody
+    landed: Landed = nobody
     tally: Tally = field(default_factory=Tally)
 
 
@@ -136,11 +136,11 @@ class Context:
         """Where it waits what agents are told."""
         return reminders.state_of(self.workspace.private_state, self.workspace.project_id)
 
-    def told(self, engine: Engine, one: News, session: Session) -> Told:
-        """What an engine that reads the whole session is told besides its new part."""
+    def conversation(self, engine: Engine, one: News, session: Session) -> Conversation:
+        """What an engine that reads the whole session gets besides its new part."""
         if not engine.reads_history:
-            return NOTHING
-        return told(self.workspace, one.source, session, self.left_out)
+            return UNREAD
+        return conversation_of(self.workspace, one.source, session, self.left_out)
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ def _planned(
         known.of(rules.agent),
         engine,
         rules,
-        context.told(engine, one, session),
+        context.conversation(engine, one, session),
         worktree=context.workspace.layout.worktree,
         now=context.now,
     )
@@ -533,6 +533,6 @@ def land_changeset(
     step("lay out")
     for scope_name, agent in sorted({(placed.scope, placed.agent) for placed in changes.stored}):
         bring_up_to_date(workspace, context.sync, scope_name, agent)
-    on.told(changes, commits)
+    on.landed(changes, commits)
     step("remove the changeset")
     return tuple(commits)

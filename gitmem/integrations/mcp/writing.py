@@ -17,7 +17,7 @@ from gitmem.integrations.editing import forget as forget_anywhere
 from gitmem.integrations.mcp.call import Answer, Call
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import place_value, sound
-from gitmem.search.display import plain_place
+from gitmem.search.recall import plain_place
 from gitmem.store.apply import Placed
 from gitmem.store.commits import Written
 from gitmem.store.forget import Holding, find_claim, without_claim
