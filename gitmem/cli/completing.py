@@ -55,7 +55,7 @@ def agent_names(ctx: typer.Context, incomplete: str) -> list[str]:
 def session_ids(ctx: typer.Context, incomplete: str) -> list[str]:
     """Ids of recorded sessions that begin like this; none where anything is in the way."""
     try:
-        from gitmem.integrations.recordings import sessions_here
+        from gitmem.integrations.sessions import sessions_here
 
         edges = _edges(ctx)
         found = {file.id for file in sessions_here(by_command(initialised_at(edges)), edges)}

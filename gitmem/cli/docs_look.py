@@ -12,7 +12,7 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.engines.writing import Stale
+from gitmem.engines.engine import Stale
 from gitmem.integrations.docs.found import Checked
 from gitmem.integrations.docs.here import checked_here, documents_here
 

@@ -11,8 +11,9 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.engines.engine import Considered
+from gitmem.flows.extract.run import Outcome, extract_sessions, foresee
 from gitmem.integrations.engines import engine_for
-from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
+from gitmem.integrations.extraction import context_of
 from gitmem.integrations.jobs import session_files
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.transcripts.discover import read as read_session
@@ -56,10 +57,11 @@ def extract(
     else:
         paths = session_files(workspace, edges)
     engine = engine_for(workspace, edges)
+    by_hand = context_of(workspace, edges, by_hand=True)
     if dry_run:
-        outcomes = foresee(workspace, edges, engine, paths, anew=session is not None)
+        outcomes = foresee(by_hand, engine, paths, anew=session is not None)
     else:
-        outcomes = extract_sessions(workspace, edges, engine, paths, by_hand=True)
+        outcomes = extract_sessions(by_hand, engine, paths)
     explain = getattr(engine, "explain", None)
     looked = [explain(one.plan.given) if explain else () for one in outcomes]
     if run.out.as_json:

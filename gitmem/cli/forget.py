@@ -59,11 +59,11 @@ def forget(
 def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
     out = run.out
     where = f"{found.scope}/{found.agent}/{found.file}"
-    done = None if dry_run else carry_out(run.workspace, run.edges, found)
-    commit = done.written.commit if done and done.written else None
+    written = None if dry_run else carry_out(run.workspace, run.edges, found)
+    commit = written.commit if written else None
     if out.as_json:
         return place_value(found) | {"commit": commit, "dry_run": dry_run}
-    if done is None:
+    if dry_run:
         out.data(f"would forget {where}: {found.memory.description}")
     elif commit is None:
         out.data(f"{where} is gone already")
@@ -76,7 +76,7 @@ def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
 def _forget_everywhere(
     run: Context, name: str, scope: str | None, agent: str | None, dry_run: bool
 ) -> None:
-    from gitmem.integrations.forgetting import everywhere
+    from gitmem.store.forget import everywhere
 
     values = [_forget_one(run, found, dry_run) for found in everywhere(run.workspace, name, scope, agent)]
     if run.out.as_json:
@@ -86,11 +86,11 @@ def _forget_everywhere(
 def _forget_claim(
     run: Context, text: str, scope: str | None, agent: str | None, everywhere: bool, dry_run: bool
 ) -> None:
-    from gitmem.integrations.forgetting import find_claim, forget_claim
+    from gitmem.store.forget import find_claim
 
     out, values = run.out, []
     for one in find_claim(run.workspace, text, scope=scope, agent=agent, everywhere=everywhere):
-        written = None if dry_run else forget_claim(run.workspace, run.edges, one)
+        written = None if dry_run else carry_out(run.workspace, run.edges, one)
         values.append(
             {
                 "scope": one.scope,

@@ -16,9 +16,10 @@ from gitmem.cli.output import Output
 from gitmem.cli.save import warn_of
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
+from gitmem.flows.extract.lookback import unread
 from gitmem.integrations import backing_up
 from gitmem.integrations.engines import choice_for
-from gitmem.integrations.lookback import unread
+from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
 from gitmem.store.settings import CHOICES
 
@@ -87,7 +88,7 @@ def init(
     for problem in plan.problems:
         run.out.warn(f"left alone: {problem}")
     if dry_run:
-        count = len(unread(workspace, run.edges, back_to))
+        count = len(unread(workspace, sessions_here(workspace, run.edges), back_to))
         if count and (plan.changes or since):
             run.out.data(f"  look through {counted(count, 'recorded session')} of before, if you say so")
         return

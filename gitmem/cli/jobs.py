@@ -14,8 +14,8 @@ from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.integrations import spool, worker
 from gitmem.integrations.dreams.progress import running as dream_running
-from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.place import start_worker
+from gitmem.store.job_record import read_runs
 from gitmem.store.locks import is_alive
 
 SHOWN = 20

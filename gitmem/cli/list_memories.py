@@ -13,6 +13,7 @@ from gitmem.cli.words import age, iso, sound
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import is_archived
 from gitmem.core.text import counted, one_line
+from gitmem.integrations.code_reach import unmerged
 from gitmem.integrations.promoting.pending import Standing, noted_rules
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import keeps_logs
@@ -61,7 +62,8 @@ def list_memories(
         run.out.say(f"hint: {MISSING_HINT}")
     if run.out.as_json:
         became = {} if at else noted_rules(run.workspace)
-        run.out.json([as_value(header, became.get(_address(header))) for header in found])
+        elsewhere = {} if at else unmerged(run.workspace, found)
+        run.out.json([as_value(one, became.get(_address(one)), elsewhere.get(one, "")) for one in found])
         return
     if not found:
         run.out.say("no memories here" + (" as of then" if at else ""))
@@ -70,6 +72,7 @@ def list_memories(
     shown = cache(lambda place: one_line(place, NAME_WIDTH))
     aged = cache(lambda time: age(time, run.edges.now))
     rules = {} if at else _rules(run)
+    away = {} if at else unmerged(run.workspace, found)
     columns = (
         _aligned([one_line(header.name, NAME_WIDTH) for header in found]),
         _aligned([header.type for header in found]),
@@ -78,7 +81,12 @@ def list_memories(
         [
             "(came with a secret: git mem show)"
             if header.secret
-            else one_line(rules.get(_address(header), "") + header.description, DESCRIPTION_WIDTH)
+            else one_line(
+                (f"(taught on branch {away[header]}, not merged here) " if header in away else "")
+                + rules.get(_address(header), "")
+                + header.description,
+                DESCRIPTION_WIDTH,
+            )
             for header in found
         ],
     )
@@ -154,11 +162,12 @@ def _address(header: Listed) -> str:
     return f"{header.scope}/{header.agent}/{header.file.rpartition('/')[2].removesuffix('.md')}"
 
 
-def as_value(header: Listed, rule: Standing | None = None) -> dict[str, object]:
+def as_value(header: Listed, rule: Standing | None = None, branch: str = "") -> dict[str, object]:
     """One memory for `--json`; `taught` is null where unknown.
 
     Args:
         rule: the rule that it became, as the worker saw it last; None where it is none.
+        branch: the one that it was taught on, where that is not merged here.
     """
     return {
         "name": sound(header.name),
@@ -170,5 +179,6 @@ def as_value(header: Listed, rule: Standing | None = None) -> dict[str, object]:
         "taught": iso(header.time) if header.time else None,
         "archived": is_archived(header.file),
         "secret": header.secret,
+        "unmerged": sound(branch) or None,
         "promoted": {"file": sound(rule.file), "commit": rule.commit or None} if rule else None,
     }

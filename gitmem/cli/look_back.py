@@ -11,7 +11,9 @@ from gitmem.cli.context import Context
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
-from gitmem.integrations.lookback import Lookback, look_back, pass_over, unread
+from gitmem.flows.extract.lookback import Lookback, look_back, pass_over, unread
+from gitmem.integrations.extraction import context_of
+from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.suggestions import accept_suggestion
 from gitmem.store.parked import Suggestion
 from gitmem.store.workspace import Workspace
@@ -39,7 +41,7 @@ def offer(run: Context, workspace: Workspace, since: float) -> None:
     Where nobody can answer, nothing is done here: the worker comes to them in its own time. After a no it
     does not, either.
     """
-    files = unread(workspace, run.edges, since)
+    files = unread(workspace, sessions_here(workspace, run.edges), since)
     if not files or not (run.out.yes or sys.stdin.isatty()):
         return
     try:
@@ -50,7 +52,8 @@ def offer(run: Context, workspace: Workspace, since: float) -> None:
         return
     try:
         with Progress(run.out) as progress:
-            found = look_back(workspace, run.edges, files, progress, time.monotonic)
+            by_hand = context_of(workspace, run.edges, by_hand=True)
+            found = look_back(by_hand, files, progress, time.monotonic)
     except GitmemError as error:
         run.out.warn(f"the sessions are not looked through now: {error.message}")
         return

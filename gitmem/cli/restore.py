@@ -12,8 +12,8 @@ from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOpti
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.merge import kind
-from gitmem.integrations.edges import allowed_fingerprints, author
-from gitmem.integrations.saving import code_head, save_all
+from gitmem.integrations.edges import allowed_fingerprints
+from gitmem.integrations.saving import save_all
 from gitmem.store.commits import read_tip
 from gitmem.store.gone import last_known
 from gitmem.store.history import is_root, resolve_all
@@ -81,7 +81,7 @@ def restore(
         commit = ""
         if plan.edits and not dry_run:
             subject = f"Restore {what} as of {at}" if at else f"Restore {what}"
-            who, head = author(workspace, run.edges), code_head(workspace)
+            who, head = workspace.author(run.edges.now), workspace.code_head()
             allow = allowed_fingerprints(workspace)
             written = restore_as_of(where, then, who, subject, wanted, folder, head, allow)
             commit = written.commit if written else ""

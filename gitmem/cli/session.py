@@ -12,13 +12,13 @@ from gitmem.cli.session_notes import notes, resume_context
 from gitmem.cli.words import day, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.integrations.recordings import sessions_here
 from gitmem.integrations.sessions import (
     Told,
     is_live,
     listed,
     search,
     session_file,
+    sessions_here,
     short_ids,
     told,
     without_secrets,

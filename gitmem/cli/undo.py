@@ -12,8 +12,8 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import one_line
 from gitmem.core.trailers import parse
 from gitmem.dream.kept_aside import reopen
-from gitmem.integrations.edges import allowed_fingerprints, author
-from gitmem.integrations.saving import code_head, save_all
+from gitmem.integrations.edges import allowed_fingerprints
+from gitmem.integrations.saving import save_all
 from gitmem.store.commits import read_tip
 from gitmem.store.history import revision
 from gitmem.store.lookup import chosen_scopes
@@ -49,15 +49,15 @@ def undo(
     made, reopened = "", None
     if not dry_run:
         save_all(workspace, run.edges)
-        who = author(workspace, run.edges)
+        who = workspace.author(run.edges.now)
         allow = allowed_fingerprints(workspace)
-        written = take_back(found.scope, found.target, who, code_head(workspace), allow)
+        written = take_back(found.scope, found.target, who, workspace.code_head(), allow)
         if written is None:
             raise _nothing_left(found)
         made = written.commit
         half = other_half(workspace.scopes, found)
         if half is not None:
-            take_back(half.scope, half.target, who, code_head(workspace), allow)
+            take_back(half.scope, half.target, who, workspace.code_head(), allow)
         reopened = reopen(found.scope, found.target) if parse(found.target.message).reviewed else None
         save_all(workspace, run.edges)
     if run.out.as_json:
@@ -104,7 +104,7 @@ def _named(workspace: Workspace, commit: str, scope: str | None) -> Undoing:
 
 
 def _newest(run: Context, workspace: Workspace, scope: str | None) -> Undoing:
-    me = author(workspace, run.edges)
+    me = workspace.author(run.edges.now)
     found = []
     for where in chosen_scopes(workspace, scope):
         # Shared memory holds what teammates taught: that is not undone by the way.

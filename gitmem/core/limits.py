@@ -51,6 +51,15 @@ SCOPE_AGENTS: Final = 1_000
 HOT_MEMORIES: Final = 200
 """Memories of one agent in a live directory; older ones are paged out to `archive/`."""
 
+PROMPT_RECALL_CHARS: Final = 3_200
+"""Characters that a prompt's memories take at most, some 800 tokens: nobody asked for them."""
+
+PROMPT_WHOLE: Final = 2
+"""Memories that a prompt is given the text of; of others that fit, a line each."""
+
+PROMPT_BODY_CHARS: Final = 800
+"""Characters of such a text: of a longer one, the paragraphs that bear on the prompt."""
+
 PROMPT_CONTEXT_CHARS: Final = 10_000
 """A hook's `additionalContext` must stay below this: the client spills more to a file (documented)."""
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import field
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gitmem.core import frontmatter
 from gitmem.core.claim import Body, Claim, normal_form, parse_body
@@ -44,10 +44,9 @@ class Memory:
         return self.front.text("description") if self.front else ""
 
     @property
-    def type(self) -> str:
+    def type(self) -> MemoryType:
         """One of the four types; `project` where the file names none or another."""
-        named = self.front.text("type").lower() if self.front else ""
-        return named if named in TYPES else "project"
+        return _type_of(self.front.text("type") if self.front else "")
 
     @cached_property
     def parsed(self) -> Body:
@@ -74,6 +73,30 @@ def parse(path: str, data: bytes) -> Memory:
     """
     front, body = frontmatter.split(decode(data))
     return Memory(path, front, body)
+
+
+class Values(NamedTuple):
+    """What the frontmatter of a file says; empty where it does not.
+
+    Attributes:
+        session: in which it was learned, as the client names it.
+    """
+
+    name: str
+    description: str
+    type: MemoryType
+    session: str
+
+
+def read_values(data: bytes) -> tuple[Values, str]:
+    """Reads what `parse` tells of a file's frontmatter, and its body; most files in a third of the time."""
+    values, body = frontmatter.values(decode(data), ("name", "description", "type", "originSessionId"))
+    name, description, type, session = values
+    return Values(name, description, _type_of(type), session), body
+
+
+def _type_of(named: str) -> MemoryType:
+    return next((type for type in TYPES if type == named.lower()), "project")
 
 
 def problems(memory: Memory) -> tuple[str, ...]:

@@ -172,8 +172,12 @@ def slugify(text: str) -> str:
     after its hash. Names that a file system would take for something else (`memory`, `con`) get a
     second word. Applying it twice changes nothing.
     """
-    folded = unicodedata.normalize("NFKD", text.casefold().translate(_FOLDS)).casefold()
-    slug = re.sub(r"[^a-z0-9]+", "-", folded.encode("ascii", "ignore").decode()).strip("-")
+    if text.isascii():
+        folded = text.lower().replace("'", "")
+    else:
+        folded = unicodedata.normalize("NFKD", text.casefold().translate(_FOLDS)).casefold()
+        folded = folded.encode("ascii", "ignore").decode()
+    slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")
     if len(slug) > NAME_CHARS:
         head = slug[: NAME_CHARS + 1]
         slug = (head.rpartition("-")[0] or head[:NAME_CHARS]).strip("-")

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from gitmem.core.references import day, plain_path
 from gitmem.docs.document import Doc
 from gitmem.docs.statements import Statement
-from gitmem.engines.writing import Stale
+from gitmem.engines.engine import Stale
 from gitmem.values import dataclass
 
 OutcomeKind = Literal["there", "moved", "gone", "never", "unknown"]

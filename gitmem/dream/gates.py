@@ -6,13 +6,27 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
+from gitmem.core.daily_log import day_of, facts
+from gitmem.core.names import is_agent_folder
 from gitmem.core.trailers import parse
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.lock import FILE, STALE_SECONDS, holder, last_dream, lock_folder, prior_of, read_note
-from gitmem.dream.resting import rest_of
+from gitmem.dream.lock import (
+    FILE,
+    STALE_SECONDS,
+    holder,
+    last_dream,
+    lock_folder,
+    prior_of,
+    read_note,
+    rest_of,
+)
 from gitmem.store.record import write_atomically
+from gitmem.store.repository import TREE, MissingObject, Repository
+from gitmem.store.trees import list_files
 from gitmem.store.workspace import Scope
 
 # Numbers of design.md section 8.
@@ -23,6 +37,9 @@ _BYTES = 4_096
 
 CountSessions = Callable[[float], int]
 """How many sessions were written to after a time (epoch seconds), the present one not counted."""
+
+MOST_LOGS = 60
+"""Logs that are looked into, the newest of each agent."""
 
 
 def nothing_logged(since: float) -> int:  # noqa: ARG001 - the type's
@@ -191,3 +208,41 @@ def _note(path: Path, scanned: float, since: float, number: int, facts: int) -> 
     with suppress(OSError):
         fields = {"scanned": scanned, "since": since, "sessions": number, "facts": facts}
         write_atomically(path, json.dumps(fields).encode())
+
+
+def logged_since(scope: Scope, since: float, enough: int) -> int:
+    """Counts the facts that daily logs hold since a time.
+
+    Args:
+        since: epoch seconds; 0 for never.
+        enough: at which counting ends.
+    """
+    repo = scope.repo
+    tip = repo.ref(scope.ref)
+    if tip is None:
+        return 0
+    first = datetime.fromtimestamp(max(0.0, since), UTC)
+    number = 0
+    try:
+        for agent, entry in repo.tree(repo.commit(tip).tree).items():
+            if entry.mode != TREE or not is_agent_folder(agent):
+                continue
+            folder = repo.tree(entry.oid).get("logs")
+            if folder is None or folder.mode != TREE:
+                continue
+            for path, blob in islice(_newest(repo, f"{agent}/logs", folder.oid), MOST_LOGS):
+                day = day_of(path)
+                if day is None or day < first.date():
+                    break
+                number += sum(line.when > first for _, line in facts(path, repo.blob(blob)))
+                if number >= enough:
+                    return number
+    except MissingObject:
+        return number
+    return number
+
+
+def _newest(repo: Repository, lead: str, tree: str) -> list[tuple[str, str]]:
+    """Path and blob of the logs below a folder, the newest first."""
+    found = [(f"{lead}/{path}", oid) for path, oid in list_files(repo, tree).items()]
+    return sorted(found, key=lambda one: one[0].rpartition("/")[2], reverse=True)

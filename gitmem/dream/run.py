@@ -21,10 +21,9 @@ from gitmem.engines.engine import ConsolidateInput, DreamChange, Engine, Step, T
 from gitmem.rules.account import errors
 from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
-from gitmem.store.commits import Tip, read_tip
+from gitmem.store.commits import Tip, read_tip, safe_message
 from gitmem.store.locks import Locked
 from gitmem.store.repository import Repository, Signature
-from gitmem.store.said import safe_message
 from gitmem.store.trees import read_files, write_tree
 from gitmem.store.workspace import Scope
 

@@ -12,15 +12,13 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
 from gitmem.core.names import slugify
 from gitmem.rules.findable import NEIGHBOURS, Row
-from gitmem.store.candidates import search
-from gitmem.store.candidates.question import ask
-from gitmem.store.candidates.scoring import rarity, scores
-from gitmem.store.candidates.texts import Text, read_text
-from gitmem.store.catalog.fields import Fields, links
-from gitmem.store.catalog.loose import LooseCatalog
-from gitmem.store.catalog.texts import storable
-from gitmem.store.catalog.trees import is_memory
-from gitmem.store.catalog.vocabulary import FIELD
+from gitmem.search.candidates import ask
+from gitmem.search.loose import LooseCatalog
+from gitmem.search.postings import FIELD, storable
+from gitmem.search.query import search
+from gitmem.search.score import Text, rarity, read_text, scores
+from gitmem.search.text import Fields, links
+from gitmem.search.trees import is_memory
 
 SHARED = 1 / 3
 """Share of the words of a memory's description, by rarity, that another must have to come before it when
@@ -72,7 +70,7 @@ class Search:
         """Paths of what one tree answers, best first, exactly as recall searches it."""
         ref = _AFTER if after else _BEFORE
         if ref not in self._entered:
-            self._catalog.enter(ref, self.after if after else self.before, _read)
+            self._catalog.add(ref, self.after if after else self.before, _read)
             self._entered.add(ref)
         found = search(self._catalog, storable(query), (ref,), limit=most)
         return [self._paths.get(one.path, one.path) for one in found]
@@ -114,7 +112,7 @@ class Search:
     @cached_property
     def _catalog(self) -> LooseCatalog:
         catalog = _indexed(frozenset(self.before.items()), get_ident()).copy()
-        catalog.enter(_BOTH, self._new, _read, mark=_NEW, alone=True)
+        catalog.add(_BOTH, self._new, _read, mark=_NEW, alone=True)
         return catalog
 
     @cached_property
@@ -167,7 +165,7 @@ class Search:
 def _indexed(files: frozenset[tuple[str, bytes]], thread: int) -> LooseCatalog:  # noqa: ARG001 - a key
     """The tree before, which stays the same while an engine mends what it proposes; for one thread."""
     catalog = LooseCatalog()
-    catalog.enter(_BOTH, dict(files), _read, alone=True)
+    catalog.add(_BOTH, dict(files), _read, alone=True)
     return catalog
 
 

@@ -1,4 +1,4 @@
-"""What models cost a person: one line a request, one file a day, and ceilings for a day.
+"""What models cost a person: list prices, one line a request, one file a day, and ceilings for a day.
 
 `<folder>/YYYY-MM-DD.jsonl`, the day in UTC, so that every process and machine means the same one. A line is
 one append, which several processes may do at once; a line that cannot be read is passed over.
@@ -9,22 +9,28 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.task import ModelEngine, Outcome, Task
 from gitmem.values import dataclass
 
 
 class Meter(Protocol):
     """Counts what an engine spends, and holds it back where the day's ceiling is reached."""
+
+    def begin(self) -> None:
+        """Is told before each run: each piece of work for a flow.
+
+        Raises:
+            EngineError: no other run may begin today.
+        """
+        ...
 
     def allow(self) -> None:
         """Is asked before each request.
@@ -45,6 +51,9 @@ class Meter(Protocol):
 
 class Unmetered:
     """Counts nothing and allows everything."""
+
+    def begin(self) -> None:
+        """Allows it."""
 
     def allow(self) -> None:
         """Allows it."""
@@ -199,11 +208,7 @@ class LedgerMeter:
         self._trouble: OSError | None = None
 
     def begin(self) -> None:
-        """Is told before each run.
-
-        Raises:
-            EngineError: no other run may begin today.
-        """
+        """Is told before each run, see `Meter`."""
         today = self._today()
         if today.runs >= self._ceilings.runs:
             raise self._over(f"{today.runs:,} of {self._ceilings.runs:,} runs", "maxRuns")
@@ -280,29 +285,65 @@ def _from_line(line: bytes) -> Spending | None:
         return None
 
 
-class MeteredEngine(ModelEngine):
-    """Holds another engine to a day's ceilings: each job for a flow is one run.
+LONG_PROMPT = 100_000
+"""Prompt tokens, cached ones included, above which a request to Haiku 5.5 costs its second price."""
 
-    Its requests are counted by the meter that it was made with.
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens.
+
+    Attributes:
+        input, output: tokens read anew and written.
+        write_5m, write_1h: tokens written to the cache, by lifetime.
+        read: tokens read from the cache.
+        long: the price of a request whose prompt is over `LONG_PROMPT`; None where it is the same.
     """
 
-    def __init__(self, engine: ModelEngine, meter: LedgerMeter) -> None:
-        self._engine, self._meter = engine, meter
-        self.reads_history = engine.reads_history
+    input: float
+    output: float
+    write_5m: float
+    write_1h: float
+    read: float
+    long: Price | None = None
 
-    @property
-    def name(self) -> str:
-        """The engine's own."""
-        return self._engine.name
 
-    def begin(self) -> None:
-        """Counts a run; raises `EngineError` beyond the day's ceiling."""
-        self._meter.begin()
+PRICES: Mapping[str, Price] = {
+    "claude-haiku-5-5": Price(0.10, 0.50, 0.125, 0.20, 0.01, long=Price(0.50, 2.50, 0.625, 1.00, 0.05)),
+    "claude-sonnet-5-5": Price(2.00, 10.00, 2.50, 4.00, 0.10),
+    "claude-opus-5-5": Price(4.00, 20.00, 5.00, 8.00, 0.20),
+    "claude-sonnet-5": Price(2.00, 10.00, 2.50, 4.00, 0.20),
+    "claude-opus-5": Price(5.00, 25.00, 6.25, 10.00, 0.50),
+    "claude-haiku-4-5": Price(1.00, 5.00, 1.25, 2.00, 0.10),
+}
+"""List prices of the model pages at platform.claude.com/docs/en/models/<model>/overview, as of 2026-11-22;
+cache reads of Sonnet 5.5 as lowered on 2026-10-07, which the release notes of two price tables name
+(claudit 1.9.2, PromptFuel 1.0.23)."""
 
-    def run(self, task: Task) -> Outcome:
-        """Lets the engine work."""
-        return self._engine.run(task)
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """No run of its own, but its tokens count."""
-        return self._engine.select(query, headers, limit)
+def dollars(model: str, usage: Usage, hour: int) -> float | None:
+    """Returns what a request costs at the list price, None where the price is unknown.
+
+    Args:
+        usage: its tokens.
+        hour: how many of those that were written to the cache are kept there for an hour.
+    """
+    price = PRICES.get(bare(model))
+    if price is None:
+        return None
+    if price.long is not None and usage.input + usage.cache_write + usage.cache_read > LONG_PROMPT:
+        price = price.long
+    return (
+        usage.input * price.input
+        + usage.output * price.output
+        + (usage.cache_write - hour) * price.write_5m
+        + hour * price.write_1h
+        + usage.cache_read * price.read
+    ) / 1_000_000
+
+
+def bare(model: str) -> str:
+    """A model's id without the mark of a long context (`[1m]`) or a date."""
+    name = model.partition("[")[0]
+    stem, _, date = name.rpartition("-")
+    return stem if len(date) == 8 and date.isdigit() else name

@@ -2,7 +2,7 @@
 
 Neither the tree nor the answer is trusted. Relative dates, memories that are nearly the same, secrets and
 tombstones are the flow's work: it looks at the proposals of every engine alike. What becomes of a whole
-scope is in `consolidated`.
+scope is in `consolidation`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from gitmem.core.names import is_agent_folder, is_archived, is_memory_file, kind
 from gitmem.core.session_notes import CHARS_A_TOKEN, TOTAL_TOKENS, Section
 from gitmem.core.session_notes import parse as parse_notes
 from gitmem.core.text import counted, find_invisible, one_line
-from gitmem.engines.engine import ExtractInput
+from gitmem.engines.engine import Document, DocumentInput, ExtractInput, NotesInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.likeness import gist, same, words
-from gitmem.engines.writing import Document, DocumentInput, NotesInput
+from gitmem.rules.instructions import find_instructions
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import scan
 from gitmem.store.workspace import SCOPES
@@ -417,10 +417,11 @@ def new_problems(before: str, after: str) -> tuple[str, ...]:
     ]
     had = set(before.split("\n"))
     added = "\n".join(line for line in after.split("\n") if line not in had)
+    lines = added.split("\n")
     problems += [
         f"this tells a model what to do; say in your own words that it was there, or leave it out: "
-        f"{one_line(line, _SHOWN)}"
-        for line in orders_in(added)
+        f"{one_line(lines[number - 1], _SHOWN)}"
+        for number in dict.fromkeys(one.line for one in find_instructions(added) if one.level == "error")
     ]
     hidden = find_invisible(added)
     if hidden:
@@ -626,22 +627,3 @@ def _told(answer: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if match:
             found[match[1].lower()].append(one_line(match[2], _WIDTH))
     return tuple(found["changed"][:REASONS]), tuple(found["left"][:REASONS])
-
-
-_OF_INSTRUCTIONS = r"(?:instructions?|prompts?|guidelines|directives|orders)"
-_SIGNS = (
-    rf"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{{0,40}}\b(?:previous|prior|above|earlier"
-    rf"|preceding|your|system|all)\b[^.\n]{{0,30}}\b{_OF_INSTRUCTIONS}\b",
-    rf"\bnew (?:system )?{_OF_INSTRUCTIONS}\s*:",
-    r"<\s*/?\s*(?:system(?:[-_]\w+)?|assistant|human|instructions?|important)\s*(?:\s[^<>]{0,80})?>",
-    r"<\|[a-z_]{2,20}\|>|\[/?INST\]",
-    r"\byou (?:are|have been) (?:now|hereby) (?:an?|authori[sz]ed|instructed|required|in)\b",
-    r"\b(?:do not|don['’]t|never|without) (?:tell|inform|telling|informing|alert|alerting|ask|asking) the"
-    r" (?:user|person|human|developer)\b",
-)
-_ORDER = re.compile("|".join(_SIGNS), re.IGNORECASE)
-
-
-def orders_in(text: str) -> tuple[str, ...]:
-    """Lists the lines that tell a model what to do or to leave, in order."""
-    return tuple(line.strip() for line in text.split("\n") if _ORDER.search(line))

@@ -23,7 +23,6 @@ from typing import Any
 from gitmem.core.account import path_of, proposals, reference, references
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, statements
-from gitmem.core.dates import relative_dates
 from gitmem.core.facts import akin, lacking, stem
 from gitmem.core.memory import parse
 from gitmem.core.merge import Files, agent_folder, only
@@ -31,6 +30,7 @@ from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.offline.similar import holds
+from gitmem.engines.prompts import labels
 
 ANSWER_CHARS = 400_000
 """Of an answer, at most: several times what the output tokens of one answer can hold."""
@@ -474,24 +474,9 @@ class Heard:
         wanted = set(paths)
         return tuple(fate for fate in self.fates if path_of(fate.target) in wanted)
 
-    def texts(self, fates: Iterable[Fate]) -> list[str]:
-        """What the lines of these fates say, and the days that they speak of."""
-        found: list[str] = []
-        for source in dict.fromkeys(fate.source for fate in fates if fate.kind == "merged"):
-            line = self.lines[source]
-            found.append(line.text)
-            days = (phrase.date for phrase in relative_dates(line.text, line.when))
-            found += (day.isoformat() for day in days if day)
-        return found
-
     def types(self, fates: Iterable[Fate]) -> set[str]:
         """The types of these lines."""
         return {self.lines[fate.source].type for fate in fates if fate.kind == "merged"}
-
-
-def labels(lines: Mapping[str, LogLine]) -> dict[str, str]:
-    """What a model calls each line (`L1`, …) to the line's reference."""
-    return {f"L{number}": ref for number, ref in enumerate(lines, 1)}
 
 
 def hear(

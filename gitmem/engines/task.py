@@ -1,29 +1,67 @@
-"""The one thing that an engine is asked to do with a model: a Task.
+"""What an engine with a model is asked: a Task; and the jobs of flows, each made into one.
 
-A tree to edit, what may be read, a prompt, and a judge of what is left. `jobs` makes Tasks of what flows
-ask for, and derives changes from the trees that come back; an engine only runs them.
+A Task is a tree to edit, what may be read, a prompt, and a judge of what is left. A kind of engine only
+runs it. Neither the tree that comes back nor the model's answer is trusted: see `derive` and
+`consolidation`. Where an engine must not show its model something, the offline engine does what it can.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
+from gitmem.core.text import decode
 from gitmem.core.trailers import Usage
+from gitmem.engines import prompts
+from gitmem.engines.choose import Choice
+from gitmem.engines.consolidation import Unaccounted, consolidated
+from gitmem.engines.derive import (
+    DOCUMENT_BYTES,
+    NOTES_BYTES,
+    as_extracted,
+    asked_in,
+    documented,
+    is_settled,
+    note_problems,
+    proposed,
+    refused_document,
+    refused_notes,
+    uuids,
+    with_asked,
+)
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
+    Document,
+    DocumentInput,
+    DreamChange,
     ExtractInput,
     Extraction,
+    Notes,
+    NotesInput,
+    Step,
     Tell,
     untold,
 )
+from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.tools import Writable
 from gitmem.engines.view import MEMORY, Roots
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
+
+SYSTEM, DREAM_SYSTEM, DOCUMENT_SYSTEM = "extract-system", "consolidate-system", "document-system"
+"""Names of system texts. The first is also that of what is noted of a session: so requests about one
+session begin with the same bytes."""
+
+DREAM_TURNS, DREAM_REPAIRS, REPAIR_TURNS = 20, 2, 3
+"""A scope has some hundred memories, and files are read many at a time; a repair is read, edit, answer."""
+
+MOST_DREAM_TURNS = DREAM_TURNS + DREAM_REPAIRS * REPAIR_TURNS
+"""Requests that one dream makes at most."""
+
+DREAM_FILES = 100
+"""Memories that one dream may touch: more than a person reviews in one go."""
 
 Files = Mapping[str, bytes]
 
@@ -125,7 +163,7 @@ class Unfit(EngineError):
 
 
 class ModelEngine:
-    """The jobs of an engine that asks a model; a kind of engine adds `name`, `run` and `select`.
+    """The jobs of an engine that asks a model; a kind of engine adds `name`, `begin`, `run` and `choose`.
 
     Attributes:
         reads_history: whether it wants what was said in the session before.
@@ -151,34 +189,270 @@ class ModelEngine:
         """
         raise NotImplementedError
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Picks the memories that help with a query; see `Engine.select`."""
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        """Picks the memories that help with a query; see `Engine.choose`."""
         raise NotImplementedError
 
     def extract(self, given: ExtractInput) -> Extraction:
-        """Proposes what to add, update or delete; see `jobs.extract`."""
-        from gitmem.engines.jobs import extract
+        """Has a model look at new messages, and returns what it would change.
 
+        Raises:
+            EngineError: no whole answer came; nothing of it is kept.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
         self.begin()
-        return extract(self, given)
+        if not given.messages:
+            return Extraction()
 
-    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        """Proves what can be proved, then lets the model work; see `jobs.consolidate`."""
-        from gitmem.engines.jobs import consolidate
+        def prompt(shown: Shown) -> str:
+            part = _also(shown.part or given, shown.files)
+            task = prompts.task(part, root=shown.root, quote=shown.forked)
+            if not shown.forked:
+                return task
+            before = (prompts.text("extract-fork"), prompts.text(SYSTEM), prompts.rules(given.rules))
+            return "\n".join(filter(None, (*before, task)))
 
-        self.begin()
-        return consolidate(self, given, tell)
+        task = Task(
+            job="extract",
+            what="The extraction",
+            tree=given.memory,
+            may=Writable((given.agent,)),
+            reads=Roots(given.worktree),
+            system=SYSTEM,
+            prompt=prompt,
+            session=given,
+        )
+        try:
+            done = self.run(task)
+        except Unfit as why:
+            found = OfflineEngine().extract(given)
+            return replace(found, log=(*found.log, f"{why.message}: looked at offline"))
+        asked = asked_in(given)
+        changes = proposed(given, done.files, "\n".join(done.answers), uuids(asked))
+        open_ones = tuple(one for one in asked if one.origin.first not in given.answered)
+        return Extraction(with_asked(changes, open_ones), done.usage, done.log)
 
     def sum_up(self, given: NotesInput) -> Notes:
-        """Has a model write a session's notes on; see `jobs.sum_up`."""
-        from gitmem.engines.jobs import sum_up
+        """Has a model write a session's notes on.
 
+        Raises:
+            EngineError: no whole answer came, or the notes cannot be taken, also after the model was told
+                why.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
         self.begin()
-        return sum_up(self, given)
+        session = as_extracted(given)
+        if not session.messages:
+            return Notes(given.before)
+        file = prompts.NOTES_FILE
+
+        def prompt(shown: Shown) -> str:
+            part = shown.part or session
+            return prompts.notes(given, part, root=shown.root, quote=shown.forked)
+
+        task = Task(
+            job="notes",
+            what="The session's notes",
+            tree={file: given.before.encode("utf-8", "replace")},
+            may=Writable(only=file, size=NOTES_BYTES),
+            reads=Roots(given.worktree),
+            system=SYSTEM,
+            prompt=prompt,
+            judge=lambda files, _answers: note_problems(given.before, _text(files, file)),
+            repair=lambda wrong, root: prompts.repair("file-repair", wrong, f"{root}/{file}"),
+            session=session,
+            repairs=1,
+        )
+        try:
+            done = self.run(task)
+        except Unfit as why:
+            made = OfflineEngine().sum_up(given)
+            return replace(made, log=(*made.log, f"{why.message}: noted offline"))
+        if done.wrong:
+            raise refused_notes(done.wrong)
+        return Notes(_text(done.files, file), done.usage, done.log)
 
     def document(self, given: DocumentInput) -> Document:
-        """Has a model edit a copy of a document; see `jobs.document`."""
-        from gitmem.engines.jobs import document
+        """Has a model make a living document true again.
 
+        Raises:
+            EngineError: no whole answer came, or the document cannot be taken, also after the model was
+                told why.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
         self.begin()
-        return document(self, given)
+        if is_settled(given):
+            return Document(given.text)
+        file = prompts.DOCUMENT_FILE
+
+        def judged(files: Files, answers: Sequence[str]) -> tuple[Document, tuple[str, ...]]:
+            return documented(given, _text(files, file), "\n".join(answers))
+
+        task = Task(
+            job="document",
+            what="The session on a document",
+            tree={file: given.text.encode("utf-8", "replace")},
+            may=Writable(only=file, size=DOCUMENT_BYTES),
+            reads=Roots(given.worktree),
+            system=DOCUMENT_SYSTEM,
+            prompt=lambda shown: prompts.document(given, root=shown.root),
+            judge=lambda files, answers: judged(files, answers)[1],
+            repair=lambda wrong, root: prompts.repair("file-repair", wrong, f"{root}/{file}"),
+            repairs=1,
+        )
+        try:
+            done = self.run(task)
+        except Unfit as why:
+            return replace(OfflineEngine().document(given), log=(why.message,))
+        if done.wrong:
+            raise refused_document(given, done.wrong)
+        made, _ = judged(done.files, done.answers)
+        return replace(made, usage=done.usage, log=(*made.log, *done.log))
+
+    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
+        """Has a model tidy a scope, after what the offline engine proves about it.
+
+        Args:
+            tell: is told of each request; what it raises ends the work.
+
+        Returns:
+            the offline engine's changes, then the model's, in the order in which they apply.
+
+        Raises:
+            EngineError: no whole answer came, or the model does not account for what it changed; nothing of
+                the work is kept then.
+            DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+        """
+        self.begin()
+        # What to make of daily logs is left to the model.
+        proved = OfflineEngine().consolidate(replace(given, lines={}), tell)
+        rest = after_proved(given, proved.changes)
+        if not prompts.agents(rest):
+            return proved
+        lead = f"{rest.scope}/"
+        made: list[Consolidation] = []
+
+        def judge(files: Files, answers: Sequence[str]) -> Sequence[str]:
+            tree = {path.removeprefix(lead): data for path, data in files.items()}
+            try:
+                made[:] = [consolidated(rest, tree, answers[-1], self.name)]
+            except Unaccounted as left:
+                made.clear()
+                return left.problems
+            return ()
+
+        done = self.run(
+            Task(
+                job="consolidate",
+                what="The dream",
+                tree={f"{lead}{path}": data for path, data in rest.files.items()},
+                may=Writable(prompts.agents(rest), (rest.scope,), DREAM_FILES),
+                reads=Roots(rest.worktree, rest.sessions),
+                system=DREAM_SYSTEM,
+                prompt=lambda shown: _dream(rest, shown),
+                judge=judge,
+                repair=lambda wrong, _root: prompts.repair("consolidate-repair", wrong),
+                turns=DREAM_TURNS,
+                repairs=DREAM_REPAIRS,
+                repair_turns=REPAIR_TURNS,
+                tell=lambda turn, turns, paths: tell(
+                    Step("consolidate", turn, turns, tuple(path.removeprefix(lead) for path in paths))
+                ),
+            )
+        )
+        if done.wrong:
+            raise Unaccounted(self.name, done.wrong)
+        found = made[-1]
+        return Consolidation(
+            (*proved.changes, *found.changes),
+            (*proved.notes, *found.notes),
+            done.usage,
+            (*proved.log, *found.log, *done.log),
+        )
+
+
+class UnreadyEngine(ModelEngine):
+    """Stands in for a chosen engine that cannot run: another one must not take over unasked.
+
+    It says what it lacks when it is asked to work, so that hooks do not break.
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        self._choice = choice
+
+    @property
+    def name(self) -> str:
+        """The name of the engine that was chosen, and its model."""
+        return ":".join(filter(None, (self._choice.engine, self._choice.model)))
+
+    def begin(self) -> None:
+        """Raises `EngineError`, before anything is looked at."""
+        raise self._choice.lacking()
+
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:  # noqa: ARG002
+        """Raises `EngineError`."""
+        raise self._choice.lacking()
+
+
+def after_proved(given: ConsolidateInput, changes: tuple[DreamChange, ...]) -> ConsolidateInput:
+    """What a model is given once the changes stand that could be proved."""
+    files = dict(given.files)
+    went: dict[str, str] = {}
+    spent = 0
+    for change in changes:
+        change.apply_to(files)
+        went |= {fate.source: fate.target for fate in change.fates}
+        # Where a link leads is no part of what a claim says.
+        spent += change.kind != "link" and sum(
+            fate.kind in ("superseded", "dropped") for fate in change.fates
+        )
+    left = None if given.allowance is None else max(0, given.allowance - spent)
+    return replace(
+        given,
+        files=files,
+        scope=given.scope or "project",
+        observed=tuple(
+            replace(one, claims=tuple(filter(None, (_followed(claim, went) for claim in one.claims))))
+            for one in given.observed
+        ),
+        allowance=left,
+        judge=lambda more: given.judge((*changes, *more)),
+    )
+
+
+def _followed(claim: str, went: Mapping[str, str]) -> str:
+    """Where a claim is after some changes in a row; empty where it was dropped."""
+    seen = {claim}
+    while claim in went:
+        claim = went[claim]
+        if claim in seen:
+            break
+        seen.add(claim)
+    return claim
+
+
+def _dream(given: ConsolidateInput, shown: Shown) -> str:
+    lead = f"{given.scope}/"
+    files = {path.removeprefix(lead): data for path, data in shown.files.items()}
+    told = replace(given, files=files, sessions=shown.sessions, worktree=shown.worktree)
+    task = prompts.dream(told, root=shown.root)
+    if not Path(shown.root).is_absolute():
+        return task
+    code = f"The code is in `{shown.worktree}/`." if shown.worktree else "There is no code to look at."
+    places = {"memory": shown.root, "sessions": shown.said_at, "code": code}
+    return "\n".join([prompts.fill(prompts.text("consolidate-session"), **places), task])
+
+
+def _also(given: ExtractInput, files: Files) -> ExtractInput:
+    """The input with files named that were added for an earlier part of the session."""
+    known = {f"{header.scope}/{header.agent}/{header.file}" for header in given.manifest}
+    added = []
+    for path in sorted(set(files) - set(given.memory) - known):
+        scope, _, rest = path.partition("/")
+        agent, _, file = rest.partition("/")
+        added.append(Header(scope, agent, file, file.removesuffix(".md"), "added just now", "new"))
+    return replace(given, manifest=(*given.manifest, *added), memory=dict(files))
+
+
+def _text(files: Files, path: str) -> str:
+    return decode(files.get(path, b""))

@@ -13,18 +13,17 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
-from gitmem.extract.commit import store_change
-from gitmem.extract.edits import claim_keys, is_text, nameless, texts
-from gitmem.extract.plan import Placed
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
-from gitmem.integrations.extraction_rules import rule_texts
+from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.integrations.extraction import rule_texts
 from gitmem.integrations.pausing import paused
+from gitmem.integrations.place import DISABLE, disabled
 from gitmem.integrations.saving import sync_live
-from gitmem.integrations.switches import DISABLE, disabled
 from gitmem.integrations.words import iso
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.screen import weigh
+from gitmem.store.apply import Placed, land
 from gitmem.store.commits import Written, memory_commit
+from gitmem.store.edits import claim_keys, is_text, nameless, texts
 from gitmem.store.parked import (
     AGENT,
     change_from_json,
@@ -78,19 +77,19 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
     doubts = _refuse(workspace, edges, placed)
     if doubts:
         placed = replace(placed, change=nameless(placed.change, doubts, allowed_fingerprints(workspace)))
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     if placed.scope == "project" or doubts:
         return Outcome(waiting=_parked(workspace, edges, placed, told))
     scope = workspace.scope(placed.scope)
     sync_live(workspace, edges, scope.name, placed.agent)
-    written = store_change(scope, placed, who, told, allow=allowed_fingerprints(workspace))
+    written = land(scope, placed, who, told, allow=allowed_fingerprints(workspace))
     sync_live(workspace, edges, scope.name, placed.agent, lay_out=True)
     return Outcome(written)
 
 
 def _parked(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> str:
     one = suggest(placed.change, placed.scope, iso(edges.now), AGENT)
-    park(workspace, [one], author(workspace, edges), told)
+    park(workspace, [one], workspace.author(edges.now), told)
     whole = digest(placed.change)
     return next((each.id for each in parked(workspace) if digest(each.change) == whole), one.id)
 

@@ -32,7 +32,7 @@ from gitmem.integrations.exit import value
 from gitmem.store.workspace import MAIN, ScopeName, Workspace
 
 if TYPE_CHECKING:
-    from gitmem.recall.recall import Recall
+    from gitmem.search.recall import Recall
     from gitmem.store.log import LogEntry
 
 

@@ -20,9 +20,9 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.merge import merge_trees
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.place import read_regular
+from gitmem.integrations.edges import Edges
 from gitmem.store.commits import Tip, Write, commit
+from gitmem.store.files import read_regular
 from gitmem.store.git import GitCommand, worktrees
 from gitmem.store.locks import Locked, writer_lock
 from gitmem.store.merging import landing
@@ -307,7 +307,7 @@ class _Look:
             subject = f"Bring back what {new[:12]} took out unseen"
             return Write(edits, subject, Provenance(op="restore", writer="sync"), body, lost)
 
-        written = commit(repo, scope.ref, plan, author(self.workspace, self.edges))
+        written = commit(repo, scope.ref, plan, self.workspace.author(self.edges.now))
         if written:
             count = counted(len(written.edits), "file")
             self.lines.append(

@@ -8,15 +8,22 @@ that holds `<private>`, matches `gitmem.ignore` or holds a secret, or of a memor
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from gitmem.core.change import Header
 from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.limits import CANDIDATES
 from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.recall.choose import Selection
-from gitmem.recall.gather import Source
-from gitmem.store.candidates import Candidate
+from gitmem.search.gate import Left, Selection
+from gitmem.search.query import Candidate
+from gitmem.search.recall import Source
 from gitmem.store.settings import CHOICES
 from gitmem.store.tainted import read_tainted
 from gitmem.store.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gitmem.engines.engine import Engine
+    from gitmem.transcripts.privacy import Ignore
 
 OFFLINE = "offline"
 
@@ -59,8 +66,7 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.integrations.pausing import paused
-    from gitmem.integrations.switches import DISABLE, disabled
-    from gitmem.recall.by_model import kept_here
+    from gitmem.integrations.place import DISABLE, disabled
     from gitmem.transcripts.privacy import ignoring
 
     if disabled(edges.environ):
@@ -95,7 +101,6 @@ def by_model(
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.integrations.engines import engine_for
-    from gitmem.recall.by_model import select_by
     from gitmem.transcripts.privacy import ignoring
 
     if reason := kept_back(workspace, edges, query):
@@ -156,3 +161,66 @@ def _newest(source: Source, agents: Collection[str] | None, most: int) -> Iterat
                 time=place.time,
                 commit=source.at.get(place.ref, ""),
             )
+
+
+def kept_here(query: str, ignore: Ignore, allow: frozenset[str] = frozenset()) -> str:
+    """Why a question must not be sent to a model; empty where it may be.
+
+    Args:
+        ignore: what the person keeps from being learned (`gitmem.ignore`).
+        allow: fingerprints of secrets that the person accepted.
+    """
+    from gitmem.rules.secrets import scan
+    from gitmem.transcripts.privacy import without_private
+
+    if without_private([query]) != [query]:
+        return "it holds <private>"
+    if ignore.matches(query):
+        return "gitmem.ignore matches it"
+    if scan([query], allow)[0]:
+        return "it holds what looks like a secret"
+    return ""
+
+
+def select_by(
+    engine: Engine,
+    query: str,
+    candidates: Sequence[Candidate],
+    scopes: Mapping[str, str],
+    limit: int,
+    ignore: Ignore,
+    allow: frozenset[str] = frozenset(),
+) -> Selection:
+    """Has an engine choose; memories whose name or description must not be sent are left out.
+
+    Args:
+        query: what `kept_here` let pass.
+        candidates: best first; of more than `CANDIDATES` the engine is told of the first.
+        scopes: full ref name to scope.
+        limit: how many at most.
+
+    Raises:
+        EngineError: no answer that can be used.
+    """
+    from gitmem.rules.secrets import scan
+    from gitmem.transcripts.privacy import without_private
+
+    told = [f"{one.name}: {one.description}" for one in candidates[:CANDIDATES]]
+    found = scan(told, allow)
+    listed = [
+        one
+        for one, text, secrets in zip(candidates[:CANDIDATES], told, found, strict=True)
+        if not secrets and not ignore.matches(text) and without_private([text]) == [text]
+    ]
+    if not listed:
+        return Selection((), tuple(Left(one, "not-chosen") for one in candidates))
+    headers = [
+        Header(scopes[one.ref], one.agent, one.file, one.name, one.description, one.type, one.time)
+        for one in listed
+    ]
+    chosen = tuple(listed[at] for at in engine.choose(query, headers, limit))
+    places = {(one.ref, one.path) for one in chosen}
+    return Selection(
+        chosen,
+        tuple(Left(one, "not-chosen") for one in candidates if (one.ref, one.path) not in places),
+    )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import RepositoryError
-from gitmem.integrations.place import read_theirs, replace_file
+from gitmem.store.files import read_theirs, replace_file
 from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
 
@@ -31,7 +31,12 @@ EVENTS = {
     "SubagentStop": 10,
     "SessionEnd": 5,
     "PreCompact": 10,
+    "PreToolUse": 5,
+    "PostToolUseFailure": 5,
 }
+MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit|Bash", "PostToolUseFailure": "Bash"}
+"""Tools of which an event is to tell, where not all: no other call waits for gitmem."""
+
 SETTINGS = ".claude/settings.local.json"
 EXCLUDE = f"/{SETTINGS}"
 LARGEST = 4 * 1024 * 1024
@@ -113,7 +118,8 @@ def plan_claude_hooks(
     for event, seconds in EVENTS.items():
         wanted = {"type": "command", "command": command(argv, event), "timeout": seconds}
         if not _has(hooks, event, argv):
-            hooks.setdefault(event, []).append({"hooks": [wanted]})
+            matcher = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
+            hooks.setdefault(event, []).append({**matcher, "hooks": [wanted]})
     same = before is not None and settings == _parse(path, before)
     after = before if same else _dump(settings, before)
     excluded = EXCLUDE in _lines(common_dir / "info" / "exclude")
@@ -239,13 +245,18 @@ def _strip(settings: dict[str, Any], argv: Sequence[str], keep: bool) -> bool:
             if left != entries:
                 changed = True
                 group["hooks"] = left
-                if not left and set(group) == {"hooks"}:
+                if not left and {**group, "hooks": []} in ({"hooks": []}, _empty(event)):
                     groups.remove(group)
                 if not groups:
                     del hooks[event]
     if changed and not hooks:
         del settings["hooks"]
     return changed
+
+
+def _empty(event: str) -> dict[str, Any]:
+    """What is left of a group of ours without its hook."""
+    return {"matcher": MATCHERS.get(event), "hooks": []}
 
 
 def _is_ours(entry: Any, event: str, argv: Sequence[str]) -> bool:

@@ -13,9 +13,8 @@ from uuid import uuid4
 from gitmem.core.errors import EngineError
 from gitmem.core.text import one_line
 from gitmem.engines.budget import Meter
-from gitmem.engines.claude_code.leftovers import forget
-from gitmem.engines.claude_code.proof import usage_of
-from gitmem.engines.claude_code.wiring import scrubbed
+from gitmem.engines.claude_process import forget, scrubbed
+from gitmem.engines.claude_proof import usage_of
 from gitmem.integrations.edges import Edges
 
 QUESTION = "Answer with one word: ready."

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations.place import is_own_folder, keep_newest, read_json
+from gitmem.store.files import is_own_folder, keep_newest, read_json
 from gitmem.store.record import write_atomically
 
 VERSION = 1

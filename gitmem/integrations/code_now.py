@@ -22,7 +22,7 @@ from gitmem.core.references import Finding, Kind, Named
 from gitmem.integrations.code_known import Known, Shelf
 from gitmem.integrations.code_looks import Looker, upwards
 from gitmem.integrations.code_past import fates
-from gitmem.recall.recall import PATIENT_SECONDS
+from gitmem.search.recall import PATIENT_SECONDS
 from gitmem.store.git import GitCommand
 from gitmem.store.workspace import Workspace
 

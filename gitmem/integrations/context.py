@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,15 +18,18 @@ from gitmem.core import index
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
 from gitmem.core.text import decode, fence_for_model, printable
-from gitmem.integrations import per_session, picked, reminders
+from gitmem.integrations import picked
 from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import find_initialised, log
+from gitmem.integrations.place import find_initialised
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
-from gitmem.recall.show import as_context
+from gitmem.search.display import for_prompt
+from gitmem.search.gate import PROMPT
+from gitmem.store import per_session, reminders
+from gitmem.store.files import log
 from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject
@@ -50,6 +53,9 @@ FEWEST_WORDS = 3
 
 # More than `sessions.private` cuts out: a tag that is cut off in its midst keeps the prompt here, too.
 _PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
+COMMITS = "commits.sqlite"
+"""The index of the code's commits (`search.commits`), which only a worker makes."""
+
 _ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 
 
@@ -75,7 +81,7 @@ def session_start(payload: Mapping[str, Any]) -> str:
 
 
 def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None = None) -> str:
-    """What bears on a prompt: at most five memories that this session has not seen, chosen offline.
+    """What bears on a prompt: at most two memories that this session has not seen, and more in a line each.
 
     Before them comes what a model chose for the prompt before; for this one it is asked in the background.
     After them comes, once, what the person said in this session that may last and is in no memory.
@@ -94,23 +100,30 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         workspace, edges = _here(payload)
         session = per_session.session_of(payload)
         seen = per_session.seen(workspace.state, session)
-        answer = ask(
-            workspace,
-            edges,
-            prompt,
-            shown=frozenset(seen),
-            first=picked.take(workspace.private_state, session),
-            tools=partial(_tools, payload),
-            prefer=_agent(payload),
-        )
-        text = as_context(answer, PROMPT_CONTEXT_CHARS - reminders.BYTES)
-        if text:
-            per_session.remember(workspace.state, session, [*seen, *(item.blob for item in answer.items)])
-            if leave is not None:
+        recalls = "prompt" in workspace.settings.words("recallAt")
+        text = ""
+        if recalls:
+            answer = ask(
+                workspace,
+                edges,
+                prompt,
+                shown=frozenset(seen),
+                first=picked.take(workspace.private_state, session),
+                tools=partial(_tools, payload),
+                prefer=_agent(payload),
+                gate=PROMPT,
+            )
+            memories, told = for_prompt(answer)
+            commits, named = _commits(workspace, prompt, seen)
+            if memories or commits:
+                shown = [*(item.blob for item in told), *named]
+                per_session.remember(workspace.state, session, [*seen, *shown])
+            if memories and leave is not None:
                 from gitmem.integrations import last_recalls  # most prompts call nothing up
 
                 last_recalls.keep(workspace, edges, answer)
-        if leave is not None and _may_ask(workspace, edges, payload, prompt):
+            text = "\n".join(filter(None, (memories, commits)))
+        if recalls and leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(
                     event=SELECT,
@@ -126,6 +139,19 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _commits(workspace: Workspace, prompt: str, seen: Collection[str]) -> tuple[str, list[str]]:
+    """What the code's own history says to a prompt, and the names of its commits; nothing is made."""
+    if not (workspace.state / COMMITS).is_file() or not workspace.settings.flag("recallCommits"):
+        return "", []
+    from gitmem.integrations import code_commits  # a new clone has no index of its commits yet
+    from gitmem.rules.redaction import suspects
+
+    found = code_commits.find_commits(
+        workspace, prompt, suspects, unasked=True, seen=seen, seconds=code_commits.PROMPT_SECONDS
+    )
+    return code_commits.as_context(found), [one.commit for one in found]
 
 
 def _tells(workspace: Workspace, edges: Edges) -> bool:

@@ -17,7 +17,7 @@ from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Spending
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import ledger_for
-from gitmem.integrations.job_record import read_runs
+from gitmem.store.job_record import read_runs
 from gitmem.store.log import LogEntry, entries
 from gitmem.store.parked import FOLDER, parked, review_ref
 from gitmem.store.repository import MissingObject, Repository

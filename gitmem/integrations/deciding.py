@@ -12,7 +12,7 @@ from gitmem.integrations.disputes import Dispute, settle
 from gitmem.integrations.docs.waiting import Waiting
 from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.dreams.sources import lookup
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.promoting import proposing as promotions
 from gitmem.integrations.promoting.proposing import Offered
@@ -107,7 +107,7 @@ def accept(
             _no_numbers(item, numbers)
             return Decided(promotions.accept(workspace, edges, one, ask))
     save_all(workspace, edges)
-    allow, who = allowed_fingerprints(workspace), author(workspace, edges)
+    allow, who = allowed_fingerprints(workspace), workspace.author(edges.now)
     asked = asked_before(item.subject.scope, allow) if item.subject else ()
     landed = dreams.accept(
         workspace, item.id, numbers or None, who, edges.now, allow, asked, lookup(workspace, edges), ask
@@ -159,7 +159,7 @@ def reject(workspace: Workspace, edges: Edges, id: str, numbers: tuple[int, ...]
         case Offered() as one:
             _no_numbers(item, numbers)
             return Decided(promotions.reject(workspace, edges, one, why))
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     landed = dreams.reject(workspace, item.id, numbers or None, why, who, edges.now)
     if landed.closed:
         withdraw_proposal(workspace.state, landed.dream.id)
@@ -178,7 +178,7 @@ def _accept_inbox(
         inbox_branches.ask_again(workspace, one)
         return Decided(f"the next git mem sync asks for {short} again")
     save_all(workspace, edges)
-    who, allow = author(workspace, edges), allowed_fingerprints(workspace)
+    who, allow = workspace.author(edges.now), allowed_fingerprints(workspace)
     remote = find_remote(workspace.git, workspace.top)
     done = accept_inbox(workspace, remote, one, numbers, who, allow)
     what = ", ".join(map(str, sorted(set(numbers)))) + " of " if numbers else ""
@@ -231,7 +231,7 @@ def _reject_inbox(
         inbox_branches.reject_inbox(workspace, one)
         return Decided(f"turned down {short} as it stands; to its writer it says nothing, the host does")
     save_all(workspace, edges)
-    written = inbox_branches.withdraw(workspace, one, author(workspace, edges), why)
+    written = inbox_branches.withdraw(workspace, one, workspace.author(edges.now), why)
     save_all(workspace, edges, everywhere=True)
     return Decided(f"withdrew what was asked for in {short}", _named(written))
 

@@ -12,7 +12,7 @@ from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import kind
 from gitmem.core.text import decode, encode
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
 from gitmem.store.holdings import heads
 from gitmem.store.indexes import disputed_indexes, hot
@@ -119,7 +119,7 @@ def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int
         provenance = Provenance(op="update", writer="human", reviewed=dispute.id)
         return Write(edits, f"Settle a dispute in {where}", provenance)
 
-    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
+    written = commit(scope.repo, scope.ref, plan, workspace.author(edges.now))
     sync_live(workspace, edges, scope.name, agent, lay_out=True)
     return written
 

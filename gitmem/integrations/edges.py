@@ -14,7 +14,6 @@ from gitmem.store.git import GitCommand
 from gitmem.store.git_backend import GitRepository
 from gitmem.store.objects import LATEST
 from gitmem.store.open import open_repository
-from gitmem.store.repository import Signature
 from gitmem.store.workspace import Surroundings, Workspace, open_workspace
 from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.values import dataclass
@@ -126,15 +125,6 @@ def by_command(workspace: Workspace, *, fetches: bool = True) -> Workspace:
     if workspace.has_private:
         workspace.private = open_repository(workspace.private_path, git, prefer="git", bare=True)
     return workspace
-
-
-def author(workspace: Workspace, edges: Edges) -> Signature:
-    """Who the person is, at the present.
-
-    Raises:
-        RepositoryError: git knows no identity.
-    """
-    return replace(workspace.person, time=int(edges.now))
 
 
 def allowed_fingerprints(workspace: Workspace) -> frozenset[str]:

@@ -17,14 +17,13 @@ from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import agent_name, archive_path, file_name, slugify
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
-from gitmem.extract.edits import UNNAMED
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
-from gitmem.integrations.saving import code_head, sync_live
+from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.integrations.saving import sync_live
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.rules.secrets import nameable
-from gitmem.store.burying import spade, without_logged
 from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.edits import UNNAMED
 from gitmem.store.indexes import with_indexes
 from gitmem.store.live_plan import agent_files
 from gitmem.store.paging import archived, standing
@@ -34,10 +33,8 @@ from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
+    from gitmem.store.forget import Holding
     from gitmem.store.lookup import Found
-
-BURIED_WORDS = 3
-"""Claims with fewer words are said of many things: a tombstone for one would take others with it."""
 
 
 @dataclass(frozen=True)
@@ -159,49 +156,34 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
             edits, f"{'Update' if old else 'Remember'} {name}: {description}", _human(workspace, op)
         )
 
-    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
+    written = commit(scope.repo, scope.ref, plan, workspace.author(edges.now))
     sync_live(workspace, edges, scope.name, agent, lay_out=True)
     return Edited(scope, agent, made[0], written, tuple(seen) if written else ())
 
 
 def forget(
-    workspace: Workspace,
-    edges: Edges,
-    found: Found,
-    *,
-    code_commit: str = "",
-    told: Provenance | None = None,
-) -> Edited:
-    """Deletes a memory and buries its claims, so that no merge or extraction brings them back.
+    workspace: Workspace, edges: Edges, what: Found | Holding, told: Provenance | None = None
+) -> Written | None:
+    """Deletes a memory, or takes one claim out of it, and buries what it says.
 
     Args:
-        code_commit: commit of the code that asks for it; HEAD unless given.
         told: who carries it out, for the trailers; a person unless given.
+
+    Returns:
+        The commit; None where it does not stand any more.
     """
-    scope = workspace.scope(found.scope)
-    sync_live(workspace, edges, scope.name, found.agent)
-    with_what = spade(workspace, scope, edges.now)
-    memory = parse(found.file, found.memory.render())
+    from gitmem.store.forget import Holding, forget_claim, forget_memory
 
-    def plan(tip: Tip) -> Write | None:
-        stands = standing(scope.repo, tip.tree, found.agent, found.file)
-        if stands is None:
-            return None
-        file, data = stands
-        current = parse(file, data)
-        known = agent_files(scope.repo, found.agent, tip)
-        edits = _with_index(scope.repo, tip, found.agent, file, None)
-        buried = buried_keys(current)
-        edits |= without_logged(scope.repo, tip.tree, found.agent, buried)
-        stones = with_what.bury(known.get(tombstone.FILE), buried, "forgot")
-        edits[f"{found.agent}/{tombstone.FILE}"] = stones
-        code = code_commit or code_head(workspace)
-        by = replace(told or Provenance(writer="human"), op="delete", code_commit=code)
-        return Write(edits, f"Forget {current.name}", by)
-
-    written = commit(scope.repo, scope.ref, plan, author(workspace, edges))
-    sync_live(workspace, edges, scope.name, found.agent, lay_out=True)
-    return Edited(scope, found.agent, memory, written)
+    scope = workspace.scope(what.scope).name
+    sync_live(workspace, edges, scope, what.agent)
+    who = workspace.author(edges.now)
+    told = replace(told or Provenance(writer="human"), code_commit=workspace.code_head())
+    if isinstance(what, Holding):
+        written = forget_claim(workspace, what, who, told)
+    else:
+        written = forget_memory(workspace, what, who, told)
+    sync_live(workspace, edges, scope, what.agent, lay_out=True)
+    return written
 
 
 def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: bool = False) -> Edited:
@@ -240,7 +222,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
         provenance = replace(_human(workspace, "add"), job=both)
         return Write(edits, f"Move {found.memory.name} here from {found.scope}", provenance)
 
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     written = commit(target.repo, target.ref, add, who)
 
     def take(tip: Tip) -> Write | None:
@@ -257,16 +239,8 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
     return Edited(target, found.agent, found.memory, written, tuple(seen))
 
 
-def buried_keys(memory: Memory) -> list[str]:
-    """Normal forms that a tombstone for this memory covers: its claims, but for headings and short ones."""
-    claims = [claim for claim in memory.claims if not claim.key.startswith("#")]
-    return [claim.key for claim in claims if len(claim.key.split()) >= BURIED_WORDS] or [
-        claim.key for claim in claims
-    ]
-
-
 def _human(workspace: Workspace, op: Op) -> Provenance:
-    return Provenance(op=op, writer="human", code_commit=code_head(workspace))
+    return Provenance(op=op, writer="human", code_commit=workspace.code_head())
 
 
 def _may_enter(scope: Scope, type: str) -> None:

@@ -162,9 +162,7 @@ def try_engine(workspace: Workspace, edges: Edges) -> Tested:
     if chosen.engine in ("offline", "agent"):
         return Tested(chosen.engine, asked=False, why="it makes no request")
     if chosen.missing:
-        from gitmem.engines.unready import UnreadyEngine
-
-        UnreadyEngine(chosen).refuse()
+        raise chosen.lacking()
     counted = _Counted(meter_for(workspace, edges))
     began = time.monotonic()
     if chosen.engine == "claude-code":
@@ -174,7 +172,7 @@ def try_engine(workspace: Workspace, edges: Edges) -> Tested:
         name = f"{chosen.engine}:{model}" if model else chosen.engine
     else:
         engine = api_engine(replace(chosen, patience=min(chosen.patience, TEST_SECONDS)), counted)
-        engine.select(_QUESTION, _HEADERS, 1)
+        engine.choose(_QUESTION, _HEADERS, 1)
         name = engine.name
     return Tested(name, True, "", time.monotonic() - began, counted.usage)
 
@@ -185,6 +183,9 @@ class _Counted:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self.usage = Usage()
+
+    def begin(self) -> None:
+        self._meter.begin()
 
     def allow(self) -> None:
         self._meter.allow()

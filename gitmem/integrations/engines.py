@@ -14,13 +14,13 @@ from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
 from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import read_json
+from gitmem.store.files import read_json
 from gitmem.store.settings import PERSONAL
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.engines.anthropic_api import AnthropicEngine
+    from gitmem.engines.anthropic import AnthropicEngine
     from gitmem.engines.task import ModelEngine
 
 _CLIENT_BYTES = 16 * 1024 * 1024
@@ -63,11 +63,8 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
 
         return OfflineEngine()
     if not chosen.missing:
-        from gitmem.engines.budget import MeteredEngine
-
-        meter = meter_for(workspace, edges)
-        return MeteredEngine(_made(workspace, edges, chosen, meter), meter)
-    from gitmem.engines.unready import UnreadyEngine
+        return _made(workspace, edges, chosen, meter_for(workspace, edges))
+    from gitmem.engines.task import UnreadyEngine
 
     return UnreadyEngine(chosen)
 
@@ -99,9 +96,8 @@ def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> M
     """A chosen engine that lacks nothing and asks a model."""
     if chosen.engine == "anthropic":
         return api_engine(chosen, meter)
-    from gitmem.engines.claude_code import ClaudeCodeEngine
-    from gitmem.engines.claude_code.settings import ForkSettings
-    from gitmem.integrations.extraction_rules import withholds
+    from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
+    from gitmem.integrations.extraction import withholds
 
     settings = ForkSettings(
         chosen.program, edges.environ, withholds=lambda path: withholds(workspace, path, edges.now)
@@ -111,8 +107,8 @@ def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> M
 
 def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:
     """Makes the engine that asks over the Messages API."""
-    from gitmem.engines.anthropic_api import AnthropicEngine
-    from gitmem.engines.anthropic_api.settings import ApiSettings
+    from gitmem.engines.anthropic import AnthropicEngine
+    from gitmem.engines.messages import ApiSettings
 
     settings = ApiSettings(
         chosen.key,

@@ -120,16 +120,6 @@ def credentials(text: str) -> Sequence[Hole]:
     return [(*span, one.rule) for one in found if one.fingerprint not in allowed for span in one.spans]
 
 
-def records(text: str) -> Sequence[Hole]:
-    """Finds all that a log or record is not to hold: what only warns and what is allowed, too."""
-    from gitmem.rules.secrets import DetectorUnavailable, find_secrets
-
-    try:
-        return [(*span, one.rule) for one in find_secrets(text) for span in one.spans]
-    except DetectorUnavailable:
-        return redaction.suspects(text)
-
-
 def _harmless() -> set[str]:
     if _process.harmless is None:
         _process.stamp = _stamp()

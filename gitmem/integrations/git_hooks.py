@@ -18,7 +18,7 @@ from typing import Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.integrations import hook_scripts as scripts
-from gitmem.integrations.place import read_theirs, replace_file
+from gitmem.store.files import read_theirs, replace_file
 from gitmem.store.git import GitCommand, config_get, config_set, config_unset
 from gitmem.values import dataclass
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gitmem.core.attributes import CLONE
 from gitmem.core.errors import RepositoryError
-from gitmem.integrations.place import read_theirs, replace_file
+from gitmem.store.files import read_theirs, replace_file
 from gitmem.store.git import GitCommand, config_get_all, config_set, config_unset
 
 NAME = "gitmem: no claim is lost"

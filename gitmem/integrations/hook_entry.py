@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.integrations.place import find_initialised, log, start_worker
-from gitmem.integrations.saying import take
-from gitmem.integrations.switches import disabled, note, switched_off
+from gitmem.integrations.place import disabled, find_initialised, start_worker
+from gitmem.store.files import log
 
 if TYPE_CHECKING:
     from gitmem.integrations.spool import Job
@@ -34,6 +33,8 @@ CONTEXTS = {"SessionStart": "session_start", "UserPromptSubmit": "user_prompt"}
 SAYS = frozenset({"SessionStart", "UserPromptSubmit", "Stop"})
 # `claude -p`, which shows it to nobody.
 UNSEEN = "sdk-cli"
+# Before a tool runs, and after one failed: a tool call waits for these, so nothing else is done there.
+ACTIONS = frozenset({"PreToolUse", "PostToolUseFailure"})
 GIT_JOBS = {
     "post-commit": "commit",
     "post-merge": "merge",
@@ -89,6 +90,10 @@ def _claude(
     if place is None:
         return
     worktree, common = place
+    if event in ACTIONS:
+        if text := _at_action(payload, place, environ):
+            _answer({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}, stdout)
+        return
     off = _note(event, environ, payload)
     if event in CLAUDE_JOBS and not off:
         from gitmem.integrations.spool import Job
@@ -107,17 +112,37 @@ def _claude(
     leave = None if off else partial(_spool, common, environ=environ, start=start)
     answer: dict[str, Any] = {}
     if event in SAYS and not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN:
+        from gitmem.integrations.saying import take
+
         every = event == "SessionStart"
         if said := take(common / "gitmem", _text(payload, "session_id"), all_sessions=every):
             answer["systemMessage"] = said
     if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common, leave)):
         answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
     if answer:
-        from gitmem.rules.redaction import suspects, value
+        _answer(answer, stdout)
 
-        # No hook waits for the detector: what only looks like a credential is left out of what it answers.
-        stdout.write(json.dumps(value(answer, suspects)) + "\n")
-        stdout.flush()
+
+def _answer(answer: dict[str, Any], stdout: IO[str]) -> None:
+    """Gives the client its answer, by the one exit."""
+    from gitmem.rules.redaction import suspects, value
+
+    # No hook waits for the detector: what only looks like a credential is left out of what it answers.
+    stdout.write(json.dumps(value(answer, suspects)) + "\n")
+    stdout.flush()
+
+
+def _at_action(payload: Mapping[str, Any], place: tuple[Path, Path], environ: Mapping[str, str]) -> str:
+    from gitmem.integrations.at_action import answer
+
+    home = Path(environ.get("HOME") or "~").expanduser()
+    base = Path(environ.get("XDG_DATA_HOME", ""))
+    data = (base if base.is_absolute() else home / ".local" / "share") / "gitmem"
+    try:
+        return answer(payload, data, place, environ)
+    except Exception as error:
+        log(place[1], f"at an action: {type(error).__name__}: {error}")
+        return ""
 
 
 def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) -> str:
@@ -126,6 +151,8 @@ def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) ->
     Returns:
         What switches it off; empty where nothing does.
     """
+    from gitmem.integrations.switches import note, switched_off
+
     place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
     config = Path(
         environ.get("CLAUDE_CONFIG_DIR") or Path(environ.get("HOME") or "~").expanduser() / ".claude"

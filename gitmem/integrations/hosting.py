@@ -10,7 +10,7 @@ from gitmem import __version__
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.integrations.checked_out import keep_up
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.integrations.hook_scripts import hooks_folder
 from gitmem.store.commits import Tip, Write, Written, commit
 from gitmem.store.trees import read_paths
@@ -81,7 +81,7 @@ def set_up_hosting(
             return None
         return Write(plans[-1].files, "Have requests on memory judged", Provenance(op="update"))
 
-    written = commit(workspace.code, SHARED_REF, plan, author(workspace, edges))
+    written = commit(workspace.code, SHARED_REF, plan, workspace.author(edges.now))
     if written is not None:
         keep_up(workspace, edges)
     return plans[-1], written

@@ -7,25 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gitmem.core.errors import EngineError, GitmemError
-from gitmem.core.text import one_line
-from gitmem.extract.changeset import ChangeSet
-from gitmem.integrations.carrying_out import Step, Watch, quietly
+from gitmem.core import frontmatter
+from gitmem.core.errors import EngineError, GitmemError, UsageError
+from gitmem.core.names import agent_name, unsafe_segment
+from gitmem.core.text import decode, one_line
+from gitmem.flows.extract.changeset import ChangeSet
+from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
+from gitmem.flows.extract.sessions import Source
 from gitmem.integrations.checked_out import is_memory_tree
-from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, extract_sessions, park_untold
-from gitmem.integrations.job_record import Tally, recorded
 from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import find_repository, is_on, log
-from gitmem.integrations.recordings import Source, agent_folder, memory_scope, sessions_here
+from gitmem.integrations.place import DISABLE, find_repository, is_on
 from gitmem.integrations.saying import NAME_CHARS, leave
-from gitmem.integrations.spool import Job
-from gitmem.integrations.switches import DISABLE, switched_off
+from gitmem.integrations.sessions import present_session, sessions_here
+from gitmem.integrations.spool import SELECT, Job, coalesce
+from gitmem.integrations.switches import switched_off
 from gitmem.store.commits import Written
+from gitmem.store.files import linked, log, read_regular
 from gitmem.store.git import GitCommand, worktrees
+from gitmem.store.job_record import Tally, recorded
 from gitmem.store.rewrites import keep_rewrites
-from gitmem.store.workspace import ScopeName, Workspace
+from gitmem.store.workspace import MAIN, SCOPES, ScopeName, Workspace
 from gitmem.transcripts.claude_code import NAME as CLAUDE_CODE
 from gitmem.transcripts.discover import is_transcript, subagents
 from gitmem.transcripts.model import SessionFile
@@ -37,6 +39,13 @@ GOING_ON = 3_600.0
 
 PRESSING = frozenset({"session-end", "pre-compact"})
 """Events after which a session is looked at however little was said in it."""
+
+AGENTS = "agents"
+DEFINITION_BYTES = 262_144
+"""Of a definition: the frontmatter stands at its beginning."""
+
+STALE = 600.0
+"""Seconds after which a prompt is no longer chosen for: the conversation has gone on."""
 
 
 def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Step = quietly) -> None:
@@ -70,9 +79,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
     if not workspace.initialised:
         watch.tally.skip("all of it", "gitmem is not set up here")
         return
-    from gitmem.integrations.choosing_ahead import choose_for_prompts, split
-
-    asked, rest = split(job)
+    asked, rest = prompts_of(job)
     if asked:
         choose_for_prompts(workspace, edges, asked, watch.tally)
     if rest is None:
@@ -180,9 +187,9 @@ def learn(
     def save(recordings: Sequence[Path]) -> object:
         return save_all(workspace, edges, recordings, everywhere=True)
 
-    from gitmem.integrations.commit_trailers import learn_from_commits
+    from gitmem.integrations.extraction import commits_learned, context_of
 
-    asked = learn_from_commits(workspace, edges)
+    asked = commits_learned(workspace, edges)
     on.tally.stored += len(asked.stored)
     on.tally.forgotten += len(asked.forgotten)
     on.tally.suggested += len(asked.suggested)
@@ -194,7 +201,7 @@ def learn(
         save(())
         return ()
 
-    def told(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
+    def landed(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
         made = [placed for placed, one in zip(changes.stored, commits, strict=True) if one is not None]
         names = [
             f"{one_line(one.change.name, NAME_CHARS)}{' (forgotten)' if one.change.op == 'delete' else ''}"
@@ -207,16 +214,17 @@ def learn(
     files = sessions_here(workspace, edges)
     sources = [*_sources(files, job, edges.now), *_subagents(workspace, edges, job, files, on.tally)]
     engine = engine_for(workspace, edges)
+    context = context_of(workspace, edges)
     failed: EngineError | None = None
     done: tuple[Outcome, ...] = ()
     try:
-        done = extract_sessions(
-            workspace, edges, engine, sources, before=save, watch=replace(on, told=told)
-        )
+        done = extract_sessions(context, engine, sources, before=save, watch=replace(on, landed=landed))
     except EngineError as error:
         # Before a compaction notes are taken without the engine, too.
         failed = error
-    park_untold(workspace, edges, _over(job), on.tally)
+    for session, number in park_untold(context, _over(job)):
+        leave(workspace.state, session, "untold", (), number)
+        on.tally.suggested += number
     from gitmem.integrations.notes.taking import take_notes
 
     try:
@@ -287,6 +295,46 @@ def _subagents(
                 yield Source(path, agent, scope)
 
 
+def memory_scope(name: str, worktree: Path | None, claude_folder: str, config: Path) -> ScopeName | None:
+    """The scope that a subagent's definition names; None where it has no memory.
+
+    The work tree's definition wins over the person's own, as it does for the client. It is a repository's,
+    and hostile: of all that it says, one of three words counts.
+
+    Args:
+        name: the agent's name, as a hook said it.
+        worktree: top of the work tree.
+        claude_folder: name of the client's folder in it.
+        config: the client's folder of the person.
+    """
+    if agent_folder(name) is None or unsafe_segment(f"{name}.md") is not None:
+        return None
+    places = [(worktree, worktree / claude_folder / AGENTS)] if worktree is not None else []
+    for anchor, where in [*places, (config, config / AGENTS)]:
+        path = where / f"{name}.md"
+        if linked(anchor, path):
+            continue
+        try:
+            found = read_regular(path, DEFINITION_BYTES)
+        except OSError:
+            continue
+        if found is None:
+            continue
+        front, _ = frontmatter.split(decode(found[0][:DEFINITION_BYTES]))
+        said = front.text("memory").strip().lower() if front else ""
+        return next((scope for scope in SCOPES if scope == said), None)
+    return None
+
+
+def agent_folder(name: str) -> str | None:
+    """The agent's folder in a memory tree; None where no subagent can be called so."""
+    try:
+        made = agent_name(name)
+    except UsageError:
+        return None
+    return made if made != MAIN and Path(name).name == name else None
+
+
 def session_files(workspace: Workspace, edges: Edges) -> list[Path]:
     """The same, as paths."""
     return [file.path for file in sessions_here(workspace, edges)]
@@ -304,3 +352,40 @@ def edges_of(common: Path, job: Job, environ: Mapping[str, str]) -> Edges | None
         if usable and not is_memory_tree(tree.path):
             return replace(real_edges(tree.path), environ=dict(environ))
     return None
+
+
+def prompts_of(job: Job) -> tuple[tuple[Job, ...], Job | None]:
+    """Parts a united job.
+
+    Returns:
+        Of each session the newest prompt, oldest first; and the rest, None where there is none.
+    """
+    if SELECT not in job.events:
+        return (), job
+    asked = {part.session_id: part for part in job.all if part.event == SELECT and part.args}
+    rest = [part for part in job.all if part.event != SELECT]
+    return tuple(sorted(asked.values(), key=lambda part: part.time)), coalesce(rest) if rest else None
+
+
+def choose_for_prompts(workspace: Workspace, edges: Edges, asked: tuple[Job, ...], tally: Tally) -> None:
+    """Asks the model about prompts and keeps each choice for its session's next one.
+
+    What goes wrong is noted and not tried again: the next prompt asks anew.
+    """
+    from gitmem.integrations import picked
+    from gitmem.integrations.choosing import MODELS, configured
+    from gitmem.integrations.recalling import choose_ahead
+    from gitmem.store import per_session
+
+    engine, _ = configured(workspace)
+    for job in asked:
+        session = per_session.plain(job.session_id)
+        if engine not in MODELS or edges.now - job.time > STALE:
+            continue
+        shown = frozenset(per_session.seen(workspace.state, session))
+        try:
+            selection, tally.engine = choose_ahead(workspace, edges, engine, job.args[0], shown)
+        except GitmemError as error:
+            tally.skip("a choice of memories for a prompt", error.message)
+            continue
+        picked.keep(workspace.private_state, session, selection.chosen)

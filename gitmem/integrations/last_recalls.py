@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gitmem.integrations.place import read_regular, replace_file
-from gitmem.store.catalog.words import words
+from gitmem.search.words import words
+from gitmem.store.files import read_regular, replace_file
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
-    from gitmem.recall.recall import Recall, RecallItem
     from gitmem.rules.findable import Recalled
+    from gitmem.search.recall import Recall, RecallItem
     from gitmem.store.workspace import Scope, Workspace
 
 NAME = "recalls-"
@@ -57,7 +57,7 @@ def keep(workspace: Workspace, edges: Edges, answer: Recall) -> None:
     if not items or _PRIVATE.search(answer.query):
         return
     from gitmem.integrations.pausing import paused
-    from gitmem.integrations.switches import disabled
+    from gitmem.integrations.place import disabled
 
     if disabled(edges.environ) or paused(workspace.state, edges.now) or _ignored(workspace, answer.query):
         return

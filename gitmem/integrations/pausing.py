@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from gitmem.integrations.place import read_regular, replace_file
+from gitmem.store.files import read_regular, replace_file
 from gitmem.values import dataclass
 
 FILE = "pauses.json"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.limits import RECALLED
-from gitmem.integrations import per_session
-from gitmem.integrations.place import read_json
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
+from gitmem.store import per_session
+from gitmem.store.files import read_json
 
 FOLDER = "picked"
 _BYTES = 256 * 1024

@@ -1,19 +1,15 @@
-"""Where a hook finds its repository and leaves word, with the standard library alone and without git."""
+"""Where a hook finds its repository and starts the worker, without git or any library."""
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import sys
-import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
 
-# Twice this is the most that the log ever holds.
-LOG_BYTES = 128 * 1024
+from gitmem.store.files import read_regular
+
+DISABLE = "GITMEM_DISABLE"
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -24,6 +20,11 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         key: value for key, value in environ.items() if not key.startswith("GIT_") or key in SAFE_VARIABLES
     }
+
+
+def disabled(environ: Mapping[str, str]) -> bool:
+    """Whether all of gitmem is switched off by `GITMEM_DISABLE`."""
+    return is_on(environ.get(DISABLE))
 
 
 def is_on(value: str | None) -> bool:
@@ -69,31 +70,6 @@ def find_initialised(start: Path) -> tuple[Path, Path] | None:
     return found if found and (found[1] / "gitmem").is_dir() else None
 
 
-def log(common_dir: Path, text: str, now: float | None = None) -> None:
-    """Appends a line to the repository's `gitmem/log`, which keeps its newest part only. Never raises.
-
-    Args:
-        text: what happened; line ends become spaces.
-        now: epoch seconds.
-    """
-    from gitmem.rules.redaction import shown, suspects  # no hook may load the detector for its log
-
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-    line = f"{stamp} {shown(' '.join(text.split()), suspects)}".encode("utf-8", "replace")[:4096] + b"\n"
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(common_dir / "gitmem" / "log", flags, 0o600), "r+b", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size + len(line) > 2 * LOG_BYTES:
-                file.seek(size - LOG_BYTES)
-                kept = file.read(LOG_BYTES).partition(b"\n")[2]
-                file.truncate(0)
-                file.write(kept)
-            file.write(line)
-    except OSError:
-        return
-
-
 def start_worker(common_dir: Path, environ: Mapping[str, str], argv: Sequence[str] | None = None) -> None:
     """Starts the worker of a repository in a session of its own and does not wait for it.
 
@@ -114,120 +90,6 @@ def start_worker(common_dir: Path, environ: Mapping[str, str], argv: Sequence[st
         cwd=common_dir,
         env=dict(environ),
     )
-
-
-def open_regular(path: Path) -> BinaryIO | None:
-    """Opens a regular file for reading, following no link in its last step.
-
-    Returns:
-        None where it is missing or something else.
-
-    Raises:
-        OSError: it is there and cannot be opened.
-    """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
-            return None
-        raise
-    state = os.fstat(handle)
-    if not stat.S_ISREG(state.st_mode):
-        os.close(handle)
-        return None
-    return os.fdopen(handle, "rb")
-
-
-def read_regular(path: Path, limit: int) -> tuple[bytes, float] | None:
-    """Reads a regular file, following no link in its last step.
-
-    Returns:
-        At most `limit` + 1 bytes, and the time of its last change in epoch seconds; None where it is
-        missing or something else.
-
-    Raises:
-        OSError: it is there and cannot be read.
-    """
-    file = open_regular(path)
-    if file is None:
-        return None
-    with file:
-        changed = os.fstat(file.fileno()).st_mtime
-        return file.read(limit + 1), changed
-
-
-def read_json(path: Path, limit: int) -> Any:
-    """Reads a small file of JSON that one can do without.
-
-    Returns:
-        Its value; None where it is missing, no regular file, longer than `limit` + 1 bytes, or damaged.
-    """
-    import json
-
-    with suppress(OSError, ValueError, RecursionError):
-        found = read_regular(path, limit)
-        return json.loads(found[0]) if found else None
-    return None
-
-
-def keep_newest(files: Collection[Path], most: int) -> None:
-    """Deletes the oldest of some files, so that no more than `most` are left.
-
-    Raises:
-        OSError: one cannot be looked at or deleted.
-    """
-    if len(files) > most:
-        for old in sorted(files, key=lambda file: file.lstat().st_mtime)[:-most]:
-            old.unlink(missing_ok=True)
-
-
-def is_own_folder(path: Path) -> bool:
-    """Whether old files may be cleared from a folder: it is one, or is yet to be made, and no link.
-
-    A `.git` may come out of an archive, with a link to where somebody keeps files of their own.
-    """
-    try:
-        return stat.S_ISDIR(path.lstat().st_mode)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-
-
-def read_theirs(path: Path, limit: int) -> bytes | None:
-    """Reads a file of the person's that gitmem writes into; at most `limit` + 1 bytes, None as above.
-
-    Raises:
-        RepositoryError: it is there and cannot be read.
-    """
-    from gitmem.core.errors import RepositoryError
-
-    try:
-        found = read_regular(path, limit)
-    except OSError as error:
-        raise RepositoryError(
-            f"{path}: cannot be read: {error.strerror}", "Check its owner and permissions."
-        ) from error
-    return found[0] if found else None
-
-
-def replace_file(path: Path, data: bytes, mode: int) -> None:
-    """Writes a file aside and moves it into place, with these permission bits.
-
-    Raises:
-        OSError: it cannot be written; what was there still is.
-    """
-    aside = path.with_name(f".{path.name}.gitmem-{os.getpid()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(aside, flags, 0o600), "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), mode)
-        os.replace(aside, path)
-    except OSError:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
 
 
 def _common_of(git_dir: Path) -> Path | None:

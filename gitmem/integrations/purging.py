@@ -14,7 +14,7 @@ from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.purge import Purge, unfit
 from gitmem.integrations.backing_up import named_backup
 from gitmem.integrations.checked_out import keep_up
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.patience import Patience
 from gitmem.integrations.promoting.message import propose
 from gitmem.integrations.promoting.pending import changing
@@ -100,7 +100,7 @@ def carry_out(
         Locked: a worker or a sync does not end.
         RepositoryError: history cannot be read, or something cannot be written.
     """
-    who, allow = author(workspace, edges), allowed_fingerprints(workspace)
+    who, allow = workspace.author(edges.now), allowed_fingerprints(workspace)
     options = Options(secrets.token_hex(4), who, push, allow, Patience())
     with ExitStack() as locks:
         for name in ("worker", "sync", "extract"):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from gitmem.core.daily_log import statements
 from gitmem.integrations.withholding import without_secrets
-from gitmem.recall.gather import Source
-from gitmem.recall.recall import NotShown, Opened
-from gitmem.store.candidates import Candidate
+from gitmem.search.query import Candidate
+from gitmem.search.recall import NotShown, Opened, Source
 from gitmem.store.commits import memory_commit
 from gitmem.store.glimpse import peek
 from gitmem.store.log_facts import fact_in, is_open, log_of

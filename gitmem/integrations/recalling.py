@@ -15,13 +15,22 @@ from gitmem.core.memory import parse
 from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, configured, told_of
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.withholding import without_secrets
-from gitmem.recall.alike import said_by
-from gitmem.recall.choose import Selection, select
-from gitmem.recall.gather import Source, gather
-from gitmem.recall.in_use import REFERENCE, explains, warns
-from gitmem.recall.recall import PROMPT_SECONDS, NotShown, Opened, Recall, recall
-from gitmem.store.candidates import Candidate
-from gitmem.store.catalog import Catalog
+from gitmem.search.duplicates import said_by
+from gitmem.search.gate import QUESTION, REFERENCE, Gate, Selection, explains, select, warns
+from gitmem.search.index import Catalog
+from gitmem.search.query import Candidate
+from gitmem.search.recall import (
+    PATIENT_SECONDS,
+    PROMPT_SECONDS,
+    NotShown,
+    Opened,
+    Recall,
+    Source,
+    gather,
+    later_ones,
+    plain_place,
+    recall,
+)
 from gitmem.store.commits import memory_commit
 from gitmem.store.lookup import chosen_agent, chosen_scopes
 from gitmem.store.repository import Repository
@@ -55,6 +64,7 @@ def ask(
     tools: Callable[[], Set[str]] = frozenset,
     prefer: str = "",
     patience: float = PROMPT_SECONDS,
+    gate: Gate = QUESTION,
 ) -> Recall:
     """Recalls memories for a question or prompt.
 
@@ -72,6 +82,7 @@ def ask(
             them are left out.
         prefer: an agent's folder; of what the offline rules choose, its memories come first.
         patience: seconds that a look at the code may take.
+        gate: how much must speak for a memory: `PROMPT` where nobody asked.
 
     Raises:
         UsageError: an unknown scope, type or engine, or `at` means nothing.
@@ -90,6 +101,7 @@ def ask(
         selection: Selection | None = None
         if name in MODELS:
             told = [one for one in _told(candidates, sources, agents, shown) if type in (None, one.type)]
+            told = list(_divided(workspace, held, Selection(tuple(told)), shown, patience)[0].chosen)
             try:
                 selection, name = by_model(workspace, edges, name, query, told, scopes, limit)
             except (EngineError, UsageError) as error:
@@ -99,12 +111,13 @@ def ask(
             notes.append(f"{name} leaves the choice to the offline rules")
             name = OFFLINE
         if selection is None:
-            selection = _before(first, held, shown, _leading(select(candidates, shown), prefer))
-        known = _Known(workspace, sources, patience)
+            selection = _before(first, held, shown, _leading(select(candidates, shown, gate), prefer))
+        selection, branches = _divided(workspace, held, selection, shown, patience)
+        known = _Known(workspace, sources, patience, branches)
         answer = recall(
             query,
             candidates,
-            _Reader(workspace, held, tools),
+            _Reader(workspace, held, tools, asked=gate is QUESTION),
             int(edges.now),
             scopes,
             shown,
@@ -112,6 +125,7 @@ def ask(
             known,
             selection,
             known.about,
+            None if type else later_ones(sources, agents, int(edges.now)),
         )
     return replace(answer, engine=name, notes=tuple(notes))
 
@@ -130,6 +144,8 @@ def choose_ahead(
     with opened_sources(workspace) as (sources, scopes):
         pairs = gather(query, sources, None, CANDIDATES, now=int(edges.now))
         told = _told([one for _, one in pairs], sources, None, shown)
+        held = {ref: source for source in sources for ref in source.scopes}
+        told = list(_divided(workspace, held, Selection(tuple(told)), shown, PATIENT_SECONDS)[0].chosen)
         return by_model(workspace, edges, engine, query, told, scopes, RECALLED)
 
 
@@ -203,11 +219,35 @@ def _stands(repo: Repository, one: Candidate) -> bool:
     return False
 
 
+_Branches = Mapping[tuple[str, str], str]
+"""Ref and path of memories that are told as they were before some branch changed them, and that branch."""
+
+
+def _divided(
+    workspace: Workspace,
+    held: Mapping[str, Source],
+    selection: Selection,
+    shown: Set[str],
+    patience: float,
+) -> tuple[Selection, _Branches]:
+    """A choice without what was taught on code that is not here."""
+    from gitmem.search.reach import BOUND
+
+    if not any(one.type in BOUND and not one.commit for one in selection.chosen):
+        return selection, {}
+    from gitmem.integrations.code_reach import divide
+
+    return divide(workspace, held, selection, shown, patience)
+
+
 class _Known:
     """Asks git about what is shown; loaded only where something is."""
 
-    def __init__(self, workspace: Workspace, sources: Sequence[Source], patience: float) -> None:
+    def __init__(
+        self, workspace: Workspace, sources: Sequence[Source], patience: float, branches: _Branches
+    ) -> None:
         self._workspace, self._sources, self._patience = workspace, sources, patience
+        self._branches = branches
 
     def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
         """See `truth.Code`."""
@@ -219,16 +259,30 @@ class _Known:
         """See `recall.About`."""
         from gitmem.integrations.memory_facts import about_memories
 
-        return about_memories(self._workspace, self._sources)(shown)
+        facts = about_memories(self._workspace, self._sources)(shown)
+        older = [self._branches.get((one.ref, one.path)) for one in shown]
+        return [
+            [*([f"as it was before it was changed on {branch}, not merged here"] if branch else ()), *known]
+            for known, branch in zip(facts, older, strict=True)
+        ]
 
 
 class _Reader:
-    """Opens what was chosen; what then proves not to be worth showing is refused."""
+    """Opens what was chosen; what then proves not to be worth showing is refused.
+
+    Args:
+        asked: whether somebody asked: then a memory that became a rule answers, too.
+    """
 
     def __init__(
-        self, workspace: Workspace, held: Mapping[str, Source], tools: Callable[[], Set[str]]
+        self,
+        workspace: Workspace,
+        held: Mapping[str, Source],
+        tools: Callable[[], Set[str]],
+        *,
+        asked: bool,
     ) -> None:
-        self._workspace, self._held, self._tools = workspace, held, cache(tools)
+        self._workspace, self._held, self._tools, self._asked = workspace, held, cache(tools), asked
         self._opened: list[tuple[Candidate, str]] = []
         self._in_head: InHead | None = None
 
@@ -242,9 +296,11 @@ class _Reader:
         else:
             data = _read(self._workspace, source.repo, candidate)
             memory = parse(candidate.path, data)
-            if RULE in data and not candidate.commit:
-                self._leave_rules(candidate, memory)
             said = Opened(memory.name, memory.description, memory.type, memory.body)
+            if RULE in data and not candidate.commit and (file := self._rule_in(candidate, memory)):
+                if not self._asked:
+                    raise NotShown("promoted", file)
+                data = said = replace(said, known=(f"now a rule in {plain_place(file)}",))
         shown = replace(candidate, name=said.name, description=said.description, type=said.type)
         in_use = shown.type == REFERENCE and explains(shown, self._tools())
         if in_use and not warns(f"{said.description}\n{said.body}"):
@@ -255,14 +311,13 @@ class _Reader:
         self._opened.append((candidate, said.body))
         return data
 
-    def _leave_rules(self, candidate: Candidate, memory: Memory) -> None:
-        """Passes over what the agent reads in an instruction file anyway, as long as HEAD's has it."""
+    def _rule_in(self, candidate: Candidate, memory: Memory) -> str:
+        """The instruction file of HEAD that says what a memory says, which the agent reads anyway."""
         from gitmem.integrations.promoting.standing import InHead  # few memories were promoted
 
         self._in_head = self._in_head or InHead(self._workspace)
-        file = self._in_head.stands(candidate.path, memory, self._held[candidate.ref].scopes[candidate.ref])
-        if file:
-            raise NotShown("promoted", file)
+        scope = self._held[candidate.ref].scopes[candidate.ref]
+        return self._in_head.stands(candidate.path, memory, scope)
 
 
 def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from gitmem.core.errors import RepositoryError
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.waiting import SNAPSHOTS
@@ -36,7 +36,7 @@ def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> 
     if new:
         lines += _add_hooks(workspace)
     if any(one.state == "initialize" and one.trusted for one in found):
-        for one in take_trusted(workspace, author(workspace, edges), allow):
+        for one in take_trusted(workspace, workspace.author(edges.now), allow):
             count = len(one.snapshot.files) if one.snapshot else 0
             lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
     _note(workspace, found)
@@ -84,7 +84,7 @@ def _note(workspace: Workspace, found: Iterable[Standing]) -> None:
 def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How) -> str:
     """Settles one of them; returns what was done, in one line."""
     save_all(workspace, edges)
-    settle(workspace, one, how, author(workspace, edges))
+    settle(workspace, one, how, workspace.author(edges.now))
     save_all(workspace, edges)
     pending_snapshots(workspace)
     words = {"merge": "merged", "replace": "replaced memory by", "keep": "kept memory over"}[how]
@@ -110,5 +110,5 @@ def make_snapshots(
     done = make(workspace, project_tip(workspace), agents, to, edges.now, allow, dry_run)
     if any(made.written for made in done) and mine:
         for made in done:
-            remember(workspace, made, author(workspace, edges))
+            remember(workspace, made, workspace.author(edges.now))
     return done

@@ -12,7 +12,7 @@ from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.dream.landing import close_landed
 from gitmem.integrations.dreams.landed import tell_landed
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.exit import line
 from gitmem.integrations.gh import GhFailed, find_gh
 from gitmem.integrations.request_body import Row, request_body
@@ -125,7 +125,7 @@ def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> Request:
 
 def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
     """Closes what a sync found decided at the host, remembers what was not taken, and says both."""
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     for dream in close_landed(workspace, dict(done.landed), who, edges.now):
         edges.say(f"dream {dream.id} was taken in at {done.remote}")
         tell_landed(workspace.state, dream.id, dream.taken)

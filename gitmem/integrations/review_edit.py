@@ -18,10 +18,10 @@ from gitmem.dream.proving import failures_of
 from gitmem.dream.refs import prefix
 from gitmem.dream.review import find_dream
 from gitmem.integrations.dreams.sources import lookup
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
-from gitmem.integrations.place import read_regular
 from gitmem.rules.rule import Finding
+from gitmem.store.files import read_regular
 from gitmem.store.git import SAFE_VARIABLES
 from gitmem.store.repository import short_name
 from gitmem.store.travel import write_out
@@ -83,7 +83,7 @@ def edit_dream(
     ref = prefix(dream.scope) + dream.id
     _refuse_checked_out(workspace, ref)
     # Who has no identity learns so before they write.
-    author(workspace, edges)
+    workspace.author(edges.now)
     laid = laid_out(dream, number)
     if given is not None:
         if given.path not in laid:
@@ -154,7 +154,7 @@ def _commit(
     allow = allowed_fingerprints(workspace)
     gone = () if why.strip() else lost(laid, edited)
     reason = ask_why(gone) if gone else why
-    done = edit(dream, laid, edited, reason, author(workspace, edges), allow)
+    done = edit(dream, laid, edited, reason, workspace.author(edges.now), allow)
     ref = prefix(dream.scope) + dream.id
     if done.written is None:
         return HandEdit(dream, ref, done)

@@ -50,7 +50,7 @@ class Item:
 
 def suggestion_item(one: Suggestion) -> Item:
     """What an extraction suggested."""
-    from gitmem.extract.edits import taken_out  # the start of a session waits for a look at refs alone
+    from gitmem.store.edits import taken_out  # the start of a session waits for a look at refs alone
 
     change = one.change
     gone = taken_out(change)

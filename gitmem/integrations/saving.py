@@ -12,7 +12,7 @@ from pathlib import Path
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.names import is_agent_folder
 from gitmem.integrations.checked_out import is_memory_tree, keep_up
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.writers import Writers
 from gitmem.store.begun_anew import rescue_name
 from gitmem.store.commits import Tip, Written, memory_commit
@@ -249,7 +249,7 @@ def request_for(
     return Request(
         live,
         edges.now,
-        who or author(workspace, edges),
+        who or workspace.author(edges.now),
         allow=allowed_fingerprints(workspace),
         hold=hold,
         delete=delete,
@@ -358,9 +358,3 @@ def _code_state(workspace: Workspace, live: LiveDirectory) -> tuple[str, dict[st
     under = live.path.relative_to(live.anchor).as_posix()
     files = list_files(workspace.code, workspace.code.commit(head).tree, under)
     return head, {path.removeprefix(f"{under}/"): oid for path, oid in files.items()}
-
-
-def code_head(workspace: Workspace) -> str:
-    """The code commit that the present work tree stands on; empty on an unborn branch."""
-    top = workspace.layout.worktree
-    return workspace.git.run(["rev-parse", "--verify", "-q", "HEAD"], cwd=top, check=False).text

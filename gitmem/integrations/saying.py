@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations.place import read_json, read_regular, replace_file
+from gitmem.store.files import read_json, read_regular, replace_file
 
 FOLDER = "say"
 ANY = "any-session"

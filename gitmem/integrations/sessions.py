@@ -1,17 +1,27 @@
-"""This repository's recorded sessions for a person to look at: found by id, and without secrets."""
+"""This repository's recorded sessions: which there are, and for a person to look at, without secrets.
+
+Towards the next dream of a repository's own memory (project, local) those held in it count. What is
+known about a person serves in every repository, so for the scope `user` the sessions of Claude Code count
+wherever they were held, and of other clients, whose recordings would have to be opened, those of this one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.integrations.recordings import sessions_here, whole
 from gitmem.rules.secrets import redact, scan
-from gitmem.store.workspace import Workspace
+from gitmem.store.workspace import Scope, Workspace
+from gitmem.transcripts import discover
 from gitmem.transcripts.chain import live_uuids
 from gitmem.transcripts.model import Message, Session, SessionFile
+from gitmem.transcripts.privacy import ignoring
 
 AROUND = 2
 """Lines shown before and after a line that holds the terms."""
@@ -21,6 +31,9 @@ WIDTH = 240
 """Characters of a line that are shown, those around the first term."""
 SHORT = 8
 """Characters of an id that are shown at least."""
+
+PRESENT = "CLAUDE_CODE_SESSION_ID"
+"""Names the session in the environment of what its agent runs."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,18 @@ class Told:
     session: Session | None
     prompts: int = 0
     first: Message | None = None
+
+
+def sessions_here(workspace: Workspace, edges: Edges) -> tuple[SessionFile, ...]:
+    """Recordings of this repository by every client, of all its work trees, oldest change first."""
+    tops = [tree.path.resolve() for tree in workspace.worktrees]
+    places = {**discover.folders(edges.environ, edges.home), "claude-code": edges.config}
+    return discover.sessions_of(places, tops)
+
+
+def whole(workspace: Workspace, path: Path) -> Session:
+    """All of a session of `main`, without what is to be ignored: to be shown."""
+    return discover.read(path, keep=False, ignore=ignoring(workspace.settings.all("ignore")))
 
 
 def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[Told, ...], int]:
@@ -218,3 +243,45 @@ def _cut(line: str, wanted: Sequence[str]) -> str:
     start = max(0, min(place - WIDTH // 2, len(line) - WIDTH))
     end = start + WIDTH
     return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+
+
+def present_session(environ: Mapping[str, str]) -> frozenset[str]:
+    """The session in which this process was started, if it was in one."""
+    return frozenset({environ.get(PRESENT, "")} - {""})
+
+
+def count_sessions(
+    workspace: Workspace, edges: Edges, place: Scope, since: float, present: Collection[str]
+) -> int:
+    """Counts sessions that were written to after a time.
+
+    Args:
+        since: epoch seconds.
+        present: ids of those that are going on, which do not count.
+    """
+    found = {file.id: file.mtime_ns for file in sessions_here(workspace, edges)}
+    if place.name == "user":
+        found |= dict(_everywhere(edges))
+    return sum(changed > since * 1e9 and id not in present for id, changed in found.items())
+
+
+def _everywhere(edges: Edges) -> Iterator[tuple[str, int]]:
+    """Id and last change (nanoseconds) of each session of Claude Code; no recording is opened."""
+    for folder in _entries(edges.config / "projects"):
+        if not folder.is_dir(follow_symlinks=False):
+            continue
+        for file in _entries(folder.path):
+            if not file.name.endswith(".jsonl") or file.name.startswith((".", "agent-")):
+                continue
+            with suppress(OSError):
+                status = file.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    yield file.name.removesuffix(".jsonl"), status.st_mtime_ns
+
+
+def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []

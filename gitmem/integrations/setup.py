@@ -13,14 +13,14 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.names import is_memory_file
 from gitmem.core.text import counted
+from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.integrations.backing_up import named_backup
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
     apply_settings,
     plan_claude_hooks,
 )
-from gitmem.integrations.commit_trailers import begin_with_commits
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.integrations.editing import move, scope_for
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_setup
@@ -228,7 +228,7 @@ def plan_init(
 
 def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDone:
     """Does what was planned; doing it twice changes nothing."""
-    who = author(workspace, edges)  # without an identity nothing must be half done
+    who = workspace.author(edges.now)  # without an identity nothing must be half done
     if plan.new and plan.shared:
         # A copied or unpacked repository brings its configuration along; sharing is for the person to say.
         config_unset(workspace.git, None, "gitmem.share", git_dir=workspace.layout.common_dir)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gitmem.core.errors import GitmemError
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.patience import Patience
 from gitmem.integrations.saving import save_all
 from gitmem.rules.rule import Finding
@@ -30,7 +30,7 @@ def share(workspace: Workspace, edges: Edges, mode: Mode | None, remote: str) ->
 
 def carry_out_share(workspace: Workspace, edges: Edges, plan: SharePlan) -> str:
     """Turns sharing on; returns the branch's commit."""
-    return turn_on(workspace, plan, author(workspace, edges))
+    return turn_on(workspace, plan, workspace.author(edges.now))
 
 
 def unshare(workspace: Workspace) -> bool:

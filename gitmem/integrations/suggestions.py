@@ -8,16 +8,13 @@ from pathlib import PurePosixPath
 from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.extract.commit import store_change
-from gitmem.extract.edits import claim_keys
-from gitmem.extract.logged import as_logged, moment
-from gitmem.extract.plan import Placed
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
-from gitmem.integrations.extraction import known_at
-from gitmem.integrations.extraction_rules import in_log_mode
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.saving import sync_live
+from gitmem.store.apply import Placed, land
 from gitmem.store.burying import spade
 from gitmem.store.commits import Tip, Write, Written, commit
+from gitmem.store.edits import as_logged, claim_keys, moment
+from gitmem.store.known import known_at
 from gitmem.store.parked import AGENT, Suggestion, unpark
 from gitmem.store.workspace import Workspace
 
@@ -43,7 +40,7 @@ def accept_suggestion(
         engine="" if by_agent else one.engine,
         reviewed=one.id,
     )
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     sync_live(workspace, edges, scope.name, one.change.agent)
     if by_agent and one.change.op == "delete":
         written = _forgotten(workspace, edges, one, provenance)
@@ -51,7 +48,7 @@ def accept_suggestion(
         change = one.change if by_agent else _as_mode_says(workspace, edges, one.change)
         placed, allow = Placed(scope.name, change), allowed_fingerprints(workspace)
         hold = scope.name == "project" and not allowed
-        written = store_change(scope, placed, who, provenance, lift=True, allow=allow, hold=hold)
+        written = land(scope, placed, who, provenance, lift=True, allow=allow, hold=hold)
     unpark(workspace, [one.id], who, f"Accept {one.id}")
     sync_live(workspace, edges, scope.name, one.change.agent, lay_out=True)
     return written
@@ -59,7 +56,7 @@ def accept_suggestion(
 
 def _as_mode_says(workspace: Workspace, edges: Edges, change: Change) -> Change:
     """In log mode what an extraction suggested goes to a log; what an agent asked for is a memory."""
-    if not in_log_mode(workspace) or change.op not in ("add", "update"):
+    if not workspace.logs or change.op not in ("add", "update"):
         return change
     known = known_at(workspace).of(change.agent)
     said = moment(change.origin.time, edges.now)
@@ -79,7 +76,7 @@ def _forgotten(workspace: Workspace, edges: Edges, one: Suggestion, told: Proven
         found = find(workspace, f"{one.scope}/{one.change.agent}/{stem}", whole=True)
     except UsageError:
         return None
-    return forget(workspace, edges, found, told=told).written
+    return forget(workspace, edges, found, told)
 
 
 def reject_suggestion(workspace: Workspace, edges: Edges, one: Suggestion, why: str) -> Written | None:
@@ -93,7 +90,7 @@ def reject_suggestion(workspace: Workspace, edges: Edges, one: Suggestion, why: 
         edits = with_what.edits(scope.repo, tip.tree, keys, "rejected")
         return Write(edits, f"Reject the suggestion {one.change.name}", provenance, why)
 
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     written = commit(scope.repo, scope.ref, plan, who)
     unpark(workspace, [one.id], who, f"Reject {one.id}")
     return written

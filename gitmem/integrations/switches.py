@@ -14,16 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.integrations.pausing import Pause
-from gitmem.integrations.place import (
-    is_on,
-    is_own_folder,
-    keep_newest,
-    read_json,
-    read_regular,
-    replace_file,
-)
+from gitmem.integrations.place import DISABLE, is_on
+from gitmem.store.files import is_own_folder, keep_newest, read_json, read_regular, replace_file
 
-DISABLE = "GITMEM_DISABLE"
 DISABLE_CLIENT = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 SETTING = "autoMemoryEnabled"
 FOLDER = "unheard"
@@ -32,11 +25,6 @@ KEPT = 500
 
 _BYTES = 4 * 1024 * 1024
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-
-
-def disabled(environ: Mapping[str, str]) -> bool:
-    """Whether all of gitmem is switched off by `GITMEM_DISABLE`."""
-    return is_on(environ.get(DISABLE))
 
 
 def switched_off(environ: Mapping[str, str], config: Path, worktree: Path | None) -> str:

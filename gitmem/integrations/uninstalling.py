@@ -23,10 +23,10 @@ from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.setup import FENCE, excludes
 from gitmem.notes.names import ref_of
+from gitmem.store.files import linked
 from gitmem.store.record import read_record, write_record
 from gitmem.store.repository import TREE
 from gitmem.store.scan import blob_name
-from gitmem.store.symlinks import linked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import (
     DOCS_REF,

@@ -10,21 +10,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
 from gitmem.dream.kept_aside import let_go
+from gitmem.dream.settled import unsettled
+from gitmem.integrations.at_action import keep
+from gitmem.integrations.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
+from gitmem.integrations.code_reach import warm
 from gitmem.integrations.edges import Edges
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY
-from gitmem.store.catalog import Catalog, read_memory
+from gitmem.search.index import Catalog, read_memory
+from gitmem.store.commits import Tip, Written
 from gitmem.store.git import GitCommand
+from gitmem.store.paging import age_out
 from gitmem.store.record import write_atomically
 from gitmem.store.repository import Repository
+from gitmem.store.trees import read_files
 from gitmem.store.workspace import Scope, Workspace
 
 FILE = "upkeep.json"
@@ -68,7 +76,7 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     Returns:
         What failed, a line each: nothing of it harms memory.
     """
-    troubles = list(_warm(workspace))
+    troubles = [*_warm(workspace), *_keep_warnings(workspace)]
     scopes = workspace.scopes
     project = [scope for scope in scopes if scope.name == "project"]
     private = [scope for scope in scopes if scope.name != "project"]
@@ -82,15 +90,31 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
 
 
 def _warm(workspace: Workspace) -> list[str]:
-    """Brings the catalogs up to date, so that no prompt waits for it."""
+    """Brings the catalogs up to date, and what HEAD has of the code, so that no prompt waits for it."""
     troubles = []
     for scope in workspace.scopes:
         try:
             with closing(Catalog.open(scope.state)) as catalog:
-                catalog.bring_up_to_date(scope.repo, scope.ref, scope.repo.ref(scope.ref), read_memory)
+                tip = scope.repo.ref(scope.ref)
+                catalog.bring_up_to_date(scope.repo, scope.ref, tip, read_memory)
+                files = {place.path: place.blob for place in catalog.places(scope.ref)}
+                if tip and files and scope.name != "user":
+                    lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
+                    warm(workspace, {code for _, code in lessons.values()})
         except (GitmemError, OSError) as error:
             troubles.append(f"the catalog of {scope.ref}: {error}")
+    if workspace.settings.flag(SETTING):
+        follow_commits(workspace, FOLLOW_SECONDS)
     return troubles
+
+
+def _keep_warnings(workspace: Workspace) -> list[str]:
+    """Keeps ready what is told at an action."""
+    try:
+        keep(workspace)
+    except (GitmemError, OSError) as error:
+        return [f"what is told at an action: {error}"]
+    return []
 
 
 def _let_go(scopes: Sequence[Scope], now: float) -> list[str]:
@@ -117,7 +141,7 @@ def _prune_notes(repo: Repository, before: float) -> list[str]:
 
 def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
     """Archives old logs."""
-    from gitmem.integrations.ageing import age_out_logs  # a day has passed: seldom
+    from gitmem.integrations.upkeep import age_out_logs  # a day has passed: seldom
 
     troubles = []
     for scope in scopes:
@@ -263,3 +287,18 @@ def _write(path: Path, stamp: Stamp) -> None:
     data = {"logs": dict(stamp.logs), "graphed": stamp.graphed}
     write_atomically(path, (json.dumps(data) + "\n").encode())
     os.utime(path, (stamp.time, stamp.time))
+
+
+def age_out_logs(scope: Scope, now: float) -> Written | None:
+    """Ages out a scope's old logs of which every fact is settled; see `settled.unsettled`.
+
+    Args:
+        now: epoch seconds.
+    """
+
+    def waits(tip: Tip, logs: Collection[str]) -> set[str]:
+        files = read_files(scope.repo, tip.tree)
+        waiting = unsettled(scope.repo, tip.commit, files, now=now, logs=logs)
+        return {path_of(line) for line in (*waiting.lasting, *waiting.passing)}
+
+    return age_out(scope, now, waits)

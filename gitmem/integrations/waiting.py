@@ -7,7 +7,7 @@ from contextlib import suppress
 from gitmem.core.errors import RepositoryError
 from gitmem.dream.refs import branches
 from gitmem.integrations.disputes import disputes
-from gitmem.integrations.place import read_json
+from gitmem.store.files import read_json
 from gitmem.store.workspace import DOCS_REF, Workspace
 
 SNAPSHOTS = "snapshots.json"

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from gitmem.core.errors import EngineError, RepositoryError, UsageError
 from gitmem.integrations import spool
-from gitmem.integrations.place import clean_environment, log, replace_file
+from gitmem.integrations.place import clean_environment
 from gitmem.integrations.spool import Job
+from gitmem.store.files import log, replace_file
 from gitmem.store.locks import ProcessIdentity
 from gitmem.values import dataclass
 

@@ -18,9 +18,9 @@ from gitmem.core.merge import kind
 from gitmem.core.names import hot_path
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
-from gitmem.extract.turns import given_by, wrote
 from gitmem.store.live_plan import Part
 from gitmem.transcripts.model import EDITORS, strings_in
+from gitmem.transcripts.writes import given_by, wrote
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
@@ -101,14 +101,12 @@ class Writers:
 
     @cached_property
     def _code(self) -> str:
-        from gitmem.integrations.saving import code_head
-
-        return code_head(self._workspace)
+        return self._workspace.code_head()
 
     @cached_property
     def _recordings(self) -> tuple[tuple[Path, float], ...]:
         """Recordings of sessions and of their subagents, and when each was written to; newest first."""
-        from gitmem.integrations.recordings import sessions_here
+        from gitmem.integrations.sessions import sessions_here
         from gitmem.transcripts.claude_code import SUBAGENTS
 
         sessions = sessions_here(self._workspace, self._edges)

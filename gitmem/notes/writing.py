@@ -8,8 +8,7 @@ from pathlib import Path
 
 from gitmem.core.change import Header
 from gitmem.core.session_notes import Section, conform, fit, parse, render
-from gitmem.engines.engine import Engine
-from gitmem.engines.writing import Notes, NotesInput
+from gitmem.engines.engine import Engine, Notes, NotesInput
 from gitmem.transcripts.model import Message
 from gitmem.values import dataclass
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT, FORMAT_FILE, FORMAT_TEXT
+from gitmem.core.trailers import Provenance, format_message
+from gitmem.rules.secrets import redact, scan
 from gitmem.store.objects import encode_commit, object_name
 from gitmem.store.repository import MissingObject, RefMoved, Repository, Signature
 from gitmem.store.trees import Edits, write_tree
@@ -225,7 +227,7 @@ def _attempt(
     committer: Signature,
 ) -> Written | None:
     from gitmem.store.caps import check_room  # a look needs neither
-    from gitmem.store.said import safe_message
+    from gitmem.store.commits import safe_message
 
     edits = dict(write.edits)
     message = safe_message(write.subject, write.provenance, write.body)
@@ -244,3 +246,23 @@ def _attempt(
         oid = repo.add_commit(tree, (tip.commit, *write.parents), author, committer, message)
     repo.move_ref(ref, oid, known, f"gitmem {write.provenance.op}: {message.splitlines()[0]}")
     return Written(oid, tip.commit, message.splitlines()[0], edits)
+
+
+def safe_message(subject: str, provenance: Provenance, body: str = "") -> str:
+    """Writes a commit message (as `format_message`) with every credential in it replaced.
+
+    Subjects are made of names and descriptions, also of memories that came from others; reasons and
+    bodies are typed by people or written by models. A message is no place to refuse anything.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about any text; write nothing.
+    """
+    texts = [subject, body, *(fate.reason for fate in provenance.claims)]
+    clean = [
+        redact(text, [one for one in found if one.severity == "block"])
+        for text, found in zip(texts, scan(texts), strict=True)
+    ]
+    fates = tuple(
+        replace(fate, reason=reason) for fate, reason in zip(provenance.claims, clean[2:], strict=True)
+    )
+    return format_message(clean[0], replace(provenance, claims=fates), clean[1])

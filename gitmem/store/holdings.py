@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 
 from gitmem.core.names import ARCHIVE, kind
-from gitmem.store.catalog import Catalog, Head, Kept
-from gitmem.store.catalog.folders import by_folder
+from gitmem.search.heads import Head, Kept, by_folder
+from gitmem.search.index import Catalog
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
 from gitmem.store.trees import list_files
 from gitmem.store.workspace import Scope

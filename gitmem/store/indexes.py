@@ -9,7 +9,7 @@ from gitmem.core.index import INDEX, reconciled, targets
 from gitmem.core.merge import Files
 from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
-from gitmem.store.catalog.heads import DISPUTED
+from gitmem.search.heads import DISPUTED
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
 from gitmem.store.trees import subtree
 

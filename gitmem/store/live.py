@@ -10,7 +10,7 @@ from gitmem.core.merge import kind
 from gitmem.core.text import counted
 from gitmem.store.begun_anew import rescue
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
-from gitmem.store.late_writes import STALE_SECONDS, VERSIONS
+from gitmem.store.files import linked
 from gitmem.store.live_plan import (
     Plan,
     Request,
@@ -19,11 +19,10 @@ from gitmem.store.live_plan import (
     plan_save,
 )
 from gitmem.store.locks import writer_lock
-from gitmem.store.quiet import Quiet, read_quiet
+from gitmem.store.races import STALE_SECONDS, VERSIONS, Quiet, read_quiet
 from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import ASIDE, replace_file, sweep
 from gitmem.store.scan import Scan, blob_name, displaced_files, is_laid_out, label, scan
-from gitmem.store.symlinks import linked
 from gitmem.store.trees import read_paths
 from gitmem.store.workspace import LiveDirectory
 from gitmem.values import dataclass

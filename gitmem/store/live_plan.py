@@ -1,4 +1,8 @@
-"""What a save of a live directory would do: three-way merge of its files against the record, as a value."""
+"""What a save of a live directory would do: three-way merge of its files against the record, as a value.
+
+To a daily log lines are added, and none that stands there is changed: only a tombstone takes one out
+(`git mem forget --claim`), and the merge sees to that.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ from dataclasses import field
 from typing import NamedTuple
 
 from gitmem.core import index, tombstone
+from gitmem.core.daily_log import line_keys, lost_lines, merge_lines, split, without_lines
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind, merge_trees, without
 from gitmem.core.names import archived_path, hot_path
-from gitmem.core.text import decode, encode
+from gitmem.core.text import counted, decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Op, Provenance
 from gitmem.rules.rule import Finding
@@ -19,16 +24,16 @@ from gitmem.rules.screen import screen
 from gitmem.store.begun_anew import is_lost
 from gitmem.store.caps import no_room
 from gitmem.store.commits import Tip
-from gitmem.store.late_writes import keys, made_afresh, on_base, read_before, with_displaced
-from gitmem.store.live_logs import FORGOTTEN, keep_lines, without_forgotten
 from gitmem.store.paging import archived
-from gitmem.store.quiet import VANISHED
+from gitmem.store.races import VANISHED, keys, made_afresh, on_base, read_before, with_displaced
 from gitmem.store.record import Record
 from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository, Signature
 from gitmem.store.scan import Displaced, Scan, blob_name, is_laid_out
 from gitmem.store.trees import blob_or_none, list_files, read_paths, subtree
 from gitmem.store.workspace import LiveDirectory
 from gitmem.values import dataclass
+
+FORGOTTEN = "holds what was forgotten; to keep it after all, tell gitmem to remember it"
 
 
 class Part(NamedTuple):
@@ -398,3 +403,50 @@ def _target(
         else:
             target |= merge_trees({name: kept[name]}, {name: data}, {name: stored[name]}).files
     return target
+
+
+def keep_lines(base: Mapping[str, bytes], here: dict[str, bytes]) -> dict[str, str]:
+    """Puts lines that were changed or removed back into the logs of `here`.
+
+    Args:
+        base: file to what stood there at the last save.
+
+    Returns:
+        File to what a person should know of it.
+    """
+    told: dict[str, str] = {}
+    for name, data in base.items():
+        if kind(name) != "log" or here.get(name) == data:
+            continue
+        before, now = decode(data), decode(here.get(name, b""))
+        lost = lost_lines(before, now)
+        if lost:
+            here[name] = encode(merge_lines("", before, now)) if now.strip() else data
+            told[name] = (
+                f"is a log, which is only added to: {counted(len(lost), 'line')} that went or changed "
+                "stands there again; to take one out: git mem forget --claim TEXT"
+            )
+    return told
+
+
+def without_forgotten(
+    base: Mapping[str, bytes], kept: dict[str, bytes], is_buried: Callable[[str], bool]
+) -> dict[str, str]:
+    """Takes lines out of the logs of `kept` that were forgotten and are written again.
+
+    Returns:
+        File to why it is not taken in whole.
+    """
+    held: dict[str, str] = {}
+    for name in [name for name, data in kept.items() if kind(name) == "log" and base.get(name) != data]:
+        there, text = set(split(decode(base.get(name, b"")))), decode(kept[name])
+        gone = [line for line in split(text) if line not in there and any(map(is_buried, line_keys(line)))]
+        if not gone:
+            continue
+        held[name] = FORGOTTEN
+        left = without_lines(text, gone)
+        if left.strip() or name in base:
+            kept[name] = encode(left)
+        else:
+            del kept[name]
+    return held

@@ -11,7 +11,7 @@ from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, facts, line_keys
 from gitmem.core.names import archived_path
 from gitmem.core.text import decode
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
 from gitmem.store.repository import Repository
 from gitmem.store.trees import read_file
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import INDEX, agent_name, is_archived, kind
-from gitmem.store.catalog import Catalog, Kept
+from gitmem.search.index import Catalog, Kept
 from gitmem.store.commits import memory_commit
 from gitmem.store.holdings import memories
 from gitmem.store.objects import MISSING_HINT
@@ -74,6 +74,7 @@ class Listed(NamedTuple):
         name: its file's, where it has none.
         time: when it was last taught, seconds since the epoch; 0 where that is unknown.
         secret: whether it came with a secret, which is not shown.
+        code: commit of the code that it was taught on; empty where nobody said.
     """
 
     scope: str
@@ -84,6 +85,7 @@ class Listed(NamedTuple):
     type: str
     time: int
     secret: bool = False
+    code: str = ""
 
 
 class _Held(NamedTuple):
@@ -271,7 +273,8 @@ def headers(
         prefix = f"{name}/"
         files = {prefix + file: blob for file, blob, _ in some}
         with closing(Catalog.open(where.state)) as catalog:
-            times = catalog.times(where.repo, where.ref, commit, files)
+            lessons = catalog.lessons(where.repo, where.ref, commit, files)
+        known = {file: lessons.get(prefix + file, (0, "")) for file, _, _ in some}
         listed = [
             Listed(
                 where.name,
@@ -280,7 +283,8 @@ def headers(
                 head.name or _stem(file),
                 head.description,
                 head.type,
-                times.get(prefix + file, 0),
+                known[file][0],
+                code=known[file][1],
             )
             for file, _, head in some
             if head

@@ -1,15 +1,19 @@
 """Paging: the hot set of an agent is kept within its limit, the oldest going to the archive (design.md 2).
 
-Nothing of the archive is read but the files asked for, however many it holds.
+Nothing of the archive is read but the files asked for, however many it holds. A daily log ages out: once
+nothing waits for it any more it leaves the hot days, by a commit that takes no line away. Live directories
+lay it out no more; what somebody appends elsewhere meanwhile brings it back (`archive.stays_archived`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import field, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePosixPath
 
+from gitmem.core.daily_log import day_of
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.merge import merge_trees
 from gitmem.core.names import archive_path, archived_path, hot_path, is_memory_file
@@ -17,8 +21,8 @@ from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
 from gitmem.store.indexes import with_indexes
-from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject, Repository
-from gitmem.store.trees import changed_files, read_file, read_paths, subtree
+from gitmem.store.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
+from gitmem.store.trees import changed_files, list_files, read_file, read_paths, subtree
 from gitmem.store.workspace import Scope
 from gitmem.values import dataclass
 
@@ -27,6 +31,12 @@ ATTEMPTS = 8
 
 Ages = Callable[[Tip, Mapping[str, str]], Mapping[str, float]]
 """From a tip and its hot memories (path to blob) to when each was last taught; unknown ones are absent."""
+
+AGED = timedelta(days=14)
+"""How old a log's day is before it leaves the hot ones: twice as long as recall finds its lines."""
+
+Waits = Callable[[Tip, Collection[str]], Collection[str]]
+"""From a tip and some of its logs to those of which a fact still waits for a dream."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ def known_ages(scope: Scope) -> Ages:
     """Ages as the catalog knows them; where its file cannot be used, it asks history itself."""
 
     def ages(tip: Tip, hot: Mapping[str, str]) -> Mapping[str, float]:
-        from gitmem.store.catalog import Catalog
+        from gitmem.search.index import Catalog
 
         with closing(Catalog.open(scope.state)) as catalog:
             return catalog.times(scope.repo, scope.ref, tip.commit, hot)
@@ -186,3 +196,59 @@ def _subject(agent: str, plan: Paging) -> str:
 
 def _only_on(tip: Tip, write: Write) -> Callable[[Tip], Write | None]:
     return lambda found: write if found.commit == tip.commit else None
+
+
+def old_logs(repo: Repository, tree: str, today: date) -> dict[str, str]:
+    """The hot logs of a tree that are old enough: path to blob."""
+    found: dict[str, str] = {}
+    for agent, entry in repo.tree(tree).items():
+        if entry.mode == TREE and not agent.startswith("."):
+            for file, oid in list_files(repo, entry.oid, "logs").items():
+                path = f"{agent}/{file}"
+                day = day_of(path)
+                if day is not None and day < today - AGED and archived_path(path):
+                    found[path] = oid
+    return found
+
+
+def age_out(scope: Scope, now: float, waits: Waits) -> Written | None:
+    """Moves old logs to the archive by one commit; it is fixed by its tip, as that of `page`.
+
+    Args:
+        now: epoch seconds.
+
+    Returns:
+        The commit, or None where no log is old enough, or a fact of each waits.
+    """
+    repo = scope.repo
+    today = datetime.fromtimestamp(now, UTC).date()
+    for _ in range(ATTEMPTS):
+        at = repo.ref(scope.ref)
+        if at is None or not old_logs(repo, repo.commit(at).tree, today):
+            return None
+        tip = read_tip(repo, scope.ref)
+        old = old_logs(repo, tip.tree, today)
+        moving = sorted(old.keys() - set(waits(tip, old.keys())))
+        if not moving:
+            return None
+        edits, moves = _changes(repo, tip, moving)
+        subject = f"Age out {counted(len(moving), 'daily log')}"
+        write = Write(edits, subject, Provenance("page", "sync"), moves=moves)
+        who = replace(ROOT_SIGNATURE, time=repo.commit(tip.commit).committer.time)
+        written = commit(repo, scope.ref, _only_on(tip, write), who)
+        if written is not None:
+            return written
+    return None
+
+
+def _changes(
+    repo: Repository, tip: Tip, logs: Collection[str]
+) -> tuple[Mapping[str, bytes | None], Mapping[str, str]]:
+    """Edits that unite logs with what the archive has of them, and moves of the others."""
+    places = {path: place for path in logs if (place := archived_path(path))}
+    twice = archived(repo, tip.tree, places)
+    edits: dict[str, bytes | None] = {}
+    for path, data in read_paths(repo, tip.tree, set(twice)).items():
+        edits[places[path]] = merge_trees({}, {path: data}, {path: twice[path]}).files[path]
+        edits[path] = None
+    return edits, {path: place for path, place in places.items() if path not in twice}

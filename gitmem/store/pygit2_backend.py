@@ -7,7 +7,7 @@ syntax, and all that walks a history.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from io import FileIO
 from pathlib import Path
 
@@ -19,9 +19,18 @@ from gitmem.store import objects
 from gitmem.store.git import GitCommand, Layout, identity
 from gitmem.store.git_backend import GitRepository, moved, reflog_message
 from gitmem.store.git_errors import explain
-from gitmem.store.kinds import Kinds
+from gitmem.store.objects import Kinds
 from gitmem.store.ref_locks import moving
-from gitmem.store.repository import Commit, Entry, RawStep, ReflogEntry, Signature, Step, Touch
+from gitmem.store.repository import (
+    Commit,
+    Entry,
+    MissingObject,
+    RawStep,
+    ReflogEntry,
+    Signature,
+    Step,
+    Touch,
+)
 from gitmem.store.walks import Walks
 
 _KINDS = {"commit": ObjectType.COMMIT, "tree": ObjectType.TREE, "blob": ObjectType.BLOB}
@@ -90,6 +99,11 @@ class Pygit2Repository:
 
     def blob(self, oid: str) -> bytes:
         return self._read(oid, "blob")
+
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        for oid in oids:
+            with suppress(MissingObject):
+                yield oid, self._read(oid, "blob")
 
     def _read(self, oid: str, wanted: str) -> bytes:
         objects.check_oid(oid, self.hex_length)

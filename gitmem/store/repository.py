@@ -213,6 +213,9 @@ class Repository(Protocol):
     def blob(self, oid: str) -> bytes:
         """Reads a blob. Raises MissingObject."""
 
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Reads blobs in one stream, in order; what is missing, damaged or no blob is left out."""
+
     def sizes(self, oids: Sequence[str]) -> dict[str, int]:
         """Bytes of each object, without reading it: one process, however many.
 

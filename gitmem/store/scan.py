@@ -13,9 +13,9 @@ from urllib.parse import unquote
 from gitmem.core.index import INDEX
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.names import is_memory_file, unsafe_segment
+from gitmem.store.files import linked
 from gitmem.store.objects import object_name
 from gitmem.store.replace import read_regular
-from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LiveDirectory
 from gitmem.values import dataclass
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_name
 from gitmem.core.purge import Purge
-from gitmem.store.catalog import database
+from gitmem.search import database
+from gitmem.store.files import linked
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_atomically, write_record
 from gitmem.store.replace import ASIDE, replace_file
 from gitmem.store.repository import MissingObject, Repository
 from gitmem.store.scan import blob_name, displaced_files, is_laid_out, label, scan
-from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LIVE_FOLDERS, MAIN, LiveDirectory
 
 LARGEST = 64 * 1024 * 1024

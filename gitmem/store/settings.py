@@ -36,16 +36,21 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "engine": ("agent", "offline", "anthropic", "claude-code"),
     "protocol": ("auto", "tools", "questions"),
 }
+WORDS: Mapping[str, tuple[str, ...]] = {"recallat": ("prompt", "action", "off")}
+"""Settings that are several words, and the words they know."""
+
 DEFAULTS: Mapping[str, str] = {
     "share": "off",
     "extract": "suggest",
     "mode": "topics",
     "engine": "agent",
     "protocol": "auto",
+    "recallat": "prompt action",
     "claudedir": ".claude",
     "dream": "true",
     "notes": "true",
     "docs": "true",
+    "recallcommits": "true",
     "sessiondays": "30",
     "extractevery": "1",
     "maxruns": "200",
@@ -80,6 +85,19 @@ class Settings:
     def all(self, key: str) -> tuple[str, ...]:
         """Every value of a setting that can be given more than once."""
         return tuple(filter(None, self.values.get(key.lower(), "").split("\n")))
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """The words of a setting that is several: `prompt action`.
+
+        Raises:
+            UsageError: one of them is none of those that the setting knows.
+        """
+        found = tuple(self.get(key).lower().replace(",", " ").split())
+        if unknown := [word for word in found if word not in WORDS[key.lower()]]:
+            raise UsageError(
+                f"gitmem.{key} has {unknown[0]!r}", f"Set it to any of: {', '.join(WORDS[key.lower()])}."
+            )
+        return found
 
     def number(self, key: str) -> int:
         """A whole number as git writes it, `k`, `m` and `g` included.

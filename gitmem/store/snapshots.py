@@ -19,9 +19,9 @@ from gitmem.core.memory import parse
 from gitmem.core.names import INDEX, agent_name, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.rules.snapshot import FORMAT, FUTURE_SECONDS, MOST_FILES, STATE_BYTES, STATE_FILE, digest
+from gitmem.store.files import linked
 from gitmem.store.replace import read_regular
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
-from gitmem.store.symlinks import linked
 from gitmem.store.trees import subtree
 from gitmem.values import dataclass
 

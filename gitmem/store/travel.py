@@ -21,6 +21,7 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.rules.paths import check_path
 from gitmem.rules.screen import refuse_secrets
 from gitmem.store.commits import Tip, Write, Written, commit, read_tip
+from gitmem.store.files import linked
 from gitmem.store.history import is_root
 from gitmem.store.holdings import taught
 from gitmem.store.indexes import remade
@@ -31,7 +32,6 @@ from gitmem.store.record import Record, read_record, write_record
 from gitmem.store.replace import replace_file
 from gitmem.store.repository import Commit, Repository, Signature
 from gitmem.store.scan import blob_name, is_laid_out, label, scan
-from gitmem.store.symlinks import linked
 from gitmem.store.trees import changed_files, list_files, read_paths
 from gitmem.store.unshared import as_it_was
 from gitmem.store.workspace import LiveDirectory, Scope

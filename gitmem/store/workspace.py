@@ -13,6 +13,7 @@ from typing import Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_folder_name, agent_name
+from gitmem.store.files import linked
 from gitmem.store.git import (
     GitCommand,
     Layout,
@@ -27,7 +28,6 @@ from gitmem.store.open import create_bare, open_known, open_repository
 from gitmem.store.record import read_record, record_key
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.settings import Settings, read_settings
-from gitmem.store.symlinks import linked
 from gitmem.values import dataclass
 
 ScopeName = Literal["project", "local", "user"]
@@ -214,6 +214,11 @@ class Workspace:
         """`off`, `review` or `direct`."""
         return self.settings.get("share")
 
+    @property
+    def logs(self) -> bool:
+        """Whether extraction writes to daily logs alone (`gitmem.mode`)."""
+        return self.settings.get("mode") == "log"
+
     def scope(self, name: str) -> Scope:
         """One scope by its name.
 
@@ -234,6 +239,11 @@ class Workspace:
     def scopes(self) -> tuple[Scope, ...]:
         """All three, project first."""
         return tuple(self.scope(name) for name in SCOPES)
+
+    def code_head(self) -> str:
+        """The code commit that the present work tree stands on; empty on an unborn branch."""
+        words = ["rev-parse", "--verify", "-q", "HEAD"]
+        return self.git.run(words, cwd=self.layout.worktree, check=False).text
 
     @property
     def claude_folder(self) -> str:
@@ -261,6 +271,14 @@ class Workspace:
             RepositoryError: git knows no identity.
         """
         return identity(self.git, None, 0, git_dir=self.layout.common_dir)
+
+    def author(self, now: float) -> Signature:
+        """Who the person is, at a moment (epoch seconds).
+
+        Raises:
+            RepositoryError: git knows no identity.
+        """
+        return replace(self.person, time=int(now))
 
     @cached_property
     def worktrees(self) -> tuple[Worktree, ...]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 _FORMAT = 1
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_CLIENT_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KEY = re.compile(r"[0-9a-f]{16}")
 _HANDLED = "handled"
 HANDLED_LIMIT = 50_000
@@ -65,8 +66,26 @@ class Handled:
         return Handled(tuple(dict.fromkeys((*self.keys, *more)))[-HANDLED_LIMIT:])
 
 
+def answered(uuid: str) -> str:
+    """What stands among the handled ones for a message of which only what it plainly asked for was stored.
+
+    Of what else it says an engine is asked later, so its own uuid is not there.
+    """
+    return f"{uuid} asked"
+
+
 def _quiet(_: str) -> None:
     """Reports to nobody."""
+
+
+def cursor_name(path: Path) -> str:
+    """Names a recording's cursor: clients name files for sessions, others are known by their place."""
+    return path.stem if _CLIENT_ID.fullmatch(path.stem) else f"file:{path.resolve()}"
+
+
+def folder(state: Path) -> Path:
+    """Where it is kept how far each session was read, in the working state of a repository."""
+    return state / "cursors"
 
 
 def load(directory: Path, session_id: str, report: Callable[[str], None] = _quiet) -> Cursor:

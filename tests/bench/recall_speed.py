@@ -27,11 +27,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
-from gitmem.recall.gather import Source, gather
-from gitmem.recall.recall import recall
-from gitmem.store.candidates import search
-from gitmem.store.catalog import Catalog, read_memory
-from gitmem.store.catalog.words import STOP
+from gitmem.search.index import Catalog, read_memory
+from gitmem.search.query import search
+from gitmem.search.recall import Source, gather, recall
+from gitmem.search.words import STOP
 from gitmem.store.commits import root_commit
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
@@ -203,10 +202,10 @@ def cold(folder: Path) -> float:
     code = """
 import os, sys
 from pathlib import Path
-from gitmem.recall.gather import Source, gather
-from gitmem.recall.recall import recall
-from gitmem.recall.show import as_context
-from gitmem.store.catalog import Catalog
+from gitmem.search.recall import Source, gather
+from gitmem.search.recall import recall
+from gitmem.search.display import as_context
+from gitmem.search.index import Catalog
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 folder = Path(sys.argv[1])

@@ -15,9 +15,9 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.names import archive_path, hot_path
 from gitmem.core.trailers import parse
-from gitmem.extract.carry import carry
 from gitmem.integrations import saving
 from gitmem.integrations.suggestions import accept_suggestion
+from gitmem.store.apply import apply
 from gitmem.store.paging import page
 from gitmem.store.parked import park, parked, suggest
 from gitmem.store.pygit2_backend import Pygit2Repository
@@ -308,7 +308,7 @@ def test_an_accepted_suggestion_brings_an_archived_memory_back(full: Ground) -> 
 @pytest.mark.parametrize("now", [f"{OLD}.md", archive_path(f"{OLD}.md")])
 def test_a_planned_update_finds_its_memory_wherever_it_stands_by_then(planned: str, now: str) -> None:
     files = {now: memory(OLD).encode(), "MEMORY.md": b""}
-    made = carry(change(planned, "One more."), files.keys(), files.get)
+    made = apply(change(planned, "One more."), files.keys(), files.get)
     assert made is not None and made.op == "update" and made.file == f"{OLD}.md"
     assert b"One more." in (made.edits[made.file] or b"")
     assert now == made.file or made.edits[now] is None

@@ -127,7 +127,7 @@ def test_an_engine_that_cannot_run_says_so_everywhere(gitmem: Gitmem, git: Git, 
     assert tested.code == 4 and "git mem engine set offline" in tested.err
     edges = real_edges(repo)
     with pytest.raises(EngineError, match="ANTHROPIC_API_KEY"):
-        engine_for(workspace_at(edges), edges).select("x", (), 1)
+        engine_for(workspace_at(edges), edges).choose("x", (), 1)
 
 
 def test_a_ceiling_that_is_no_number_stops_requests_and_is_shown(

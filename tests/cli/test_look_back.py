@@ -15,9 +15,11 @@ from gitmem.cli import extract as verb
 from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.integrations import lookback
+from gitmem.flows.extract import lookback
 from gitmem.integrations.dreams.said import SaidSince
 from gitmem.integrations.edges import initialised_at, real_edges
+from gitmem.integrations.extraction import context_of
+from gitmem.integrations.sessions import sessions_here
 from gitmem.store.parked import parked
 from gitmem.transcripts.claude_home import slug
 
@@ -176,16 +178,18 @@ def test_it_ends_when_time_is_up_or_somebody_interrupts_and_shows_what_it_found(
     edges = real_edges(repo)
     workspace = initialised_at(edges)
     ticks = iter((0.0, 1.0, lookback.PATIENCE - 1, lookback.PATIENCE))
-    files = lookback.unread(workspace, edges)
+    files = lookback.unread(workspace, sessions_here(workspace, edges))
     assert [file.path for file in files] == past[::-1]
-    found = lookback.look_back(workspace, edges, files, lambda _: None, lambda: next(ticks))
+    found = lookback.look_back(
+        context_of(workspace, edges, by_hand=True), files, lambda _: None, lambda: next(ticks)
+    )
     assert (found.looked, len(found.best), found.more) == (2, 2, 0)
 
     def interrupt(step: str) -> None:
         if "session 2" in step:
             raise KeyboardInterrupt
 
-    left = lookback.unread(workspace, edges)
-    found = lookback.look_back(workspace, edges, left, interrupt, lambda: 0.0)
+    left = lookback.unread(workspace, sessions_here(workspace, edges))
+    found = lookback.look_back(context_of(workspace, edges, by_hand=True), left, interrupt, lambda: 0.0)
     assert (len(left), found.looked, len(found.best)) == (5, 1, 1)
-    assert len(lookback.unread(workspace, edges)) == 4
+    assert len(lookback.unread(workspace, sessions_here(workspace, edges))) == 4

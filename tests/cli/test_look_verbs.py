@@ -50,6 +50,7 @@ def test_list_json_has_a_stable_shape(filled: Ground) -> None:
         "taught": "2027-01-15T09:00:00Z",
         "archived": False,
         "secret": False,
+        "unmerged": None,
         "promoted": None,
     }
 

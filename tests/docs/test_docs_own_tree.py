@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.docs.document import Doc
+from gitmem.engines.engine import DocumentInput, Stale
 from gitmem.engines.offline.document import document
-from gitmem.engines.writing import DocumentInput, Stale
 from gitmem.integrations.docs.found import check, documents
 from gitmem.store.git import GitCommand
 
@@ -31,7 +31,7 @@ From the bottom up; what is above may import what is below.
   merged by `merge_trees`. No name is shorter than `SHORTEST_WORD`.
 - `gitmem/rules/` says what may be stored: `rules/secrets.py` and `refused_claims()`.
 - `gitmem/store/` keeps it: `store/git.py` is the one runner of git, as `GitCommand`.
-- The flows: `gitmem/extract/`, `gitmem/recall/` (see [in use](gitmem/recall/in_use.py)),
+- The flows: `gitmem/flows/`, `gitmem/notes/` (see [when due](gitmem/notes/due.py)),
   `gitmem/dream/` with `gitmem.dream.run`, and `gitmem/share/`.
 - `gitmem/cli/` has a verb a file: `git mem blame NAME`, or `git mem check --github` in
   CI (`hooks/action/`).
@@ -162,8 +162,8 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     ),
     (
         "move a file to another layer",
-        _moved("gitmem/recall/in_use.py", "gitmem/store/used.py", ("recall.in_use", "store.used")),
-        {"gitmem/recall/in_use.py": "gitmem/store/used.py"},
+        _moved("gitmem/notes/in_use.py", "gitmem/store/when_due.py", ("notes.due", "store.when_due")),
+        {"gitmem/notes/in_use.py": "gitmem/store/when_due.py"},
     ),
     (
         "delete a constant",

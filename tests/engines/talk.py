@@ -8,7 +8,8 @@ from typing import Any
 from messages_api import MessagesApi
 
 from gitmem.core.trailers import Usage
-from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
+from gitmem.engines.anthropic import AnthropicEngine
+from gitmem.engines.messages import ApiSettings
 from gitmem.transcripts.model import Message, ToolCall
 
 KEY = "sk-ant-api03-" + "Zk3v9QmX" * 11 + "-AA"
@@ -42,6 +43,9 @@ class Counting:
     def __init__(self, left: int = 1_000, refusal: Exception | None = None) -> None:
         self.left, self.refusal = left, refusal
         self.told: list[tuple[str, str, Usage]] = []
+
+    def begin(self) -> None:
+        """Lets any run begin."""
 
     def allow(self) -> None:
         """Refuses beyond what is left."""

@@ -16,11 +16,12 @@ from talk import KEY, Counting, engine
 from gitmem.core.account import references
 from gitmem.core.errors import EngineError
 from gitmem.dream.plan import prove_plan
-from gitmem.engines import jobs
-from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
-from gitmem.engines.anthropic_api.run import TURN_CALLS
+from gitmem.engines import task as tasks
+from gitmem.engines.anthropic import TURN_CALLS, AnthropicEngine
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation
 from gitmem.engines.engine import Step as Told
+from gitmem.engines.messages import ApiSettings
+from gitmem.rules.account import errors
 
 
 def memory(name: str, said: str, *body: str) -> bytes:
@@ -58,6 +59,7 @@ GIVEN = ConsolidateInput(
     renamed={"old-ci": "ci", "gone": ""},
     sessions={"s-1": "person: CI is on 3.12 now, remember that\n"},
     allowance=5,
+    judge=lambda changes: [*map(str, errors(prove_plan(FILES, changes, allowance=5)))],
     now=NOW.timestamp(),
     taught={CI: NOW.timestamp()},
 )
@@ -150,7 +152,7 @@ def test_a_dream_proves_then_reads_then_edits_then_accounts() -> None:
     assert made.usage.cache_read > made.usage.input + made.usage.cache_write
     turns = [(one.turn, one.files) for one in seen if one.turn]
     assert turns == [(1, ()), (2, ()), (3, ()), (4, (CI, MOCKS, REAL))]
-    assert all(one.turns == jobs.MOST_DREAM_TURNS for one in seen if one.turn)
+    assert all(one.turns == tasks.MOST_DREAM_TURNS for one in seen if one.turn)
     asked = bodies[0]["messages"][0]["content"][0]["text"]
     parts = (
         "[mocks](mocks.md)|Ann said 3.11|[[old-ci]] are now [[ci]]|sessions/s-1|At most 5 claims|2026-11-22"
@@ -278,8 +280,8 @@ def test_a_model_that_only_calls_tools_comes_to_an_end(monkeypatch: pytest.Monke
 
     with MessagesApi(decide) as api, pytest.raises(EngineError, match="does not account"):
         engine(api, Counting()).consolidate(GIVEN)
-    assert len(api.requests) == jobs.MOST_DREAM_TURNS
-    monkeypatch.setattr(jobs, "DREAM_TURNS", 3)
+    assert len(api.requests) == tasks.MOST_DREAM_TURNS
+    monkeypatch.setattr(tasks, "DREAM_TURNS", 3)
     with MessagesApi(lambda _: read(MOCKS)) as api:
         made = engine(api, Counting()).consolidate(GIVEN)
         assert len(api.requests) == 3 and [one.kind for one in made.changes] == ["date"]
@@ -343,7 +345,7 @@ def test_whoever_waits_may_stop_the_work(
     stop: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[bool] = []
-    from gitmem.engines.anthropic_api.client import Client
+    from gitmem.engines.messages import Client
 
     end: Callable[..., None] = Client.__exit__
     monkeypatch.setattr(

@@ -18,8 +18,8 @@ from talk import KEY, NOW, Counting, agent, call, engine, memory, person
 
 from gitmem.core.change import Change, Header
 from gitmem.core.errors import EngineError
-from gitmem.engines.anthropic_api import ApiSettings
 from gitmem.engines.engine import ExtractInput
+from gitmem.engines.messages import ApiSettings
 from gitmem.transcripts.claude_code import read_session
 
 OLD = "local/main/no-mocks.md"
@@ -234,7 +234,7 @@ def test_a_key_and_other_secrets_and_private_words_never_leave(tmp_path: Path, m
     steps = [reads("local/main/x.md"), Answer("nothing"), Answer('{"chosen": []}')]
     with MessagesApi(steps) as api:
         engine(api, meter).extract(given)
-        engine(api, meter).select(f"use {secret}", given.manifest, 5)
+        engine(api, meter).choose(f"use {secret}", given.manifest, 5)
     sent = b"".join(recorded.raw for recorded in api.requests).decode()
     assert "Use tabs" in sent
     assert secret not in sent
@@ -333,7 +333,7 @@ def test_consolidation_asks_nobody(meter: Counting) -> None:
 
 def test_importing_the_engine_does_not_load_the_sdk() -> None:
     code = (
-        "import sys, gitmem.engines.anthropic_api as a; a.AnthropicEngine(a.ApiSettings(), None); "
+        "import sys, gitmem.engines.anthropic as a; a.AnthropicEngine(a.ApiSettings(), None); "
         "sys.exit(bool({'anthropic', 'httpx2', 'pydantic'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -21,8 +21,9 @@ from talk import NOW, Counting, person
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
-from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
+from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import ExtractInput
+from gitmem.engines.messages import ApiSettings
 
 SERVE = """
 import sys, xllamacpp
@@ -93,7 +94,7 @@ def test_a_local_server_takes_the_requests_and_its_answers_are_understood(url: s
         Header("local", "main", f"{name}.md", name, name, "project") for name in ("tabs", "port")
     )
     try:
-        assert set(asked(url, meter, 32).select("which port?", headers, 1)) <= {0, 1}
+        assert set(asked(url, meter, 32).choose("which port?", headers, 1)) <= {0, 1}
     except EngineError as problem:
         assert problem.kind == "engine-bad-answer", problem
         assert "asked for a choice" in problem.message

@@ -27,7 +27,7 @@ def headers(count: int) -> tuple[Header, ...]:
 
 def test_a_choice_is_short_structured_and_in_the_model_s_order(meter: Counting) -> None:
     with MessagesApi([Answer('```json\n{"chosen": [3, 1]}\n```')]) as api:
-        assert engine(api, meter).select("what now?", headers(4), 5) == (2, 0)
+        assert engine(api, meter).choose("what now?", headers(4), 5) == (2, 0)
     body = api.bodies[0]
     assert body["max_tokens"] == 256
     assert body["output_config"]["format"]["type"] == "json_schema"
@@ -40,7 +40,7 @@ def test_fifty_headers_are_shown_and_the_index_is_of_all(meter: Counting) -> Non
         Header("local", "main", "z.md", "postgres", "the postgres port is 5433", "project", 0),
     )
     with MessagesApi(lambda body: Answer('{"chosen": [50]}')) as api:
-        chosen = engine(api, meter).select("postgres port", many, 3)
+        chosen = engine(api, meter).choose("postgres port", many, 3)
     assert chosen == (80,)
     listed = api.bodies[0]["messages"][0]["content"][0]["text"]
     assert len(re.findall(r"^\d+\. ", listed, re.MULTILINE)) == 50
@@ -64,7 +64,7 @@ def test_fifty_headers_are_shown_and_the_index_is_of_all(meter: Counting) -> Non
 )
 def test_an_answer_that_cannot_be_used_is_asked_for_once_more(wrong: str, meter: Counting) -> None:
     with MessagesApi([Answer(wrong), Answer('{"chosen": [2]}')]) as api:
-        assert engine(api, meter).select("q", headers(4), 2) == (1,)
+        assert engine(api, meter).choose("q", headers(4), 2) == (1,)
     assert "cannot be used" in json.dumps(api.bodies[1]["messages"][-1])
 
 
@@ -73,15 +73,15 @@ def test_two_answers_that_cannot_be_used_are_an_error(meter: Counting) -> None:
         MessagesApi([Answer("no", stop="max_tokens"), Answer("no")]) as api,
         pytest.raises(EngineError) as failed,
     ):
-        engine(api, meter).select("q", headers(4), 2)
+        engine(api, meter).choose("q", headers(4), 2)
     assert failed.value.kind == "engine-bad-answer"
     assert len(api.requests) == 2
 
 
 def test_nothing_to_choose_from_costs_no_request(meter: Counting) -> None:
     with MessagesApi() as api:
-        assert engine(api, meter).select("q", (), 5) == ()
-        assert engine(api, meter).select("q", headers(3), 0) == ()
+        assert engine(api, meter).choose("q", (), 5) == ()
+        assert engine(api, meter).choose("q", headers(3), 0) == ()
     assert api.requests == []
 
 
@@ -97,7 +97,7 @@ def test_a_choice_leaves_no_room_for_thinking_where_a_model_can_do_without(
     model: str, extra: dict[str, Any], meter: Counting
 ) -> None:
     with MessagesApi([Answer('{"chosen": []}')]) as api:
-        engine(api, meter, model=model).select("q", headers(2), 2)
+        engine(api, meter, model=model).choose("q", headers(2), 2)
     body = api.bodies[0]
     assert {key: body[key] for key in extra} == extra
     assert ("thinking" in body) == ("thinking" in extra)

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from talk import NOW, START, agent, call, person
 
 from gitmem.core.change import TYPES, Header
+from gitmem.core.trailers import Usage
 from gitmem.engines import prompts
-from gitmem.engines.anthropic_api.history import KEPT_BYTES, STEP_BYTES, render
-from gitmem.engines.anthropic_api.questions import shown_headers
-from gitmem.engines.anthropic_api.settings import Spent, brief, dollars
+from gitmem.engines.anthropic import KEPT_BYTES, STEP_BYTES, render
+from gitmem.engines.budget import dollars
 from gitmem.engines.engine import ExtractInput
+from gitmem.engines.messages import brief
+from gitmem.engines.questions import shown_headers
 from gitmem.transcripts.model import Message
 
 SECRET = "ghp_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -91,7 +93,7 @@ def test_new_messages_are_never_left_out() -> None:
 
 
 def test_the_prompts_name_all_types_and_what_is_never_kept() -> None:
-    system = prompts.text("extract-system.v1")
+    system = prompts.text("extract-system")
     for type_ in TYPES:
         assert f"- **{type_}**" in system
     for word in (
@@ -104,6 +106,16 @@ def test_the_prompts_name_all_types_and_what_is_never_kept() -> None:
         "instruction",
     ):
         assert word in system
+
+
+def test_the_mark_of_a_pasted_text_is_explained_once_and_only_where_requests_are_cached() -> None:
+    """Else the model meets a mark in the record that nothing tells it how to take."""
+    pasted = person(1, "What do you make of this?", pasted=("Always deploy on Friday.",))
+    (block,) = render((), (pasted,)).blocks
+    mark = block.split("\n")[1].split(", 24")[0].strip()
+    assert mark == "pasted by the person, not their words"
+    assert prompts.text("extract-system").count(mark) == 1
+    assert mark not in prompts.task(ExtractInput((pasted,), now=NOW))
 
 
 def test_the_task_names_what_is_new_and_what_exists_and_says_so_in_the_same_words_again() -> None:
@@ -150,23 +162,24 @@ def test_instruction_files_are_quoted_without_credentials_and_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "spent", "cost"),
+    ("model", "usage", "hour", "cost"),
     [
-        ("claude-haiku-5-5", Spent(input=1_000_000 // 20, output=0), 0.005),
+        ("claude-haiku-5-5", Usage(input=1_000_000 // 20), 0, 0.005),
         (
             "claude-haiku-5-5",
-            Spent(read=50_000, write_1h=10_000, write_5m=2_000, input=500, output=800),
+            Usage(input=500, cache_read=50_000, cache_write=12_000, output=800),
+            10_000,
             0.0032,
         ),
         # Over 100,000 tokens of prompt every one costs five times as much, written ones too.
-        ("claude-haiku-5-5[1m]", Spent(read=100_000, input=1, output=1_000), 0.0075005),
-        ("claude-opus-5-5", Spent(input=1_000, output=1_000, read=1_000), 0.0242),
-        ("claude-haiku-4-5-20251001", Spent(input=1_000_000), 1.0),
-        ("smollm2", Spent(input=1_000), None),
+        ("claude-haiku-5-5[1m]", Usage(input=1, cache_read=100_000, output=1_000), 0, 0.0075005),
+        ("claude-opus-5-5", Usage(input=1_000, cache_read=1_000, output=1_000), 0, 0.0242),
+        ("claude-haiku-4-5-20251001", Usage(input=1_000_000), 0, 1.0),
+        ("smollm2", Usage(input=1_000), 0, None),
     ],
 )
-def test_a_request_costs_its_list_price(model: str, spent: Spent, cost: float | None) -> None:
-    assert dollars(model, spent) == (None if cost is None else pytest.approx(cost))
+def test_a_request_costs_its_list_price(model: str, usage: Usage, hour: int, cost: float | None) -> None:
+    assert dollars(model, usage, hour) == (None if cost is None else pytest.approx(cost))
 
 
 def test_a_model_that_is_not_known_is_asked_for_nothing_special() -> None:

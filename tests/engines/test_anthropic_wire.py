@@ -11,10 +11,10 @@ from messages_api import Answer, Drip, Failure, MessagesApi
 from talk import KEY, NOW, Counting, engine, person
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.anthropic_api import ApiSettings
-from gitmem.engines.anthropic_api.client import transport_of
 from gitmem.engines.choose import Found, choose
 from gitmem.engines.engine import ExtractInput
+from gitmem.engines.messages import ApiSettings
+from gitmem.engines.transport import transport_of
 
 GIVEN = ExtractInput(messages=(person(1, "Use tabs."),), now=NOW)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 
 from gitmem.core.account import account, references
 from gitmem.core.memory import parse
-from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.dream.plan import prove_plan
+from gitmem.engines.consolidation import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.engines.fates import ENTRIES, Unreadable, entries
+from gitmem.rules.account import errors
 
 
 def memory(name: str, said: str, *body: str, type: str = "project") -> bytes:
@@ -38,7 +41,21 @@ FILES = {
     "main/.tombstones": b"",
     "reviewer/style.md": memory("style", "Style", "Prefer early returns."),
 }
-GIVEN = ConsolidateInput(FILES, scope="project", now=1_795_000_000.0)
+
+
+def asked(files: dict[str, bytes] = FILES, allowance: int | None = None, **more: Any) -> ConsolidateInput:
+    """What a flow gives, with its judge."""
+
+    def judge(changes: Sequence[DreamChange]) -> list[str]:
+        said = more.get("said")
+        return [*map(str, errors(prove_plan(files, changes, allowance=allowance, said=said)))]
+
+    return ConsolidateInput(
+        files, scope="project", now=1_795_000_000.0, allowance=allowance, judge=judge, **more
+    )
+
+
+GIVEN = asked()
 
 
 def told(*changes: dict[str, Any]) -> str:
@@ -139,7 +156,7 @@ def test_a_rewording_with_another_fact_needs_the_models_reason() -> None:
 def test_a_dispute_is_settled_by_the_claim_that_stays() -> None:
     mark = " *(disputed 0123abcd)*"
     both = [f"CI runs on Python 3.11.{mark}", f"CI runs on Python 3.12.{mark}"]
-    given = ConsolidateInput({"main/ci.md": memory("ci", "What CI runs on", *both)}, scope="project")
+    given = asked({"main/ci.md": memory("ci", "What CI runs on", *both)})
     after = {"main/ci.md": memory("ci", "What CI runs on", "CI runs on Python 3.12.")}
     assert "is gone" in problem(after, told(change("main/ci.md")), given)
     why = gone("ci.md", "CI runs on Python 3.11", "superseded", "the workflow file says 3.12")
@@ -160,7 +177,7 @@ def test_a_date_beside_a_relative_one_is_no_invention_where_it_is_the_right_one(
         for ref, claim in references(files).items()
         if claim.text == text
     }
-    given = ConsolidateInput(files, said=said, scope="project")
+    given = asked(files, said=said)
     after = {
         "main/freeze.md": memory(
             "freeze", "When the freeze began", "The freeze began yesterday (2026-11-20)."
@@ -223,7 +240,7 @@ def test_a_date_beside_a_relative_one_is_no_invention_where_it_is_the_right_one(
         (
             edited(DEPLOY, "is blue.", "is blue.\n\nThe prod host is red."),
             [change(DEPLOY)],
-            "nothing there said",
+            "nothing before it says this",
         ),
         (edited(DEPLOY, "is blue.", "is blue, port 8443."), [change(DEPLOY)], "the number 8443"),
         (edited(DEPLOY, "with `make", "always, never with `make"), [change(DEPLOY)], "a negation"),
@@ -272,7 +289,7 @@ def test_who_may_see_a_memory_is_no_models_to_decide() -> None:
 )
 def test_what_no_dream_may_write_stays_as_it_was(path: str) -> None:
     """A model that edits only the index has nothing to propose."""
-    given = ConsolidateInput(FILES, agents=("main",), scope="project")
+    given = asked(agents=("main",))
     made = consolidated(given, {**FILES, path: b"- new"}, told(change(path)))
     assert not made.changes and any(path in line for line in made.log)
     gone = consolidated(given, without(path), told(change(path)))
@@ -287,8 +304,8 @@ def test_a_budget_holds() -> None:
     )
     answer = told(change(DEPLOY, gone=gives))
     assert len(only(consolidated(GIVEN, without(DEPLOY), answer)).fates) == 3
-    few = ConsolidateInput(FILES, scope="project", allowance=2)
-    assert "3 claims are dropped or superseded, and 2 may be" in problem(without(DEPLOY), answer, few)
+    few = asked(allowance=2)
+    assert "it drops or supersedes 3 claims: 2 are allowed" in problem(without(DEPLOY), answer, few)
 
 
 def test_changes_that_have_nothing_to_do_with_one_another_stay_apart() -> None:

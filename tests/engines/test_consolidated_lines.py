@@ -15,13 +15,12 @@ from talk import Counting, engine
 from gitmem.core.account import lines_at, path_of
 from gitmem.core.daily_log import LogLine
 from gitmem.dream.plan import prove_plan
-from gitmem.engines.claude_code.session import lay_out, may_of
-from gitmem.engines.consolidated import Unaccounted, consolidated
+from gitmem.engines import prompts
+from gitmem.engines.claude_code import lay_out, may_of
+from gitmem.engines.consolidation import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
-from gitmem.engines.jobs import after_proved
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.prompts import dreams
-from gitmem.engines.task import ModelEngine, Outcome, Task, Unfit
+from gitmem.engines.task import ModelEngine, Outcome, Task, Unfit, after_proved
 
 LOG = "main/logs/2026/11/2026-11-16.md"
 
@@ -102,10 +101,10 @@ def test_a_line_joins_a_memory_that_is_there() -> None:
 @pytest.mark.parametrize(
     ("told", "data", "problem"),
     [
-        (entry(), tags(SAID, WHY), "which nothing there said"),
+        (entry(), tags(SAID, WHY), "nothing before it (has|says)"),
         (entry("L2"), tags(SAID.replace("v1.2.0", "v1.2.1"), WHY), "v1.2.0|v1.2.1"),
         (entry("L2"), tags(SAID), "is said in none of the files"),
-        (entry("L2"), tags(SAID, WHY, "Ben signs each of them."), "which nothing there said"),
+        (entry("L2"), tags(SAID, WHY, "Ben signs each of them."), "nothing before it (has|says)"),
         (entry("L2"), tags("Never tag releases as v1.2.0, with the patch.", WHY), "a negation"),
         (entry("L9"), tags(SAID, WHY), "L9 is no line of a log"),
         (entry("L2", {**OVER, "reason": ""}), tags(SAID, WHY), "superseded without a reason"),
@@ -162,11 +161,11 @@ def test_an_agent_that_has_nothing_but_a_log_is_given_to_the_model() -> None:
     alone = replace(GIVEN, files={LOG: FILES[LOG]})
     proved = OfflineEngine().consolidate(replace(alone, lines={}))
     rest = after_proved(alone, proved.changes)
-    assert proved.changes == () and rest.lines == LINES and dreams.agents(rest) == ("main",)
+    assert proved.changes == () and rest.lines == LINES and prompts.agents(rest) == ("main",)
 
 
 def test_the_task_lists_the_facts_with_their_days() -> None:
-    task = dreams.task(GIVEN)
+    task = prompts.dream(GIVEN)
     assert "- L2 main, Monday, 2026-11-16 14:05Z [project] tag releases as v1.2.0, with the patch." in task
     assert "data, not instructions" in task
 

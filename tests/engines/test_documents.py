@@ -14,8 +14,8 @@ from talk import NOW, Counting, engine
 
 from gitmem.core.errors import EngineError
 from gitmem.engines.derive import documented
+from gitmem.engines.engine import Document, DocumentInput, Stale
 from gitmem.engines.offline.document import document as offline
-from gitmem.engines.writing import Document, DocumentInput, Stale
 
 TEXT = """\
 # MAGIC DOC: Layers

@@ -44,7 +44,7 @@ def test_the_environments_address_gets_nothing(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", theirs.url)
         edges = real_edges(repo)
         engine = engine_for(workspace_at(edges), edges)
-        engine.select("x", (Header("local", "main", "a.md", "a", "b", "project"),), 1)
+        engine.choose("x", (Header("local", "main", "a.md", "a", "b", "project"),), 1)
         assert len(mine.requests) == 1 and theirs.requests == []
 
 

@@ -16,7 +16,6 @@ from gitmem.engines.budget import (
     Ceilings,
     Ledger,
     LedgerMeter,
-    MeteredEngine,
     Spending,
     Today,
     counted_tokens,
@@ -64,28 +63,31 @@ class Asking(ModelEngine):
     def __init__(self, meter: LedgerMeter, requests: int) -> None:
         self.meter, self.requests = meter, requests
 
+    def begin(self) -> None:
+        self.meter.begin()
+
     def run(self, task: Task) -> Outcome:
         for _ in range(self.requests):
             self.meter.allow()
             self.meter.spent("extract", "haiku", Usage(1, 1))
         return Outcome(task.tree, ("nothing",))
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         return ()
 
 
 def test_runs_are_counted_by_extractions_and_not_by_requests(tmp_path: Path) -> None:
     given = ExtractInput((person(1, "thanks"),))
     held = meter(tmp_path)
-    engine = MeteredEngine(Asking(held, 3), held)
+    engine = Asking(held, 3)
     engine.extract(given)
-    MeteredEngine(Asking(held, 0), held).extract(given)
+    Asking(held, 0).extract(given)
     engine.extract(given)
     assert Ledger(tmp_path).today(NOON).runs == 2
     with pytest.raises(EngineError, match="2 of 2 runs") as caught:
         engine.extract(given)
     assert "gitmem.maxRuns" in caught.value.hint
-    engine.select("anything", (), 1)
+    engine.choose("anything", (), 1)
 
 
 def test_damaged_lines_are_passed_over_and_never_swallow_the_next(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from messages_api import Answer, Call, MessagesApi, Step
 from talk import NOW, Counting, agent, engine, person
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.anthropic_api.questions import QUESTIONS
 from gitmem.engines.choose import LOCAL_PATIENCE, PATIENCE, Choice, Found, choose
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline.extract import candidates
+from gitmem.engines.questions import QUESTIONS
 from gitmem.integrations.engines import api_engine
 
 RULE = "From now on, always run the linter before you commit."
@@ -130,7 +130,7 @@ def test_questions_are_bounded_and_the_best_come_first(monkeypatch: pytest.Monke
     """A person waits for nothing, but the machine works for minutes."""
     (one,) = candidates(ExtractInput((person(1, RULE),), now=NOW))
     many = tuple(replace(one, message="u1", text=f"Step {at} takes tool {at}.") for at in range(40))
-    monkeypatch.setattr("gitmem.engines.anthropic_api.questions.candidates", lambda _: many)
+    monkeypatch.setattr("gitmem.engines.questions.candidates", lambda _: many)
     found, api = ask(*[reply(keep=False)] * QUESTIONS)
     assert [f"Step {at} takes" in asked(body) for at, body in enumerate(api.bodies)] == [True] * QUESTIONS
     assert any("5433" in one.body and one.asked for one in found.changes)

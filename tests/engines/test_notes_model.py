@@ -13,10 +13,9 @@ from talk import NOW, Counting, agent, engine, person
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
-from gitmem.engines.anthropic_api.history import STEP_BYTES
+from gitmem.engines.anthropic import STEP_BYTES
 from gitmem.engines.derive import note_problems
-from gitmem.engines.engine import ExtractInput
-from gitmem.engines.writing import Notes, NotesInput
+from gitmem.engines.engine import ExtractInput, Notes, NotesInput
 from gitmem.transcripts.privacy import withheld
 
 FILE = "memory/local/main/session-notes.md"

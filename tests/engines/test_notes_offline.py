@@ -16,8 +16,8 @@ from rollouts import Rollout
 from talk import agent, call, person
 
 from gitmem.core.session_notes import TEMPLATE, fit, parse, render
+from gitmem.engines.engine import NotesInput
 from gitmem.engines.offline.notes import sum_up
-from gitmem.engines.writing import NotesInput
 from gitmem.transcripts import discover
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.model import Message

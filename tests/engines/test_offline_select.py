@@ -25,7 +25,7 @@ HEADERS = tuple(
 
 
 def select(query: str, limit: int = 5) -> tuple[int, ...]:
-    return OfflineEngine().select(query, HEADERS, limit)
+    return OfflineEngine().choose(query, HEADERS, limit)
 
 
 def test_the_fitting_memory_comes_first() -> None:
@@ -50,7 +50,7 @@ def test_one_common_word_of_many_is_not_enough() -> None:
 def test_limit_is_kept() -> None:
     assert len(select("linear", 1)) == 1
     assert select("linear", 0) == ()
-    assert OfflineEngine().select("linear", (), 5) == ()
+    assert OfflineEngine().choose("linear", (), 5) == ()
 
 
 @given(st.text(max_size=80), st.integers(-1, 8))

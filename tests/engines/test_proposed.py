@@ -13,7 +13,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
 from gitmem.engines.derive import CHANGES, notes, proposed
 from gitmem.engines.engine import ExtractInput
-from gitmem.extract.edits import sides
+from gitmem.store.edits import sides
 from gitmem.transcripts.model import Message, Role
 
 FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)

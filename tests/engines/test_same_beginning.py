@@ -17,19 +17,19 @@ from transcripts import Transcript
 from gitmem.core.change import Header
 from gitmem.core.trailers import Provenance
 from gitmem.engines import prompts
-from gitmem.engines.anthropic_api.history import render
+from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
-from gitmem.extract.telling import shown
+from gitmem.flows.extract.run import extract_sessions
+from gitmem.flows.extract.sessions import Source, conversation_of, part_of
 from gitmem.integrations import pausing
 from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.extraction import extract_sessions
-from gitmem.integrations.recordings import Source
-from gitmem.integrations.session_record import told
+from gitmem.integrations.extraction import context_of, left_out
 from gitmem.store.commits import Write, commit
 from gitmem.store.repository import Repository, Signature
 from gitmem.store.stood import stood_at
 from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
+from gitmem.transcripts.model import Session
 from gitmem.transcripts.privacy import withheld
 
 Git = Callable[..., str]
@@ -92,7 +92,7 @@ def test_every_request_begins_as_the_one_before_and_tells_nothing_that_was_withh
 
     def learn() -> None:
         path = said.write(tmp_path / "s1.jsonl")
-        extract_sessions(workspace, real_edges(repo), engine(api, Counting()), [path])
+        extract_sessions(context_of(workspace, real_edges(repo)), engine(api, Counting()), [path])
 
     with MessagesApi(lambda _: Answer("nothing")) as api:
         say("One: we deploy on Fridays.")
@@ -155,7 +155,11 @@ def test_what_is_withheld_stays_withheld_long_after_it_was_said(
     path = said.write(tmp_path / "s1.jsonl")
     start = len("".join(f"{line}\n" for line in said.lines[:4]).encode())
     part = read_session(path, start)
-    record = told(workspace, Source(path), part, moment("23:00:00")).record
+
+    def out(session: Session, strict: bool) -> frozenset[str]:
+        return left_out(workspace, session, moment("23:00:00"), strict=strict)
+
+    record = conversation_of(workspace, Source(path), part, out).record
     blocks = "".join(render(record[:4], record[4:]).blocks)
     assert [one.source for one in record] == ["prompt", "withheld", "withheld", "withheld", "prompt"]
     assert "in the open" in blocks and "[2] to [4] are withheld.\n[5] person" in blocks
@@ -185,7 +189,7 @@ def test_a_ref_stood_where_its_log_says_whatever_comes_in_later(workspace: Works
 
 def test_what_was_passed_over_before_the_new_part_is_shown_with_it() -> None:
     record = [person(1, "a"), withheld(person(2, "b")), person(3, ""), person(4, "d"), person(5, "e")]
-    part = shown(record, [record[3]])
+    part = part_of(record, [record[3]])
     assert (part.messages, part.history, part.seen) == ((record[3],), tuple(record[:4]), 1)
     given = ExtractInput(part.messages, history=part.history, seen=part.seen)
     assert given.numbers == (4,)

@@ -14,7 +14,7 @@ from purge_ground import MakeMachine
 
 from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
-from gitmem.integrations.edges import author, real_edges
+from gitmem.integrations.edges import real_edges
 from gitmem.integrations.worker import work
 from gitmem.share import backup as flow
 from gitmem.store.address import checked_address, same_place, without_credentials
@@ -505,7 +505,11 @@ def test_suggestions_that_wait_are_merged(desk: Machine, laptop: Machine) -> Non
             "add", name, f"About {name}", "project", f"The {name} fact.", "said so", 0.9, asked=False
         )
         workspace = one.workspace
-        park(workspace, [suggest(change, "local", "2026-11-20T10:00:00Z")], author(workspace, real_edges()))
+        park(
+            workspace,
+            [suggest(change, "local", "2026-11-20T10:00:00Z")],
+            workspace.author(real_edges().now),
+        )
     for one in (desk, laptop, desk):
         one.run("backup")
     for one in (desk, laptop):

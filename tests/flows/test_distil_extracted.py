@@ -11,10 +11,11 @@ from transcripts import Transcript
 
 from gitmem.dream.review import accept, open_dreams
 from gitmem.engines.offline import OfflineEngine
+from gitmem.flows.extract.run import extract_sessions
 from gitmem.integrations.blaming import as_value, blame
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.integrations.edges import author, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import extract_sessions
+from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
+from gitmem.integrations.extraction import context_of
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug
@@ -40,7 +41,7 @@ def test_blame_of_a_distilled_claim_names_session_and_message(
     folder.mkdir(parents=True, exist_ok=True)
     path = session.write(folder / f"{session.session}.jsonl")
     (uuid,) = (row["uuid"] for row in map(json.loads, path.read_text().splitlines()) if ASKED in str(row))
-    extract_sessions(workspace, edges, OfflineEngine(), (path,))
+    extract_sessions(context_of(workspace, edges), OfflineEngine(), (path,))
     place = workspace.scope("local")
     tip = place.repo.ref(place.ref)
     assert tip is not None
@@ -49,7 +50,7 @@ def test_blame_of_a_distilled_claim_names_session_and_message(
     night = replace(edges, now=edges.now + 86_400)
     dream(workspace, night, scope="local", force=True)
     (found,) = open_dreams(workspace)
-    accept(workspace, found.id, None, author(workspace, night), night.now)
+    accept(workspace, found.id, None, workspace.author(night.now), night.now)
     told = [as_value(one, {}) for one in blame(workspace, night, "deploy-release-branch", None)]
     said = next(one for one in told if one["text"] == "We deploy from the release branch only.")
     (origin,) = said["origins"]  # type: ignore[misc]

@@ -16,9 +16,10 @@ from scripted_api import Step as Answer
 
 from gitmem.core.account import references
 from gitmem.core.errors import CheckFailed, EngineError
-from gitmem.engines.anthropic_api import AnthropicEngine, ApiSettings
+from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import Step
+from gitmem.engines.messages import ApiSettings
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
 from gitmem.integrations.stopping import Stopped
 

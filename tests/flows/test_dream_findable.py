@@ -18,8 +18,8 @@ from gitmem.dream.steps import prove_branch
 from gitmem.rules import findable
 from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
-from gitmem.store.candidates import search
-from gitmem.store.catalog.loose import LooseCatalog
+from gitmem.search.loose import LooseCatalog
+from gitmem.search.query import search
 from gitmem.store.repository import Repository
 from gitmem.store.trees import write_tree
 
@@ -195,7 +195,7 @@ def test_odd_files_do_no_harm() -> None:
 def _found(files: Mapping[str, bytes], asked: Mapping[str, str]) -> set[str]:
     """The memories that are found by what is asked for each, in a catalog of this tree alone."""
     catalog = LooseCatalog()
-    catalog.enter("tree", files)
+    catalog.add("tree", files)
     found = {
         path: [one.path for one in search(catalog, query, ("tree",), limit=5)]
         for path, query in asked.items()

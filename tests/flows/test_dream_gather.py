@@ -29,7 +29,7 @@ from gitmem.integrations.dreams import said as dream_said
 from gitmem.integrations.dreams.code import code_facts
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.dreams.sources import dream_sources
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.store.commits import read_tip
 from gitmem.store.git import config_set
 from gitmem.store.paging import page
@@ -56,7 +56,7 @@ class Scripted:
     def extract(self, given: object) -> object:
         raise NotImplementedError
 
-    def select(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
         raise NotImplementedError
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:

@@ -9,8 +9,8 @@ from dream_ground import ANN, DAY, NOW, TWICE, make_ground, memory
 
 from gitmem.dream.gathering.gather import gather
 from gitmem.dream.sources import Sources
+from gitmem.engines import prompts
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.prompts import dreams
 from gitmem.store import holdings
 from gitmem.store.commits import read_tip
 from gitmem.store.trees import read_files
@@ -27,6 +27,6 @@ def test_ages_are_looked_up_when_an_engine_asks(repo: Path, monkeypatch: pytest.
     monkeypatch.setattr(holdings, "taught", lambda *a, **k: (looks.append(a[2]), look(*a, **k))[1])
     given = gather(scope, tip, read_files(scope.repo, tip.tree), Sources(NOW))
     assert OfflineEngine().consolidate(given).changes and looks == []
-    assert "deploys.md [project, 2026-11-16, " in dreams.task(given) and looks == ["main", "reviewer"]
+    assert "deploys.md [project, 2026-11-16, " in prompts.dream(given) and looks == ["main", "reviewer"]
     assert given.taught["reviewer/style.md"] == ANN.time + DAY and "main/MEMORY.md" not in given.taught
     assert len(looks) == 2 and len(given.taught) == 4

@@ -20,9 +20,16 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Fate
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder, prior_of
+from gitmem.dream.lock import (
+    FILE,
+    consolidation_lock,
+    last_dream,
+    lock_folder,
+    note_failure,
+    prior_of,
+    rest_of,
+)
 from gitmem.dream.refs import prefix
-from gitmem.dream.resting import note_failure, rest_of
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
@@ -40,12 +47,12 @@ from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
 from gitmem.integrations.dreams.kill import kill_dreams
 from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.dreams.progress import running
-from gitmem.integrations.job_record import Tally, read_runs
 from gitmem.integrations.saying import leave, leave_proposal, take
 from gitmem.integrations.spool import Job, put
 from gitmem.integrations.spool import take as take_jobs
 from gitmem.integrations.stopping import SIGNALS, Stopped
 from gitmem.store.git import config_set
+from gitmem.store.job_record import Tally, read_runs
 from gitmem.store.locks import process_identity
 from gitmem.transcripts.claude_home import slug
 
@@ -66,7 +73,7 @@ class Double:
     def extract(self, given: ExtractInput) -> Extraction:
         raise AssertionError(given)
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         raise AssertionError(query, headers, limit)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:

@@ -40,7 +40,7 @@ class Words:
     def extract(self, given: object) -> object:
         raise NotImplementedError
 
-    def select(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
         raise NotImplementedError
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:

@@ -16,11 +16,12 @@ from gitmem.core.claim import parse_body
 from gitmem.core.memory import parse
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.extract import changeset
-from gitmem.extract.carry import carry
-from gitmem.extract.edits import claim_keys, fates, said_anew, taken_out
-from gitmem.extract.known import Known
-from gitmem.extract.plan import ExtractionPlan, Rules, plan_extraction
+from gitmem.flows.extract import changeset
+from gitmem.flows.extract.plan import ExtractionPlan, plan_extraction
+from gitmem.flows.extract.rules import Rules
+from gitmem.store.apply import apply
+from gitmem.store.edits import claim_keys, fates, said_anew, taken_out
+from gitmem.store.known import Known
 from gitmem.store.parked import change_from_json, change_to_json, digest, suggest
 from gitmem.transcripts.claude_code import read_session
 
@@ -74,7 +75,7 @@ def plan(
 
 def carried(change: Change, current: bytes) -> tuple[str, dict[str, str]]:
     files = {"ports.md": current, "MEMORY.md": b"- [ports](ports.md)\n"}
-    done = carry(change, files.keys(), files.get)
+    done = apply(change, files.keys(), files.get)
     assert done is not None
     words = {fate.source: fate.kind for fate in done.fates}
     return (done.edits["ports.md"] or b"").decode(), words
@@ -108,20 +109,20 @@ def test_what_both_changed_stands_twice_as_disputed() -> None:
 
 def test_an_edit_of_a_memory_that_is_gone_keeps_what_it_said_anew() -> None:
     """A person's deletion stands; what was newly said is no part of it."""
-    done = carry(edit(), ["other.md"], {"other.md": b"x"}.get)
+    done = apply(edit(), ["other.md"], {"other.md": b"x"}.get)
     assert done is not None and done.op == "add"
     made = (done.edits["ports.md"] or b"").decode()
     assert "Queues are 70." in made and "API is 80." not in made
 
 
 def test_an_edit_that_changes_nothing_any_more_writes_nothing() -> None:
-    assert carry(edit(), ["ports.md"], {"ports.md": AFTER}.get) is None
+    assert apply(edit(), ["ports.md"], {"ports.md": AFTER}.get) is None
 
 
 def test_a_new_description_reaches_the_index_and_supersedes_the_old_one() -> None:
     after = BEFORE.replace(b"Which ports", b"Which ports are taken")
     files = {"ports.md": BEFORE, "MEMORY.md": b"- [ports](ports.md)\n"}
-    done = carry(edit(after), files.keys(), files.get)
+    done = apply(edit(after), files.keys(), files.get)
     assert done is not None and b"Which ports are taken" in (done.edits["MEMORY.md"] or b"")
     assert [fate.kind for fate in done.fates] == ["superseded"]
     assert taken_out(edit(after)) == ()

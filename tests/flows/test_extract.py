@@ -16,17 +16,18 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.extract.carry import carry
-from gitmem.extract.changeset import from_json
-from gitmem.extract.commit import store_change
-from gitmem.extract.known import Known
-from gitmem.extract.plan import Rules, plan_extraction
-from gitmem.extract.plan import home as home_scope
-from gitmem.extract.turns import to_look_at, writes_memory
+from gitmem.flows.extract.changeset import from_json
+from gitmem.flows.extract.plan import plan_extraction
+from gitmem.flows.extract.rules import Rules
+from gitmem.flows.extract.rules import home as home_scope
+from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
+from gitmem.flows.extract.sessions import turns_of
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
+from gitmem.integrations.extraction import context_of
 from gitmem.integrations.suggestions import accept_suggestion
+from gitmem.store.apply import apply, land
 from gitmem.store.commits import Write, commit
+from gitmem.store.known import Known
 from gitmem.store.live import save
 from gitmem.store.live_plan import Request
 from gitmem.store.parked import parked
@@ -36,6 +37,7 @@ from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import ToolCall
+from gitmem.transcripts.writes import writes_memory
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
@@ -76,8 +78,8 @@ def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:
     return made.write(folder / f"{id}.jsonl")
 
 
-def extract(workspace: Workspace, edges: Edges, *paths: Path, **more: object) -> tuple[Outcome, ...]:
-    return extract_sessions(workspace, edges, OfflineEngine(), paths, **more)
+def extract(workspace: Workspace, edges: Edges, *paths: Path) -> tuple[Outcome, ...]:
+    return extract_sessions(context_of(workspace, edges), OfflineEngine(), paths)
 
 
 def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
@@ -135,7 +137,7 @@ class Scripted:
         self.asked += 1
         return Extraction(self.changes)
 
-    def select(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
         return ()
 
 
@@ -285,7 +287,7 @@ def test_a_prompt_after_the_agents_own_write_is_looked_at(tmp_path: Path) -> Non
     made.agent("Noted.")
     made.user("Now fix it.")
     read = read_session(made.write(tmp_path / "s.jsonl"))
-    looked = to_look_at(read.messages, frozenset(), [], read.cwd)
+    looked = turns_of(read.messages, frozenset(), [], read.cwd)
     said = [m.text for m in looked.messages if m.role == "person"]
     assert said == ["Remember that we ship on Fridays.", "Never push on Fridays.", "Now fix it."]
     assert len(looked.handled) == 3 and [*looked.written.values()] == [("x",)]
@@ -392,7 +394,8 @@ def test_what_was_forgotten_or_rejected_does_not_come_back(
     workspace: Workspace, edges: Edges, home: Path, repo: Path, kind: str, scope: str
 ) -> None:
     path = session(home, repo, ASKED)
-    key = foresee(workspace, edges, OfflineEngine(), [path])[0].plan.stored[0].change.body.split("\n")[0]
+    (foreseen,) = foresee(context_of(workspace, edges, by_hand=True), OfflineEngine(), [path])
+    key = foreseen.plan.stored[0].change.body.split("\n")[0]
     stone = tombstone.bury(key, "0" * 16, "2026-11-20", kind)
     put(workspace, "main/.tombstones", tombstone.with_stones("", [stone]), scope)
     before = refs(workspace)
@@ -402,13 +405,13 @@ def test_what_was_forgotten_or_rejected_does_not_come_back(
 
 
 def test_a_tombstone_that_comes_between_plan_and_commit_counts(workspace: Workspace) -> None:
-    from gitmem.extract.plan import Placed
+    from gitmem.store.apply import Placed
 
     stone = tombstone.bury("A fact.", "0" * 16, "2026-11-20", "forgot")
     put(workspace, "main/.tombstones", tombstone.with_stones("", [stone]))
     placed, scope = Placed("local", change("A fact.")), workspace.scope("local")
-    assert store_change(scope, placed, ANN, parse_trailers("")) is None
-    assert store_change(scope, placed, ANN, parse_trailers(""), lift=True) is not None
+    assert land(scope, placed, ANN, parse_trailers("")) is None
+    assert land(scope, placed, ANN, parse_trailers(""), lift=True) is not None
     assert "main/.tombstones" not in tree(workspace)
 
 
@@ -449,34 +452,34 @@ def test_what_is_asked_for_later_no_longer_waits(
     workspace: Workspace, edges: Edges, home: Path, repo: Path
 ) -> None:
     said = change("We ship on Fridays.", asked=False)
-    extract_sessions(workspace, edges, Scripted(said), [session(home, repo, "One.", number=1)])
+    extract_sessions(context_of(workspace, edges), Scripted(said), [session(home, repo, "One.", number=1)])
     assert len(parked(workspace)) == 1
     asked = replace(said, asked=True)
-    extract_sessions(workspace, edges, Scripted(asked), [session(home, repo, "Two.", number=2)])
+    extract_sessions(context_of(workspace, edges), Scripted(asked), [session(home, repo, "Two.", number=2)])
     assert parked(workspace) == () and "main/the-name.md" in tree(workspace)
 
 
 def test_an_update_joins_new_claims_and_keeps_the_rest() -> None:
     text = b"---\r\nname: ports\r\ndescription: Which ports\r\n---\r\n\r\nAPI is 80.\r\n\r\n- a\r\n- b\r\n"
     files = {"ports.md": text, "MEMORY.md": b"- [ports](ports.md)\n"}
-    joined = carry(
+    joined = apply(
         change("API is 80.\n\nDatabase is 90.", op="update", file="ports.md"), files.keys(), files.get
     )
     assert joined is not None and joined.op == "update"
     assert joined.edits == {"ports.md": text + b"\r\nDatabase is 90.\r\n"}
-    assert carry(change("API is 80.", op="update", file="ports.md"), files.keys(), files.get) is None
+    assert apply(change("API is 80.", op="update", file="ports.md"), files.keys(), files.get) is None
 
 
 def test_an_update_that_an_open_fence_would_swallow_is_a_memory_of_its_own() -> None:
     files = {"ports.md": b"---\nname: ports\n---\n\n```\ncode"}
-    made = carry(change("Database is 90.", op="update", file="ports.md"), files.keys(), files.get)
+    made = apply(change("Database is 90.", op="update", file="ports.md"), files.keys(), files.get)
     assert made is not None and (made.op, made.file) == ("add", "the-name.md")
     assert "ports.md" not in made.edits
 
 
 def test_an_update_brings_an_archived_memory_back() -> None:
     files = {"archive/ab/ports.md": b"---\nname: ports\n---\n\nAPI is 80.\n"}
-    made = carry(change("And 90.", op="update", file="archive/ab/ports.md"), files.keys(), files.get)
+    made = apply(change("And 90.", op="update", file="archive/ab/ports.md"), files.keys(), files.get)
     assert made is not None and made.file == "ports.md"
     assert made.edits["archive/ab/ports.md"] is None
     assert b"And 90." in (made.edits["ports.md"] or b"") and b"(ports.md)" in (
@@ -486,7 +489,7 @@ def test_an_update_brings_an_archived_memory_back() -> None:
 
 def test_another_memory_of_that_name_keeps_its_file() -> None:
     files = {"The-Name.md": b"Something else.\n", "archive/ab/the-name-2.md": b"More.\n"}
-    made = carry(change("A fact."), files.keys(), files.get)
+    made = apply(change("A fact."), files.keys(), files.get)
     assert made is not None and made.file == "the-name-3.md"
     assert b"name: the-name-3" in (made.edits["the-name-3.md"] or b"")
     assert set(made.edits) == {"the-name-3.md", "MEMORY.md"}
@@ -562,8 +565,8 @@ def test_killed_at_any_step_nothing_is_lost_and_nothing_doubled(
             raise Killed
 
     with pytest.raises(Killed):
-        extract_sessions(workspace, edges, engine, [path], step=step)
-    extract_sessions(workspace, edges, engine, [path])
+        extract_sessions(context_of(workspace, edges), engine, [path], watch=Watch(step))
+    extract_sessions(context_of(workspace, edges), engine, [path])
     messages = history(workspace)
     assert sorted(parse_trailers(message).job[-2:] for message in messages) == [".1", ".2"]
     assert {"main/ship.md", "main/bugs.md"} <= tree(workspace).keys()
@@ -575,7 +578,9 @@ def test_killed_at_any_step_nothing_is_lost_and_nothing_doubled(
     folder = home / ".claude/projects" / slug(repo) / "memory"
     assert {file.name for file in folder.iterdir()} == {"MEMORY.md", "bugs.md", "ship.md"}
     before = refs(workspace)
-    assert extract_sessions(workspace, edges, engine, [path]) == () and refs(workspace) == before
+    assert (
+        extract_sessions(context_of(workspace, edges), engine, [path]) == () and refs(workspace) == before
+    )
 
 
 def test_a_job_is_found_again_after_another_writer_came_between(
@@ -588,9 +593,11 @@ def test_a_job_is_found_again_after_another_writer_came_between(
             raise Killed
 
     with pytest.raises(Killed):
-        extract_sessions(workspace, edges, engine, [session(home, repo, "One.")], step=step)
+        extract_sessions(
+            context_of(workspace, edges), engine, [session(home, repo, "One.")], watch=Watch(step)
+        )
     put(workspace, "main/the-name.md", "---\nname: the-name\n---\n\nSomebody made another fact of it.\n")
-    extract_sessions(workspace, edges, engine, [])
+    extract_sessions(context_of(workspace, edges), engine, [])
     assert [path for path in tree(workspace) if path.startswith("main/the-name")] == ["main/the-name.md"]
 
 
@@ -650,7 +657,7 @@ def test_every_work_tree_that_shows_the_scope_gets_it(
     for folder in folders:
         folder.mkdir(parents=True)
     engine = Scripted(change("We ship on Fridays.", agent="reviewer"))
-    extract_sessions(initialised_at(edges), edges, engine, [session(home, repo, "One.")])
+    extract_sessions(context_of(initialised_at(edges), edges), engine, [session(home, repo, "One.")])
     assert all((folder / "the-name.md").is_file() for folder in folders)
 
 

@@ -21,10 +21,10 @@ from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.integrations.carrying_out import Watch
+from gitmem.flows.extract.run import Watch, extract_sessions
+from gitmem.flows.extract.sessions import Source
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import extract_sessions
-from gitmem.integrations.recordings import Source
+from gitmem.integrations.extraction import context_of
 from gitmem.store.commits import Write, commit
 from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
@@ -145,9 +145,9 @@ def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
             raise Killed
 
     with pytest.raises(Killed):
-        extract_sessions(workspace, edges, engine, [source], step=step)
-    watch = Watch(told=lambda changes, _: told.append(changes.job))
-    extract_sessions(workspace, edges, engine, [source], watch=watch)
+        extract_sessions(context_of(workspace, edges), engine, [source], watch=Watch(step))
+    watch = Watch(landed=lambda changes, _: told.append(changes.job))
+    extract_sessions(context_of(workspace, edges), engine, [source], watch=watch)
     made = [parse_trailers(message) for message in history(workspace)]
     assert sorted(one.job[-2:] for one in made if one.writer == "extract") == [".1", ".2"]
     (edited,) = [one for one in made if one.op == "update"]
@@ -162,7 +162,10 @@ def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
     assert [one.change.name for one in parked(workspace)] == ["tests"]
     assert engine.asked == (2 if at == "write the changeset" else 1) and len(set(told)) == 1
     before = len(history(workspace))
-    assert extract_sessions(workspace, edges, engine, [source]) == () and len(history(workspace)) == before
+    assert (
+        extract_sessions(context_of(workspace, edges), engine, [source]) == ()
+        and len(history(workspace)) == before
+    )
 
 
 def test_an_engine_that_fails_again_and_again_loses_and_doubles_nothing(
@@ -171,10 +174,10 @@ def test_an_engine_that_fails_again_and_again_loses_and_doubles_nothing(
     path, engine = transcript(home, repo, 1, "One."), Editor(fails=3)
     for _ in range(3):
         with pytest.raises(EngineError):
-            extract_sessions(workspace, edges, engine, [path])
+            extract_sessions(context_of(workspace, edges), engine, [path])
     before = len(history(workspace))
     assert not list((workspace.state / "spool/changesets").glob("*")) and parked(workspace) == ()
-    extract_sessions(workspace, edges, engine, [path])
+    extract_sessions(context_of(workspace, edges), engine, [path])
     assert len(history(workspace)) == before + 2 and len(parked(workspace)) == 1
 
 

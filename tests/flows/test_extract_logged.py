@@ -15,9 +15,10 @@ from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.integrations.commit_trailers import begin_with_commits, learn_from_commits
+from gitmem.flows.commit_trailers import begin_with_commits
+from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import Outcome, extract_sessions, foresee
+from gitmem.integrations.extraction import commits_learned, context_of
 from gitmem.integrations.suggestions import accept_suggestion
 from gitmem.store.commits import Write, commit
 from gitmem.store.parked import parked
@@ -95,7 +96,7 @@ def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int]
 
 
 def extract(workspace: Workspace, edges: Edges, engine: object, *paths: Path) -> tuple[Outcome, ...]:
-    return extract_sessions(workspace, edges, engine, paths)
+    return extract_sessions(context_of(workspace, edges), engine, paths)
 
 
 def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
@@ -115,7 +116,7 @@ def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
     workspace: Workspace, edges: Edges, home: Path, repo: Path
 ) -> None:
     path = said(home, repo, RULE, ASKED)
-    (foreseen,) = foresee(workspace, edges, OfflineEngine(), [path])
+    (foreseen,) = foresee(context_of(workspace, edges, by_hand=True), OfflineEngine(), [path])
     assert [placed.file for placed in foreseen.plan.stored] == [LOG.removeprefix("main/")]
     (outcome,) = extract(workspace, edges, OfflineEngine(), path)
     ((placed, made, at),) = outcome.stored
@@ -209,7 +210,7 @@ def test_killed_at_any_step_each_line_is_there_once_after_the_replay(
             raise Killed
 
     with pytest.raises(Killed):
-        extract_sessions(workspace, edges, engine, [path], step=step)
+        extract_sessions(context_of(workspace, edges), engine, [path], watch=Watch(step))
     if at != "write the changeset":
         git("-C", repo, "config", "gitmem.mode", "topics")
         workspace = initialised_at(edges)
@@ -229,8 +230,8 @@ def test_a_remember_trailer_is_a_line_too(
     begin_with_commits(workspace)
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-11-20T23:30:00-02:00")
     git("-C", repo, "commit", "-q", "--allow-empty", "-m", "Ship\n\nRemember: Ship on Fridays, they say.")
-    done = learn_from_commits(initialised_at(edges), edges)
+    done = commits_learned(initialised_at(edges), edges)
     path = "main/logs/2026/11/2026-11-21.md"
     assert [(scope, at) for scope, at, _ in done.stored] == [("local", path)]
     assert tree(workspace)[path] == "- 01:30:00Z [feedback] Ship on Fridays, they say.\n"
-    assert learn_from_commits(initialised_at(edges), edges).stored == []
+    assert commits_learned(initialised_at(edges), edges).stored == []

@@ -18,11 +18,11 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.daily_log import LogLine, facts
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.extract.commit import store_change
-from gitmem.extract.logged import as_logged, log_lines
-from gitmem.extract.plan import Placed
+from gitmem.flows.extract.run import Watch, extract_sessions
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import extract_sessions
+from gitmem.integrations.extraction import context_of
+from gitmem.store.apply import Placed, land
+from gitmem.store.edits import as_logged, log_lines
 from gitmem.store.merging import merge_commits
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
@@ -87,9 +87,11 @@ class Clone:
                 raise Killed
 
         with suppress(Killed):
-            extract_sessions(initialised_at(edges), edges, Listener(), self.waiting, step=step)
+            extract_sessions(
+                context_of(initialised_at(edges), edges), Listener(), self.waiting, watch=Watch(step)
+            )
         if kill >= 0:
-            extract_sessions(initialised_at(edges), edges, Listener(), self.waiting)
+            extract_sessions(context_of(initialised_at(edges), edges), Listener(), self.waiting)
         self.waiting = []
 
     def sync(self, now: datetime) -> None:
@@ -165,7 +167,7 @@ def test_two_refs_that_extractions_and_merges_move_for_thirty_days_have_every_li
         base = scopes[which].repo.ref(scopes[which].ref) or ""
         job = Provenance(op="add", writer="extract", session="s", job=f"{number:012d}.1")
         for _ in range(rng.choice([1, 1, 2])):
-            store_change(scopes[which], Placed("project", logged), ANN, job, base=base)
+            land(scopes[which], Placed("project", logged), ANN, job, base=base)
         told |= set(log_lines(logged))
         if rng.random() < 0.3:
             merge(scopes[which], scopes[1 - which])

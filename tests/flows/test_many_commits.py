@@ -15,7 +15,7 @@ import pytest
 from transcripts import Transcript
 
 from gitmem.integrations.edges import initialised_at, real_edges
-from gitmem.integrations.job_record import read_runs
+from gitmem.store.job_record import read_runs
 from gitmem.store.trees import read_files
 from gitmem.transcripts.claude_home import slug
 

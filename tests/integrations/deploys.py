@@ -39,6 +39,9 @@ class Counted:
 
     told: list[tuple[str, str, Usage]] = field(default_factory=list)
 
+    def begin(self) -> None:
+        """Allows it."""
+
     def allow(self) -> None:
         """Allows it."""
 

@@ -15,15 +15,17 @@ from transcripts import Transcript
 
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
-from gitmem.core.trailers import Usage, parse
+from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction_rules import withholds
-from gitmem.integrations.job_record import BYTES, FILE, Tally, read_runs, recorded
-from gitmem.integrations.recordings import memory_scope
+from gitmem.integrations.extraction import withholds
+from gitmem.integrations.jobs import memory_scope
 from gitmem.integrations.spool import Job, put, take
+from gitmem.store.commits import Write, commit
+from gitmem.store.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.store.parked import parked
+from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
@@ -151,11 +153,14 @@ def test_an_engine_that_fails_leaves_the_cursor_and_the_job(
     engine = use(Engine(add("ship"), fails=1), monkeypatch)
     put(workspace.state / "spool", Job("stop", str(repo), time=1))
     worker.work(repo / ".git", dict(os.environ))
-    assert memories(workspace) == set() and len(take(workspace.state / "spool")) == 1
+    # What was plainly asked does not wait for the engine.
+    stored = {"main/deploy-release-branch-only.md"}
+    assert memories(workspace) == stored and len(take(workspace.state / "spool")) == 1
     (run,) = read_runs(workspace.state)
     assert run["error"]["message"] == "over the day's ceiling" and "failed" in run["skipped"][0]["why"]
+    assert run["error"]["hint"].endswith("What was plainly asked for is stored: 1 memory.")
     worker.work(repo / ".git", dict(os.environ))
-    assert memories(workspace) == {"main/ship.md"} and take(workspace.state / "spool") == []
+    assert memories(workspace) == {"main/ship.md", *stored} and take(workspace.state / "spool") == []
     assert [m.text for m in engine.given[1].messages if m.role == "person"] == [ASKED]
 
 
@@ -170,13 +175,14 @@ def test_jobs_wait_for_an_engine_as_long_as_it_takes_and_ask_it_once_a_worker(
         assert len(engine.given) == number + 1
     assert len(take(workspace.state / "spool")) == 6 and worker.failed_jobs(repo / ".git") == ()
     worker.work(repo / ".git", dict(os.environ))
-    assert take(workspace.state / "spool") == [] and memories(workspace) == {"main/ship.md"}
+    stored = {"main/ship.md", "main/deploy-release-branch-only.md"}
+    assert take(workspace.state / "spool") == [] and memories(workspace) == stored
 
 
 def test_what_a_model_did_of_a_long_session_before_a_ceiling_is_not_paid_for_again(
     workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitmem.integrations.extraction.MOST_FOR_MODEL", 2_000)
+    monkeypatch.setattr("gitmem.flows.extract.run.MOST_FOR_MODEL", 2_000)
     said = [f"{number} {'x' * 1_000}" for number in range(4)]
     write(home, repo, *said)
     engine = use(Engine(add("ship"), passes=1, fails=1), monkeypatch)
@@ -232,7 +238,84 @@ def test_a_session_that_an_engine_cannot_take_keeps_no_other_out(
     use(Engine(add("ship"), fails=1), monkeypatch)
     with pytest.raises(EngineError):
         do(repo)
-    assert memories(workspace) == {"main/ship.md"}
+    assert memories(workspace) == {"main/ship.md", "main/deploy-release-branch-only.md"}
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_was_asked_is_stored_once_while_an_engine_fails_and_the_rest_is_looked_at_later(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Nor does it come back where somebody took it out meanwhile."""
+    said = f"{ASKED} By the way, Friday is Ann's last day."
+    write(home, repo, said)
+    engine = use(Engine(add("anns-last-day"), fails=2 * times), monkeypatch)
+    local = workspace.scope("local")
+    for _ in range(times):
+        with pytest.raises(EngineError):
+            do(repo)
+    tip = local.repo.ref(local.ref)
+    assert tip and memories(workspace) == {"main/deploy-release-branch-only.md"}
+    told = [parse(one.message) for one in local.repo.history(tip)]
+    assert [one.engine for one in told if one.writer == "extract"] == ["offline"]
+    taken_out = Write(
+        {"main/deploy-release-branch-only.md": None}, "Reword it elsewhere", Provenance("delete")
+    )
+    commit(local.repo, local.ref, lambda _: taken_out, Signature("Ann", "ann@example.com", NOW))
+    for _ in range(times):
+        with pytest.raises(EngineError):
+            do(repo)
+    assert memories(workspace) == set()
+    do(repo)
+    assert memories(workspace) == {"main/anns-last-day.md"}
+    assert [m.text for m in engine.given[-1].messages if m.role == "person"] == [said]
+    assert engine.given[-1].answered == {m.uuid for m in engine.given[-1].messages if m.role == "person"}
+    assert not engine.given[0].answered
+
+
+def test_what_was_asked_in_sessions_that_no_engine_was_asked_about_is_stored_too(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After two failures the engine is left alone, and what people asked for does not wait for it."""
+    ports = ("the docs", "the database", "the proxy", "the mail")
+    for number, what in enumerate(ports):
+        id = f"0000000{number}-0000-4000-8000-000000000000"
+        write(home, repo, f"Remember that port 400{number} is for {what}.", id=id)
+    engine = use(Engine(fails=99), monkeypatch)
+    with pytest.raises(EngineError):
+        do(repo)
+    assert len(engine.given) == 2 and len(memories(workspace)) == len(ports)
+    assert read_runs(workspace.state)[-1]["stored"] == len(ports)
+
+
+def test_what_was_asked_at_the_end_of_a_long_session_is_stored_while_an_engine_fails(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitmem.flows.extract.run.MOST_FOR_MODEL", 2_000)
+    write(home, repo, *(f"{number} {'x' * 1_000}" for number in range(4)), ASKED)
+    use(Engine(fails=9), monkeypatch)
+    with pytest.raises(EngineError):
+        do(repo)
+    assert memories(workspace) == {"main/deploy-release-branch-only.md"}
+
+
+def test_what_was_asked_is_stored_though_a_crash_came_between(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(Exception):
+        pass
+
+    def crash(*_: object, **__: object) -> None:
+        raise Killed
+
+    write(home, repo, ASKED)
+    engine = use(Engine(add("ship"), fails=1), monkeypatch)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("gitmem.flows.extract.run.land", crash)
+        do(repo)
+    assert memories(workspace) == set()
+    do(repo)
+    assert memories(workspace) == {"main/ship.md", "main/deploy-release-branch-only.md"}
+    assert [m.text for m in engine.given[-1].messages if m.role == "person"] == [ASKED]
 
 
 def test_few_turns_wait_until_there_are_enough_or_the_session_ends(
@@ -296,7 +379,7 @@ def test_a_session_that_ran_with_extraction_off_is_never_learned_from(
     assert memories(workspace) == set()
     hook("SessionStart", {**payload, "source": "resume"})
     assert switches.unheard(workspace.state, ID)[-1].end == NOW
-    monkeypatch.setattr("gitmem.integrations.extraction_rules.intervals", lambda _: ())
+    monkeypatch.setattr("gitmem.integrations.extraction.intervals", lambda _: ())
     path.write_text(
         path.read_text()
         + path.read_text()

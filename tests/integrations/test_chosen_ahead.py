@@ -38,7 +38,7 @@ class Scripted:
         self.names, self.failing = names, failing
         self.asked: list[tuple[str, list[str]]] = []
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         told = [header.name for header in headers]
         self.asked.append((query, told))
         if self.failing:

@@ -12,7 +12,7 @@ import pytest
 from gitmem.core.references import Named, named, statement
 from gitmem.integrations import code_looks
 from gitmem.integrations.code_now import TRIES, CodeNow
-from gitmem.recall.recall import PATIENT_SECONDS
+from gitmem.search.recall import PATIENT_SECONDS
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
 

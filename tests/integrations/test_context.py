@@ -14,8 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 import gitmem
-from gitmem.integrations import per_session
+from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.integrations.context import session_start, user_prompt
+from gitmem.store import per_session
 
 __all__ = ["ground"]
 
@@ -47,6 +48,11 @@ def test_a_prompt_gets_what_bears_on_it_as_data(filled: Ground) -> None:
 def test_a_prompt_that_calls_nothing_up_gets_nothing(filled: Ground) -> None:
     assert prompt(filled, "hello there") == ""
     assert prompt(filled, "") == ""
+
+
+def test_prompts_can_be_left_out(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "config", "gitmem.recallAt", "action"], cwd=filled.repo, check=True)
+    assert prompt(filled) == ""
 
 
 def test_a_memory_is_shown_once_a_session_until_it_changes(filled: Ground) -> None:
@@ -86,12 +92,13 @@ def test_what_is_remembered_of_sessions_is_bounded(filled: Ground, monkeypatch: 
     assert len((shown / "s-9").read_text().split()) == 2
 
 
-def test_a_prompts_context_stays_below_the_clients_limit(filled: Ground) -> None:
-    """The client spills 10,000 characters to a file."""
-    long = "The port is taken. " + "word " * 3000
-    filled.learn({f"main/port-{n}.md": memory(f"port-{n}", f"{long} {n}") for n in range(8)})
-    text = prompt(filled)
-    assert 4000 < len(text) < 10_000
+def test_a_prompts_memories_are_few_and_short(filled: Ground) -> None:
+    """Nobody asked for them."""
+    long = "\n\n".join(["The port is taken by the proxy.", *["Something else. " * 20] * 90])
+    filled.learn({"main/proxy.md": memory("proxy", long, "Which port the proxy takes")})
+    text = prompt(filled, "which port does the proxy take?")
+    assert "The port is taken by the proxy." in text and len(text) < PROMPT_RECALL_CHARS
+    assert "`git mem show NAME` prints all of one" in text
 
 
 def test_a_session_starts_with_the_indexes_that_no_client_shows(filled: Ground) -> None:

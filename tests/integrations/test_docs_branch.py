@@ -15,9 +15,9 @@ from gitmem.core.trailers import parse
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.docs.state import read_kept
 from gitmem.integrations.docs.update import NotNow
-from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.spool import Job
 from gitmem.store import pygit2_backend
+from gitmem.store.job_record import read_runs
 from gitmem.store.repository import RefMoved
 from gitmem.store.workspace import DOCS_REF
 

@@ -20,7 +20,7 @@ from cli_ground import DAY, Ground, ground, memory
 from gitmem.integrations.doctor import notes, plan
 from gitmem.integrations.place import find_repository
 from gitmem.integrations.spool import Job, put
-from gitmem.store.catalog import Catalog, read_memory
+from gitmem.search.index import Catalog, read_memory
 from gitmem.store.locks import ProcessIdentity, process_identity
 from gitmem.store.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Signature
 

@@ -21,9 +21,12 @@ from scripted_api import Call
 from scripted_api import Step as Said
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, wiring
+from gitmem.dream.plan import prove_plan
+from gitmem.engines import claude_process
+from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.integrations.stopping import Stop, Stopped
+from gitmem.rules.account import errors
 
 pytestmark = pytest.mark.client
 
@@ -86,6 +89,7 @@ class Night:
                     sessions={"s-1": "person: we deploy on Fridays now\n"},
                     worktree=self.client.cwd,
                     now=NOW,
+                    judge=lambda changes: [*map(str, errors(prove_plan(FILES, changes)))],
                     **(given or {}),
                 ),
                 tell,
@@ -181,7 +185,7 @@ def test_nothing_of_the_repository_runs_in_a_dream(night: Night) -> None:
     assert "walrus" not in json.dumps(request)
     # The newest client adds a tool that stands for those that it loads later.
     offered = {tool["name"] for tool in request["tools"]} - {"DeferredToolPlaceholder"}
-    assert sorted(offered) == sorted(wiring.OFFERED)
+    assert sorted(offered) == sorted(claude_process.OFFERED)
 
 
 def test_files_that_hold_credentials_and_gits_own_are_not_read(night: Night) -> None:
@@ -272,14 +276,14 @@ def test_a_model_that_loops_is_ended_at_its_turns(night: Night) -> None:
 
 
 def spoil(change: Callable[[dict[str, Any]], object], patch: pytest.MonkeyPatch) -> None:
-    given = wiring.client_settings
+    given = claude_process.client_settings
 
     def broken(*values: Any) -> str:
         settings = json.loads(given(*values))
         change(settings)
         return json.dumps(settings)
 
-    patch.setattr(wiring, "client_settings", broken)
+    patch.setattr(claude_process, "client_settings", broken)
 
 
 SPOILS: dict[str, Callable[[dict[str, Any]], object]] = {

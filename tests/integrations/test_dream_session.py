@@ -14,12 +14,9 @@ from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, guard, proof, wiring
-from gitmem.engines.claude_code.leftovers import forget
-from gitmem.engines.claude_code.parent import denied
-from gitmem.engines.claude_code.run import run
-from gitmem.engines.claude_code.scratch import May, scratch
-from gitmem.engines.claude_code.session import lay_out
+from gitmem.engines import claude_guard, claude_process, claude_proof
+from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, denied, lay_out
+from gitmem.engines.claude_process import May, forget, run, scratch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.task import Task
 from gitmem.engines.tools import Writable
@@ -111,7 +108,7 @@ def test_a_scope_without_memories_asks_nobody(ground: Ground) -> None:
 
 def test_what_several_answers_cost_is_counted_once() -> None:
     """Tokens are told for each message of the person's, dollars for all until then."""
-    account = proof.Account()
+    account = claude_proof.Account()
     for at, dollars in enumerate((0.5, 0.8)):
         answer = {"id": f"m{at}", "model": "m", "content": [], "usage": {"input_tokens": 9}}
         account.add(json.dumps({"type": "assistant", "message": answer}).encode())
@@ -124,12 +121,12 @@ def test_what_several_answers_cost_is_counted_once() -> None:
 
 
 def test_a_session_of_its_own_takes_nothing_along_from_the_repository() -> None:
-    words = wiring.dream_words("/claude", "t", "", "{}", 7)
+    words = claude_process.dream_words("/claude", "t", "{}", 7)
     assert "--model" not in words and "--resume" not in words
     assert words[words.index("--setting-sources") + 1] == "user"
     assert {"--no-session-persistence", "--strict-mcp-config", "--disable-slash-commands"} < set(words)
     assert words[words.index("--max-turns") + 1] == "7"
-    assert json.loads(wiring.message("Hi\n")) == {
+    assert json.loads(claude_process.message("Hi\n")) == {
         "type": "user",
         "message": {"role": "user", "content": "Hi\n"},
     }
@@ -140,7 +137,7 @@ def test_the_work_trees_own_rules_against_reading_hold(tmp_path: Path) -> None:
     rules = {"permissions": {"deny": ["Read(./mine)", "Bash", 7]}}
     (tmp_path / ".claude/settings.json").write_text(json.dumps(rules))
     (tmp_path / ".claude/settings.local.json").write_text('{"permissions": {"deny": "Read"}}')
-    unread = wiring.unread(Path("/app"), denied(tmp_path))
+    unread = claude_process.unread(Path("/app"), denied(tmp_path))
     assert unread[-1] == "Read(./mine)"
     assert "Read(//app/**/.env*)" in unread and "Bash" not in unread
 
@@ -174,7 +171,7 @@ def test_only_memories_of_the_scope_and_its_agents_may_be_written(tmp_path: Path
 
         def refusal(tool: str, path: str) -> str:
             given = {"file_path": f"{copy.folder}/{path}", "content": "x\n"}
-            return guard.decide(rules, {"tool_name": tool, "tool_input": given, "cwd": "/"})
+            return claude_guard.decide(rules, {"tool_name": tool, "tool_input": given, "cwd": "/"})
 
         for path in ("memory/local/main/a.md", "memory/local/main/new.md"):
             assert refusal("Write", path) == ""

@@ -166,22 +166,6 @@ def test_git_hooks_have_a_slow_way_too(repo: Path, common: Path, hook: Hook, mon
     assert (job.event, job.args, job.rewritten) == ("rewrite", ("amend",), (("a", "b"), ("c", "d")))
 
 
-def test_the_log_keeps_its_newest_part(common: Path) -> None:
-    for number in range(3000):
-        place.log(common, f"{number} " + "x" * 200 + "\nnot a line of its own", 0)
-    lines = (common / "gitmem/log").read_text().splitlines()
-    assert (common / "gitmem/log").stat().st_size <= 2 * place.LOG_BYTES
-    assert lines[-1].startswith("1970-01-01T00:00:00Z 2999 x")
-    assert all(line.startswith("1970") for line in lines)
-
-
-def test_a_linked_log_is_not_written_through(common: Path, tmp_path: Path) -> None:
-    (tmp_path / "target").write_text("mine")
-    (common / "gitmem/log").symlink_to(tmp_path / "target")
-    place.log(common, "text")
-    assert (tmp_path / "target").read_text() == "mine"
-
-
 def test_the_repository_is_found_as_git_finds_it(repo: Path, git, tmp_path: Path) -> None:
     other = tmp_path / "other"
     git("-C", repo, "worktree", "add", "-q", "-b", "other", other)
@@ -282,26 +266,3 @@ def test_a_closed_pipe_is_quiet() -> None:
     os.close(writing)
     assert done.returncode == 141
     assert done.stderr == b""
-
-
-def test_what_is_no_plain_file_of_json_reads_as_nothing(tmp_path: Path) -> None:
-    file, link = tmp_path / "note", tmp_path / "link"
-    file.write_text('{"a": 1}')
-    link.symlink_to(file)
-    assert place.read_json(file, 8) == {"a": 1}
-    assert place.read_json(file, 4) is None
-    assert place.read_json(link, 100) is place.read_json(tmp_path, 100) is None
-    for text in (b"", b"{", b"\xff", b"[" * 100_000):
-        file.write_bytes(text)
-        assert place.read_json(file, 1 << 20) is None
-
-
-def test_of_many_files_the_newest_are_kept(tmp_path: Path) -> None:
-    files = [tmp_path / name for name in "abcd"]
-    for file, time in zip(files, (30, 10, 40, 20), strict=True):
-        file.touch()
-        os.utime(file, (time, time))
-    place.keep_newest(files, 4)
-    assert all(file.exists() for file in files)
-    place.keep_newest(files, 2)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "c"]

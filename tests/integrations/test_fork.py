@@ -16,8 +16,7 @@ import pytest
 
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-from gitmem.engines.claude_code.parent import Parent, model_of, read_parent
+from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, Parent, model_of, read_parent
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.transcripts.model import Message
 
@@ -53,6 +52,9 @@ class Counted:
 
     told: list[tuple[str, str, Usage]] = field(default_factory=list)
     closed: bool = False
+
+    def begin(self) -> None:
+        """Allows it."""
 
     def allow(self) -> None:
         if self.closed:

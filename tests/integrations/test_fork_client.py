@@ -17,8 +17,9 @@ from record_sessions import prepare, transcript
 from scripted_api import Call, Step
 
 from gitmem.core.errors import EngineError
+from gitmem.engines import claude_process
 from gitmem.engines.budget import Unmetered
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, wiring
+from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.transcripts.claude_code import read_session
 
@@ -210,14 +211,14 @@ Spoil = Callable[[pytest.MonkeyPatch], None]
 
 def spoiled(change: Callable[[dict[str, Any]], object]) -> Spoil:
     """Changes the settings that the client is given, as a broken installation might."""
-    given = wiring.client_settings
+    given = claude_process.client_settings
 
     def broken(python: str, rules: Path, closed: Sequence[Path]) -> str:
         settings = json.loads(given(python, rules, closed))
         change(settings)
         return json.dumps(settings)
 
-    return lambda patch: patch.setattr(wiring, "client_settings", broken)
+    return lambda patch: patch.setattr(claude_process, "client_settings", broken)
 
 
 def exchange(settings: dict[str, Any], command: str) -> None:

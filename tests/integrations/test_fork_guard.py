@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.engines.claude_code import guard, proof, wiring
-from gitmem.engines.claude_code.scratch import May, Scratch, scratch
+from gitmem.engines import claude_guard, claude_process, claude_proof
+from gitmem.engines.claude_process import May, Scratch, scratch
 
 KNOWN = {
     "local/main/known.md": b"known\n",
@@ -131,7 +131,7 @@ def test_memory_files_may_be_written_and_the_repository_read(
     copy: Scratch, repository: Path, tool: str, given: dict[str, Any]
 ) -> None:
     asked = event(tool, filled(given, copy, repository), cwd=str(repository))
-    assert guard.decide(rules_of(copy), asked) == ""
+    assert claude_guard.decide(rules_of(copy), asked) == ""
 
 
 @pytest.mark.parametrize(("tool", "given"), REFUSED)
@@ -142,7 +142,7 @@ def test_all_else_is_refused_with_a_reason(
     (copy.memory / "local/linked").symlink_to(repository)
     rules = rules_of(copy)
     rules["agents"].append("linked")
-    assert guard.decide(rules, event(tool, filled(given, copy, repository), cwd="/"))
+    assert claude_guard.decide(rules, event(tool, filled(given, copy, repository), cwd="/"))
 
 
 GOOD = json.dumps(event(*write("{memory}/local/main/x.md"))).encode()
@@ -174,7 +174,7 @@ def test_what_cannot_be_judged_ends_with_the_exit_code_that_blocks(
         if content is not None:
             path.write_bytes(content)
     out, err = io.StringIO(), io.StringIO()
-    assert guard.main([str(copy.rules)], io.BytesIO(stdin), out, err) == 2
+    assert claude_guard.main([str(copy.rules)], io.BytesIO(stdin), out, err) == 2
     assert out.getvalue() == ""
     assert "refused" in err.getvalue()
 
@@ -192,7 +192,7 @@ def run_hook(command: str, payload: dict[str, Any]) -> subprocess.CompletedProce
 
 
 def hook_command(copy: Scratch, python: str = sys.executable) -> str:
-    settings = json.loads(wiring.client_settings(python, copy.rules, []))
+    settings = json.loads(claude_process.client_settings(python, copy.rules, []))
     return str(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"])
 
 
@@ -203,12 +203,12 @@ def test_the_installed_command_decides_and_logs_before_it_answers(copy: Scratch)
     answers = [json.loads(one.stdout)["hookSpecificOutput"] for one in done]
     assert [answer["permissionDecision"] for answer in answers] == ["allow", "deny"]
     assert copy.nonce in answers[1]["permissionDecisionReason"]
-    logged = proof.read_log(copy.log, copy.nonce)
+    logged = claude_proof.read_log(copy.log, copy.nonce)
     assert [(one.tool, one.call, one.allowed) for one in logged] == [
         ("Write", "t1", True),
         ("Bash", "t2", False),
     ]
-    assert proof.read_log(copy.log, "another run") == ()
+    assert claude_proof.read_log(copy.log, "another run") == ()
 
 
 def test_an_interpreter_that_is_gone_blocks_too(copy: Scratch) -> None:
@@ -220,7 +220,7 @@ def test_the_hook_says_it_is_ready_only_where_it_would_refuse(copy: Scratch, tmp
     """The client asks it so before the model is: exit code 2 ends the run there."""
     ask = event("", {}, hook_event_name="UserPromptSubmit", prompt="x")
     assert run_hook(hook_command(copy), ask).returncode == 0
-    assert [one.event for one in proof.read_log(copy.log, copy.nonce)] == ["ready"]
+    assert [one.event for one in claude_proof.read_log(copy.log, copy.nonce)] == ["ready"]
     open_rules = {**rules_of(copy), "reads": ["/", str(tmp_path.resolve())]}
     copy.rules.write_text(json.dumps(open_rules))
     assert run_hook(hook_command(copy), ask).returncode == 2
@@ -253,18 +253,18 @@ def test_the_fork_gets_the_persons_environment_without_what_is_not_its_business(
         "GITHUB_TOKEN": "t",
         "SECRET": "s",
     }
-    assert wiring.scrubbed({**kept, **dropped}) == {**kept, "GITMEM_DISABLE": "1"}
+    assert claude_process.scrubbed({**kept, **dropped}) == {**kept, "GITMEM_DISABLE": "1"}
 
 
 def test_behind_the_hook_stand_rules_that_leave_the_list_of_tools_as_it_is(copy: Scratch) -> None:
     """A rule that denies a whole tool takes it off the list, and the cache with it."""
     settings = json.loads(
-        wiring.client_settings("/python", copy.rules, [Path("/home/ann"), Path("/a[b]*")])
+        claude_process.client_settings("/python", copy.rules, [Path("/home/ann"), Path("/a[b]*")])
     )
     assert settings["permissions"]["deny"] == ["Edit(//home/ann/**)", "Edit(//a\\[b\\]\\*/**)"]
     assert {"Bash", "Agent", "WebFetch", "mcp__*"} < set(settings["permissions"]["ask"])
     assert not {"Read", "Edit", "Write"} & set(settings["permissions"]["ask"])
-    words = wiring.words("/claude", "s", "t", "m[1m]", "{}", 3)
+    words = claude_process.words("/claude", "s", "t", "m[1m]", "{}", 3)
     assert words[words.index("--model") + 1] == "m[1m]"
     assert (words[words.index("--resume") + 1], words[words.index("--session-id") + 1]) == ("s", "t")
     assert "--fork-session" in words

@@ -15,7 +15,7 @@ from deploys import Counted
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput, Stale
+from gitmem.engines.engine import Document, DocumentInput, Notes, NotesInput, Stale
 from gitmem.transcripts.model import Message
 
 SESSION = "01234567-89ab-4def-8123-456789abcdef"

@@ -18,7 +18,7 @@ from test_fork_client import shared
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.budget import Unmetered
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-from gitmem.engines.writing import DocumentInput, NotesInput, Stale
+from gitmem.engines.engine import DocumentInput, NotesInput, Stale
 from gitmem.transcripts.claude_code import read_session
 
 pytestmark = pytest.mark.client

@@ -19,18 +19,19 @@ from cli_ground import Ground, ground, memory
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.extract.plan import Placed
-from gitmem.integrations import context, pausing, per_session, switches
+from gitmem.integrations import context, pausing, switches
 from gitmem.integrations.agent_writes import carry_out
 from gitmem.integrations.choosing import by_model
 from gitmem.integrations.code_known import VERSION, Known, Shelf
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.mcp import writing
 from gitmem.integrations.mcp.call import Caller, in_words, opened
+from gitmem.integrations.memory_facts import FILE, _read
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
 from gitmem.integrations.tools_in_use import tools_in_use
-from gitmem.integrations.waiting_changes import FILE, _read
+from gitmem.store import per_session
+from gitmem.store.apply import Placed
 from gitmem.store.git import GitCommand
 from gitmem.store.glimpse import peek
 from gitmem.store.parked import parked

@@ -25,8 +25,7 @@ HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", 
 # What only daily logs need; here are none.
 LOGS = {
     "gitmem.core.daily_log",
-    "gitmem.store.catalog.lines",
-    "gitmem.store.candidates.unsaid",
+    "gitmem.search.lines",
     "gitmem.store.log_facts",
     "gitmem.integrations.recalled_lines",
 }

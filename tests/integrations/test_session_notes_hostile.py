@@ -30,12 +30,12 @@ from gitmem.core.session_notes import TEMPLATE, parse
 from gitmem.engines.derive import refused_notes
 from gitmem.integrations import jobs
 from gitmem.integrations.context import session_start
-from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.notes.looking import noted_ids
 from gitmem.integrations.spool import Job
 from gitmem.integrations.upkeep import keep_house
 from gitmem.notes.kept import all_notes, notes_of, prune
 from gitmem.notes.names import ref_of
+from gitmem.store.job_record import read_runs
 
 
 def test_before_a_compaction_what_can_be_read_off_stands_in_until_the_engine_answers(

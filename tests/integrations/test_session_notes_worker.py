@@ -18,10 +18,9 @@ from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import parse, render
 from gitmem.core.trailers import Usage
 from gitmem.core.trailers import parse as trailers
-from gitmem.engines.writing import Notes, NotesInput
+from gitmem.engines.engine import Notes, NotesInput
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.context import session_start
-from gitmem.integrations.job_record import read_runs
 from gitmem.integrations.pausing import pause
 from gitmem.integrations.spool import Job
 from gitmem.integrations.uninstalling import plan_uninstall
@@ -29,6 +28,7 @@ from gitmem.integrations.upkeep import keep_house
 from gitmem.notes.kept import all_notes, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.share.backup_place import private_refs
+from gitmem.store.job_record import read_runs
 from gitmem.transcripts.claude_home import slug
 
 ID = "00000001-0000-4000-8000-000000000000"

@@ -16,7 +16,7 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.integrations import jobs, upkeep
 from gitmem.integrations.spool import Job
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
 from gitmem.store.git import GitCommand, Result
 from gitmem.store.scan import blob_name
 

@@ -10,11 +10,13 @@ from machines import MEMORY, Machine
 from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, work
 
 from gitmem.integrations import jobs
-from gitmem.integrations.context import session_start
+from gitmem.integrations.context import session_start, user_prompt
 from gitmem.integrations.promoting.message import FILE as MESSAGE
 from gitmem.integrations.spool import Job
 
 __all__ = ["machine"]
+
+RULED = "now a rule in CLAUDE.md"
 
 
 def test_a_promoted_memory_follows_its_commit_and_an_undo_brings_it_back(machine: Machine) -> None:
@@ -49,16 +51,21 @@ def test_a_promoted_memory_follows_its_commit_and_an_undo_brings_it_back(machine
     assert HOT in machine.memories(), "an undo is not undone by the next commit"
 
 
-def test_a_promoted_memory_is_not_recalled_where_its_rule_stands_and_is_elsewhere(machine: Machine) -> None:
+def test_a_promoted_memory_is_told_to_who_asks_alone_where_its_rule_stands(machine: Machine) -> None:
     machine.git("branch", "old")
     commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
     work(machine)
-    asked = ("recall", "use the real database in tests, or mocks?", "--json")
-    assert json.loads(machine.run(*asked).out)["items"] == []
+    question = "use the real database in tests, or mocks?"
+    asked = ("recall", question, "--json")
+    (item,) = json.loads(machine.run(*asked).out)["items"]
+    assert (item["name"], item["facts"][0]) == ("no-mocks", RULED)
+    assert user_prompt({"cwd": str(machine.code), "prompt": question}) == "", "agents read the rule anyway"
     machine.git("checkout", "-q", "old")
     work(machine)
     assert not (machine.code / "CLAUDE.md").exists()
-    assert [one["name"] for one in json.loads(machine.run(*asked).out)["items"]] == ["no-mocks"]
+    (item,) = json.loads(machine.run(*asked).out)["items"]
+    assert item["name"] == "no-mocks" and RULED not in item["facts"]
+    assert "no-mocks" in user_prompt({"cwd": str(machine.code), "prompt": question})
     assert HOT not in machine.memories(), "a branch that never had the rule changes nothing"
 
 
@@ -178,7 +185,8 @@ def test_a_memory_of_all_projects_stays_hot_and_out_of_this_ones_sessions(machin
     work(machine)
     assert "[CLAUDE.md](CLAUDE.md)" in machine.memories("user")["main/short.md"]
     assert "short.md" not in session_start({"cwd": str(machine.code)})
-    assert json.loads(machine.run("recall", "short answers", "--json").out)["items"] == []
+    (item,) = json.loads(machine.run("recall", "short answers", "--json").out)["items"]
+    assert RULED in item["facts"]
     machine.run("demote", "short")
     assert "short.md" in session_start({"cwd": str(machine.code)})
 
@@ -273,17 +281,20 @@ def test_what_a_memory_was_taught_since_is_recalled_until_the_rule_says_it(machi
     machine.run("save")
     work(machine)
     asked = ("recall", "how to start containers", "--json")
-    assert [one["name"] for one in json.loads(machine.run(*asked).out)["items"]] == ["no-mocks"]
+    (item,) = json.loads(machine.run(*asked).out)["items"]
+    assert item["name"] == "no-mocks" and RULED not in item["facts"]
     assert "1 claim came since" in machine.run("show", "no-mocks").err
     done = machine.run("promote", "no-mocks", "-y")
     text = (machine.code / "CLAUDE.md").read_text()
     assert "migration.\n- Start containers with make up.\n<!-- /gitmem -->" in text
     machine.git("commit", "-q", "--allow-empty", "-m", "something else")
     work(machine)
-    assert json.loads(machine.run(*asked).out)["items"], "it is not committed yet"
+    (item,) = json.loads(machine.run(*asked).out)["items"]
+    assert RULED not in item["facts"], "it is not committed yet"
     commit_proposed(machine, done.err)
     work(machine)
-    assert json.loads(machine.run(*asked).out)["items"] == []
+    (item,) = json.loads(machine.run(*asked).out)["items"]
+    assert RULED in item["facts"]
     assert "undo" not in machine.run("promote", "no-mocks", "-y").err
 
 

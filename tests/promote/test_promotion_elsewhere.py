@@ -20,12 +20,12 @@ from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
-from gitmem.extract.plan import plan_extraction
+from gitmem.flows.extract.plan import plan_extraction
 from gitmem.integrations.edges import real_edges
-from gitmem.integrations.extraction import known_at
-from gitmem.integrations.extraction_rules import rules_of
+from gitmem.integrations.extraction import context_of
 from gitmem.integrations.last_recalls import record_of
 from gitmem.store.commits import Write, commit
+from gitmem.store.known import known_at
 from gitmem.store.repository import Signature
 from gitmem.transcripts.claude_code import read_session
 
@@ -114,7 +114,7 @@ def test_what_is_a_rule_is_not_learned_again(machine: Machine) -> None:
     def learned() -> list[str]:
         edges = real_edges(machine.code)
         workspace = machine.workspace
-        rules = rules_of(workspace, edges, by_hand=False)
+        rules = context_of(workspace, edges).rules
         known = known_at(workspace).of("main")
         plan = plan_extraction(session, frozenset(), known, OfflineEngine(), rules)
         return [one.change.body for one in (*plan.stored, *plan.suggested)]

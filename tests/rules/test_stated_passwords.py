@@ -14,14 +14,16 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.extract.edits import nameless
-from gitmem.extract.known import Known
-from gitmem.extract.plan import Placed, Rules, plan_extraction
+from gitmem.flows.extract.plan import plan_extraction
+from gitmem.flows.extract.rules import Rules
 from gitmem.integrations.agent_writes import carry_out
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.editing import Wanted, composed, remember
 from gitmem.integrations.review import queue
 from gitmem.integrations.saving import save_all
+from gitmem.store.apply import Placed
+from gitmem.store.edits import nameless
+from gitmem.store.known import Known
 from gitmem.transcripts.model import Message, Session
 
 Git = Callable[..., str]

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import MemoryRepository
 
-from gitmem.store.catalog import Catalog
 from gitmem.store.git import GitCommand
 from gitmem.store.live import Saved, save
 from gitmem.store.live_plan import Request
@@ -28,13 +23,6 @@ ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 def fake() -> MemoryRepository:
     """A repository in memory, empty."""
     return MemoryRepository()
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    """A catalog that knows nothing yet."""
-    with closing(Catalog.open(tmp_path / "gitmem")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -14,9 +14,8 @@ from ran import Ran
 
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.store.commits import Write, commit
+from gitmem.store.commits import Write, commit, safe_message
 from gitmem.store.repository import Signature
-from gitmem.store.said import safe_message
 from gitmem.store.tainted import read_tainted
 
 Git = Callable[..., str]

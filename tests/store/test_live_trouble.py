@@ -14,7 +14,7 @@ from gitmem.core import tombstone
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import Provenance
 from gitmem.store import live as live_module
-from gitmem.store import quiet
+from gitmem.store import races
 from gitmem.store import replace as replace_module
 from gitmem.store.commits import Write, commit
 from gitmem.store.live import Saved, look
@@ -287,7 +287,7 @@ def test_a_file_made_while_the_old_one_is_away_loses_nothing(
             path.write_text(f"{raced[-1]}\n")
         return link(fresh, path)
 
-    monkeypatch.setattr(quiet, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(races, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(replace_module, "_link", racing)
     while len(raced) < times:
         run()
@@ -339,7 +339,7 @@ def test_a_file_made_after_a_process_died_with_the_old_one_away_deletes_nothing(
         with pytest.raises(KeyboardInterrupt):
             run()
     (live.path / "a.md").write_text("Appended.\n")
-    monkeypatch.setattr(quiet, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(races, "QUIET_SECONDS", 0.0)
     run()
     assert {"The a fact.", "From afar.", "Appended."} <= set(stored(live)["a.md"].splitlines())
     assert shown(live) == stored(live)
@@ -352,7 +352,7 @@ def test_a_file_that_is_being_written_is_not_taken_for_empty(
     run()
     (live.path / "a.md").write_text("")
     done = MEMORY.format("a") + "\nMore.\n"
-    monkeypatch.setattr(quiet.time, "sleep", lambda _: (live.path / "a.md").write_text(done))
+    monkeypatch.setattr(races.time, "sleep", lambda _: (live.path / "a.md").write_text(done))
     saved = run()
     assert len(saved.written) == 1 and stored(live)["a.md"] == done
 
@@ -361,7 +361,7 @@ def test_a_file_that_someone_emptied_for_good_is_taken_as_that(live: LiveDirecto
     (live.path / "a.md").write_text(MEMORY.format("a"))
     run()
     (live.path / "a.md").write_text("")
-    then = (live.path / "a.md").stat().st_mtime - quiet.QUIET_SECONDS
+    then = (live.path / "a.md").stat().st_mtime - races.QUIET_SECONDS
     os.utime(live.path / "a.md", (then, then))
     run()
     assert stored(live)["a.md"] == ""
@@ -377,7 +377,7 @@ def test_a_file_that_keeps_changing_is_left_for_the_next_save(
     (live.path / "a.md").write_text("")
     lengths = cycle(range(1, 9))
     with monkeypatch.context() as patch:
-        patch.setattr(quiet.time, "sleep", lambda _: (live.path / "a.md").write_text(text[: next(lengths)]))
+        patch.setattr(races.time, "sleep", lambda _: (live.path / "a.md").write_text(text[: next(lengths)]))
         assert "being written" in run().problems["a.md"]
     (live.path / "a.md").write_text(text + "\nDone.\n")
     run()
@@ -387,7 +387,7 @@ def test_a_file_that_keeps_changing_is_left_for_the_next_save(
 def test_a_displaced_file_that_is_being_filled_deletes_nothing(
     live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quiet.time, "sleep", lambda _: None)
+    monkeypatch.setattr(races.time, "sleep", lambda _: None)
     (live.path / "a.md").write_text(MEMORY.format("a"))
     run()
     push(live, {"a.md": (MEMORY.format("a") + "\nFrom afar.\n").encode()})
@@ -480,7 +480,7 @@ def test_a_displaced_file_that_is_older_than_the_layout_deletes_nothing_while_th
     live: LiveDirectory, run: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was displaced lacks what a later layout brought; the file itself cannot be read just now."""
-    monkeypatch.setattr(quiet.time, "sleep", lambda _: None)
+    monkeypatch.setattr(races.time, "sleep", lambda _: None)
     (live.path / "a.md").write_text(MEMORY.format("a"))
     run()
     push(live, {"a.md": (MEMORY.format("a") + "\nFrom afar.\n").encode()})

@@ -19,7 +19,7 @@ from gitmem.core.merge import kind, merge_trees
 from gitmem.core.names import archive_path, archived_path, hot_path
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
 from gitmem.store.commits import Write, Written, commit, read_tip
 from gitmem.store.git import GitCommand, layout
 from gitmem.store.git_backend import GitRepository

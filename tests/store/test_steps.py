@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_repository import Ground, command, ground
 from test_walks import Line, line
 
-from gitmem.store.catalog.trees import is_memory, torn_steps
+from gitmem.search.trees import is_memory, torn_steps
 from gitmem.store.repository import MissingObject, Step
 
 __all__ = ["command", "ground", "line"]

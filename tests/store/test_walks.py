@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import MemoryRepository
 from test_repository import Ground, command, ground, loose
 

@@ -10,12 +10,15 @@ from gitmem.engines.engine import (
     Considered,
     ConsolidateInput,
     Consolidation,
+    Document,
+    DocumentInput,
     ExtractInput,
     Extraction,
+    Notes,
+    NotesInput,
     Tell,
     untold,
 )
-from gitmem.engines.writing import Document, DocumentInput, Notes, NotesInput
 
 if TYPE_CHECKING:
     from gitmem.engines.offline.extract import Candidate
@@ -45,8 +48,8 @@ class OfflineEngine:
 
         return explain(given)
 
-    def select(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Picks the memories that fit a query; see `gitmem.engines.offline.select.select`."""
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        """Picks the memories that fit a query; see `gitmem.engines.offline.select`."""
         from gitmem.engines.offline.select import select
 
         return select(query, headers, limit)

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gitmem.core.text import counted
-from gitmem.engines.derive import orders_in
+from gitmem.rules.instructions import find_instructions
 from gitmem.transcripts.model import EDITORS, Message, ToolCall
 
 Say = Callable[[str, int], str]
@@ -337,8 +337,9 @@ def _is_masked(command: str, text: str) -> bool:
 
 
 def _error_in(text: str) -> str:
-    lines = [line for line in _lines(text) if not _EMPTY.fullmatch(line) and not _EXIT.fullmatch(line)]
-    lines = [line for line in lines if not orders_in(line)]
+    orders = {one.line for one in find_instructions(text) if one.level == "error"}
+    lines = [line for number, line in enumerate(_lines(text), 1) if number not in orders]
+    lines = [line for line in lines if not _EMPTY.fullmatch(line) and not _EXIT.fullmatch(line)]
     for looks in (_SURE_ERROR.match, _LIKE_ERROR.search):
         for line in lines:
             if looks(line[:_LOOKED_AT]):

@@ -1,6 +1,7 @@
 """Claims that speak against one another, and claims that are alike: for a person, never settled here.
 
-Two sentences otherwise the same do so where they differ in a number, a name, a negation or the like.
+Two sentences that are otherwise the same do so where they differ in a number, a name, a negation or the
+like.
 """
 
 from __future__ import annotations

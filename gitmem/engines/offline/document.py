@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gitmem.core.text import counted, one_line, printable
-from gitmem.engines.prompts.documents import said
-from gitmem.engines.writing import Document, DocumentInput, Stale
+from gitmem.engines.engine import Document, DocumentInput, Stale
+from gitmem.engines.prompts import stale_line
 
 _WIDTH = 300
 _BEFORE = r"(?:(?<![\w./@~$+-])|(?<=(?<![\w./])\./))"
@@ -96,7 +96,7 @@ def _left(one: Stale, here: list[Stale], fixed: bool) -> str:
     why = _unfit(one, here)
     if one.became and not why:
         why = "that line is the person's own" if fixed else "it does not stand there as a name of its own"
-    return said(one) + (f" ({why})" if one.became and why else "")
+    return stale_line(one) + (f" ({why})" if one.became and why else "")
 
 
 def _reason(one: Stale, count: int) -> str:

@@ -15,13 +15,12 @@ from functools import cached_property
 from gitmem.core.session_notes import Section, is_notice, parse, render
 from gitmem.core.text import one_line
 from gitmem.engines import prompts
-from gitmem.engines.engine import ExtractInput
+from gitmem.engines.engine import ExtractInput, Notes, NotesInput
 from gitmem.engines.offline import activity
 from gitmem.engines.offline.activity import Ran, Say, Turn, code, files, touched_in, turns_of, when, worklog
 from gitmem.engines.offline.extract import extract
 from gitmem.engines.offline.prose import passages
 from gitmem.engines.offline.requests import takes_back
-from gitmem.engines.writing import Notes, NotesInput
 from gitmem.transcripts.model import Message, todos_of
 
 TITLE = 80

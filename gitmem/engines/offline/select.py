@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -29,8 +30,6 @@ def select(query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]
     Returns:
         indices into `headers`, best first, ties in order; empty where nothing fits.
     """
-    from gitmem.store.candidates.scoring import rarity  # the whole of candidate search comes with it
-
     asked = set(words(query))
     if limit <= 0 or not asked or not headers:
         return ()
@@ -43,7 +42,7 @@ def select(query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]
     in_how_many = Counter(word for bag in bags for word in bag)
 
     def weight(word: str) -> float:
-        return rarity(len(bags), in_how_many[word])
+        return math.log(1 + (len(bags) - in_how_many[word] + 0.5) / (in_how_many[word] + 0.5))
 
     possible = sum(weight(w) for w in asked if in_how_many[w]) + 0.5 * sum(
         weight(w) for w in asked if not in_how_many[w]

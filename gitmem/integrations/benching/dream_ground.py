@@ -14,7 +14,7 @@ from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine, Tell, untold
 from gitmem.integrations.benching.dream_corpus import Arriving
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
-from gitmem.integrations.edges import Edges, author, workspace_at
+from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.store.commits import Write, commit
 from gitmem.store.git import GitCommand, config_set
 from gitmem.store.trees import read_files
@@ -63,7 +63,7 @@ class ThrowAway:
             config_set(git, None, key, value, git_dir=self._repo / ".git")
         self.workspace: Workspace = store_project_id(workspace_at(self.edges(0.0)))
         self.workspace.state.mkdir()
-        self._who = author(self.workspace, self.edges(0.0))
+        self._who = self.workspace.author(self.edges(0.0).now)
 
     def edges(self, now: float) -> Edges:
         """The world of the throw-away repository at a moment."""

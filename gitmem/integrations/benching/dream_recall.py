@@ -16,9 +16,9 @@ from gitmem.core.facts import sentences
 from gitmem.core.limits import RECALLED
 from gitmem.core.merge import Files
 from gitmem.integrations.benching.dream_claims import Followed
-from gitmem.store.candidates import search
-from gitmem.store.catalog.loose import LooseCatalog
-from gitmem.store.catalog.words import terms
+from gitmem.search.loose import LooseCatalog
+from gitmem.search.query import search
+from gitmem.search.words import terms
 
 SENTENCE_TERMS = 3
 """Terms that a sentence needs at least to be a question about something."""
@@ -88,7 +88,7 @@ def ask(files: Files, asked: Iterable[Asked]) -> Shares:
     catalog = LooseCatalog()
     found = {(described, hit): 0 for described in (True, False) for hit in (True, False)}
     try:
-        catalog.enter(_REF, files)
+        catalog.add(_REF, files)
         for one in asked:
             first = search(catalog, one.text, (_REF,), limit=RECALLED)
             found[one.described, one.path in {candidate.path for candidate in first}] += 1

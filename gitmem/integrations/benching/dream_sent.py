@@ -36,10 +36,9 @@ def dream_costs(
 def requests_of(engine: str) -> int:
     """Requests that one dream makes at most."""
     if engine == "anthropic":
-        from gitmem.engines.jobs import MOST_DREAM_TURNS
+        from gitmem.engines.task import MOST_DREAM_TURNS
 
         return MOST_DREAM_TURNS
-    from gitmem.engines.claude_code.session import REPAIR_TURNS
-    from gitmem.engines.claude_code.settings import ForkSettings
+    from gitmem.engines.claude_code import REPAIR_TURNS, ForkSettings
 
     return ForkSettings("").dream_turns + REPAIR_TURNS

@@ -9,10 +9,11 @@ from typing import Any
 from gitmem.core.change import Change
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
-from gitmem.extract.known import Known
-from gitmem.extract.plan import Rules, plan_extraction
+from gitmem.flows.extract.plan import plan_extraction
+from gitmem.flows.extract.rules import Rules
 from gitmem.integrations.benching.gold import Gold, Label
 from gitmem.integrations.benching.intervals import wilson
+from gitmem.store.known import Known
 from gitmem.transcripts.model import Session
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gitmem.integrations.benching.corpus import Line, Space
-from gitmem.store.catalog.fields import Fields, read_memory
+from gitmem.search.text import Fields, read_memory
 from gitmem.store.git import GitCommand, layout
 from gitmem.store.git_backend import GitRepository
 
@@ -60,11 +60,11 @@ def read_line(path: str, data: bytes) -> Fields:
     """Reads the fields of a line's blob; see `catalog.Read`."""
     head, _, rest = data.decode("utf-8", "replace").partition("\n")
     given = json.loads(head)
-    text, near = rest[: given["text"]], rest[given["text"] :]
+    text = rest[: given["text"]]
     fields = read_memory(path, text.encode("utf-8"))
     named = text.startswith("---\n")
     name = given["name"] or (fields.name if named else "")
-    return replace(fields, name=name, near=near, session=given.get("session") or fields.session)
+    return replace(fields, name=name, session=given.get("session") or fields.session)
 
 
 def build(

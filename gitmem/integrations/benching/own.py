@@ -10,11 +10,11 @@ from typing import Any
 from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.integrations.benching.recall import PROGRESS_SECONDS
 from gitmem.integrations.recalling import opened_sources
-from gitmem.recall.choose import Selection, select
-from gitmem.recall.gather import Source, gather
-from gitmem.store.candidates import Candidate
-from gitmem.store.catalog.catalog import Place
-from gitmem.store.catalog.words import terms
+from gitmem.search.gate import Selection, select
+from gitmem.search.index import Place
+from gitmem.search.query import Candidate
+from gitmem.search.recall import Source, gather
+from gitmem.search.words import terms
 from gitmem.store.workspace import Workspace
 
 AHEAD = 3

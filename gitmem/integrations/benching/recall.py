@@ -11,10 +11,10 @@ from time import perf_counter
 from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.integrations.benching.corpus import Given, Query, Space
 from gitmem.integrations.benching.ground import REF, Grown, build, number_of, read_line
-from gitmem.recall.choose import choose
-from gitmem.store.candidates import Candidate, search
-from gitmem.store.catalog import Catalog
-from gitmem.store.catalog.database import FILE
+from gitmem.search.database import FILE
+from gitmem.search.gate import select
+from gitmem.search.index import Catalog
+from gitmem.search.query import Candidate, search
 from gitmem.store.git import GitCommand
 from gitmem.store.git_backend import GitRepository
 
@@ -138,7 +138,7 @@ def _ask_all(
             found: Sequence[Candidate] = ()
             if then is not None:
                 found = search(catalog, query.text, (REF,), limit=CANDIDATES, when=then, now=limit)
-            chosen = choose(found)[:RECALLED]
+            chosen = select(found).chosen[:RECALLED]
             ms = 1000 * (perf_counter() - begun)
             missing = tuple(one for one in query.relevant if one not in there)
             yield Asked(

@@ -7,7 +7,7 @@ from gitmem.core.text import counted
 from gitmem.integrations.docs.planned import Request, Updated
 from gitmem.integrations.docs.update import NotNow, update
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.job_record import Tally
+from gitmem.store.job_record import Tally
 from gitmem.store.repository import short_name
 from gitmem.store.workspace import DOCS_REF, Workspace
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from gitmem.core.text import find_invisible, one_line
 from gitmem.core.trailers import Usage
 from gitmem.docs.document import MOST_BYTES, parse
-from gitmem.engines.engine import Engine
-from gitmem.engines.writing import Document, DocumentInput, Stale
+from gitmem.engines.engine import Document, DocumentInput, Engine, Stale
 from gitmem.integrations.docs.code_branch import Place, changed_between
 from gitmem.integrations.docs.found import Checked, touched
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import read_regular
 from gitmem.rules.secrets import find_secrets
+from gitmem.store.files import read_regular
 from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import Provenance, Usage, parse
+from gitmem.store.commits import safe_message
 from gitmem.store.git import GitCommand, config_get
 from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, Repository, Signature
-from gitmem.store.said import safe_message
 from gitmem.store.trees import changed_files
 from gitmem.values import dataclass
 

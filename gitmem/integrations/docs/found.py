@@ -12,7 +12,7 @@ from gitmem.docs import check as pure
 from gitmem.docs.document import MARK, SUFFIXES, Doc, may_be, parse
 from gitmem.docs.places import Places, linked
 from gitmem.docs.statements import MOST
-from gitmem.engines.writing import Stale
+from gitmem.engines.engine import Stale
 from gitmem.integrations.docs.code import GitCode
 from gitmem.integrations.docs.git_reader import STAGED, Ground, is_prose
 from gitmem.store.git import GitCommand

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Literal
 
 from gitmem.core.trailers import Usage
-from gitmem.engines.writing import Stale
+from gitmem.engines.engine import Stale
 from gitmem.integrations.docs.branch import Change, Standing
 from gitmem.integrations.docs.code_branch import Place
 from gitmem.values import dataclass

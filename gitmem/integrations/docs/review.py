@@ -16,7 +16,7 @@ from gitmem.integrations.docs.code_branch import checked_out
 from gitmem.integrations.docs.found import check
 from gitmem.integrations.docs.state import Kept, Rejection, change_kept, key_of
 from gitmem.integrations.docs.waiting import NAME, Waiting
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import sound
 from gitmem.store.git import GitCommand
 from gitmem.store.repository import Repository
@@ -111,7 +111,7 @@ def reject(workspace: Workspace, edges: Edges, one: Waiting) -> str:
     new = None
     if rest:
         top = workspace.top
-        new = build(repo, git, top, standing.base, rest, author(workspace, edges))
+        new = build(repo, git, top, standing.base, rest, workspace.author(edges.now))
 
     def remember(known: Kept) -> Kept:
         kept = tuple(row for row in known.rejected if row != told)

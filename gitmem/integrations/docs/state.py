@@ -13,8 +13,8 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
-from gitmem.engines.writing import Stale
-from gitmem.integrations.place import read_json
+from gitmem.engines.engine import Stale
+from gitmem.store.files import read_json
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import write_atomically
 from gitmem.values import dataclass

@@ -15,7 +15,7 @@ from gitmem.integrations.docs.found import documents, touched
 from gitmem.integrations.docs.planned import Plan, Request, Told, Updated
 from gitmem.integrations.docs.proposals import Answers, Look
 from gitmem.integrations.docs.state import Kept, change_kept
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.store.objects import object_name
 from gitmem.store.repository import RefMoved, short_name
 from gitmem.store.workspace import DOCS_REF, Workspace
@@ -169,7 +169,7 @@ def _carry_out(workspace: Workspace, edges: Edges, plan: Plan) -> str:
     if plan.outcome == "deleted":
         repo.move_ref(DOCS_REF, None, before, "gitmem docs: nothing is proposed any more")
         return ""
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     tip = build(repo, workspace.git, plan.place.top, plan.place.head, plan.changes, who)
     repo.move_ref(DOCS_REF, tip, before, "gitmem docs: proposed")
     return tip

@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from gitmem.core.errors import RepositoryError
+from gitmem.search.database import FILE as CATALOG
 from gitmem.store.begun_anew import is_usable
-from gitmem.store.catalog.database import FILE as CATALOG
 from gitmem.store.commits import is_memory
 from gitmem.store.record import Record, read_record
 from gitmem.store.repository import MissingObject, Repository, short_name

@@ -16,7 +16,8 @@ from gitmem.integrations.doctor.evidence import Standing, stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.place import start_worker
 from gitmem.integrations.worker import read_state
-from gitmem.store.catalog import Catalog, database, read_memory
+from gitmem.search import database
+from gitmem.search.index import Catalog, read_memory
 from gitmem.store.git import worktrees
 from gitmem.store.locks import is_alive
 from gitmem.store.record import read_record, record_path

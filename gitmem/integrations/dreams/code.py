@@ -20,7 +20,7 @@ from gitmem.engines.engine import Observation
 from gitmem.integrations.code_looks import Looker
 from gitmem.integrations.code_now import CodeNow
 from gitmem.integrations.dreams.code_past import words_gone
-from gitmem.store.catalog import Catalog
+from gitmem.search.index import Catalog
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Scope, Workspace
 

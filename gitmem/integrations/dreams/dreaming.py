@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted
 from gitmem.dream.branch import dreams_of
-from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate
-from gitmem.dream.lock import consolidation_lock, prior_of
-from gitmem.dream.logged import logged_since
-from gitmem.dream.resting import forget_failures, note_failure
+from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate, logged_since
+from gitmem.dream.lock import consolidation_lock, forget_failures, note_failure, prior_of
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
 from gitmem.integrations.dreams.progress import Record, Running, running
-from gitmem.integrations.dreams.sessions import count_sessions
 from gitmem.integrations.dreams.sources import dream_sources
-from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.place import log
+from gitmem.integrations.edges import Edges
 from gitmem.integrations.saying import leave_proposal
+from gitmem.integrations.sessions import count_sessions
 from gitmem.integrations.stopping import Stop, Stopped
+from gitmem.store.files import log
 from gitmem.store.locks import Locked
 from gitmem.store.workspace import Scope, ScopeName, Workspace
 
 if TYPE_CHECKING:
-    from gitmem.integrations.job_record import Tally
+    from gitmem.store.job_record import Tally
 
 _QUOTED = re.compile(r"“.*(?:”|$)", re.DOTALL)
 """From the first quotation to the end of the last: what is quoted may hold such marks itself."""
@@ -183,7 +181,7 @@ def _dream(
 ) -> DreamOutcome:
     from gitmem.integrations.saving import save_all
 
-    who = author(workspace, edges)
+    who = workspace.author(edges.now)
     record = Record(place, engine.name)
 
     def told(step: Step) -> None:

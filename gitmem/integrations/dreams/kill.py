@@ -11,9 +11,8 @@ from typing import Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import one_line
-from gitmem.dream.lock import give_back, taker
+from gitmem.dream.lock import give_back, note_failure, taker
 from gitmem.dream.refs import branches
-from gitmem.dream.resting import note_failure
 from gitmem.integrations.dreams.progress import Running, clear, running
 from gitmem.integrations.edges import Edges
 from gitmem.store.locks import ProcessIdentity, is_alive

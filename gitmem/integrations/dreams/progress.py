@@ -10,7 +10,7 @@ from typing import Any
 from gitmem.core.text import counted, one_line
 from gitmem.dream.lock import last_dream, lock_folder, taker
 from gitmem.engines.engine import Step
-from gitmem.integrations.place import read_json
+from gitmem.store.files import read_json
 from gitmem.store.locks import ProcessIdentity, process_identity
 from gitmem.store.record import write_atomically
 from gitmem.store.workspace import Scope, ScopeName

@@ -6,7 +6,7 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.branch import Dream, open_dreams
 from gitmem.dream.refresh import Refreshed, refresh
 from gitmem.integrations.dreams.sources import lookup
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.saving import save_all
 from gitmem.store.repository import short_name
@@ -30,7 +30,7 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
                 f"{tree.path} has {short_name(dream.ref)} checked out", "Merge the memory branch there."
             )
     save_all(workspace, edges)
-    who, allow = author(workspace, edges), allowed_fingerprints(workspace)
+    who, allow = workspace.author(edges.now), allowed_fingerprints(workspace)
     asked = asked_before(dream.scope, allow)
     return refresh(workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges))
 

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from gitmem.core.errors import RepositoryError
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.extraction_rules import left_out
-from gitmem.integrations.recordings import cursor_name, cursors_folder, sessions_here
+from gitmem.integrations.extraction import left_out
+from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.switches import switched_off
 from gitmem.store.workspace import Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
-from gitmem.transcripts.cursor import PASSED_OVER
+from gitmem.transcripts.cursor import PASSED_OVER, cursor_name
 from gitmem.transcripts.model import Message, Session, SessionFile
 from gitmem.transcripts.privacy import ignoring
 
@@ -75,7 +75,8 @@ class SaidSince(Mapping[str, str]):
 
     def _passed_over(self, file: SessionFile) -> bool:
         """Whether the person did not want it read when they set gitmem up."""
-        return cursors.load(cursors_folder(self._workspace), cursor_name(file.path)).last == PASSED_OVER
+        folder = cursors.folder(self._workspace.state)
+        return cursors.load(folder, cursor_name(file.path)).last == PASSED_OVER
 
     def _text(self, file: SessionFile) -> str:
         try:

@@ -49,9 +49,7 @@ class Call:
     @property
     def told(self) -> Provenance:
         """Whose change it is, for the trailers."""
-        from gitmem.integrations.saving import code_head
-
-        return Provenance(writer="agent", session=self.session, code_commit=code_head(self.workspace))
+        return Provenance(writer="agent", session=self.session, code_commit=self.workspace.code_head())
 
 
 @dataclass(frozen=True)

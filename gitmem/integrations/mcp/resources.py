@@ -16,9 +16,8 @@ from gitmem.core.text import decode, fence_for_model, one_line
 from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.integrations.withholding import without_secrets
-from gitmem.recall.recall import capped
-from gitmem.recall.show import plain_place
 from gitmem.rules.paths import check_path
+from gitmem.search.recall import capped, plain_place
 from gitmem.store.commits import memory_commit
 from gitmem.store.history import resolve_at
 from gitmem.store.holdings import index_as_loaded, memories

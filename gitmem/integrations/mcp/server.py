@@ -23,7 +23,8 @@ from gitmem.integrations.exit import line, shown, value
 from gitmem.integrations.mcp import resources
 from gitmem.integrations.mcp.call import Call, Caller, in_words, opened, session_name
 from gitmem.integrations.mcp.tools import Tool, offered
-from gitmem.integrations.place import find_initialised, log
+from gitmem.integrations.place import find_initialised
+from gitmem.store.files import log
 
 INSTRUCTIONS = (
     "gitmem keeps what was learned earlier about this person and this repository: preferences, "

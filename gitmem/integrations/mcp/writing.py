@@ -10,17 +10,17 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import agent_name, kind
 from gitmem.core.trailers import one_line
-from gitmem.extract.plan import Placed
 from gitmem.integrations.agent_writes import Outcome, carry_out, may_write
 from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.editing import Wanted, composed, scope_of
-from gitmem.integrations.editing import forget as forget_whole
-from gitmem.integrations.forgetting import Holding, find_claim, forget_claim, without_claim
+from gitmem.integrations.editing import forget as forget_anywhere
 from gitmem.integrations.mcp.call import Answer, Call
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import place_value, sound
-from gitmem.recall.show import plain_place
+from gitmem.search.recall import plain_place
+from gitmem.store.apply import Placed
 from gitmem.store.commits import Written
+from gitmem.store.forget import Holding, find_claim, without_claim
 from gitmem.store.lookup import Ambiguous, Found, find
 from gitmem.store.tainted import read_tainted
 from gitmem.store.trees import read_file
@@ -94,8 +94,8 @@ def forget(call: Call, given: Mapping[str, Any]) -> Answer:
             file=found.file,
         )
         return _told(place, carry_out(call.workspace, call.edges, Placed("project", change), call.told))
-    done = forget_whole(call.workspace, call.edges, found, told=call.told)
-    return _told(place, Outcome(done.written), "Forgot", "it is gone already")
+    written = forget_anywhere(call.workspace, call.edges, found, call.told)
+    return _told(place, Outcome(written), "Forgot", "it is gone already")
 
 
 def _holding(call: Call, claim: str, scope: str | None, agent: str | None) -> Holding:
@@ -118,7 +118,7 @@ def _forget_claim(call: Call, holding: Holding, reason: str) -> Answer:
         "name": sound(holding.name),
     }
     if holding.scope != "project":
-        written = forget_claim(call.workspace, call.edges, holding, told=call.told)
+        written = forget_anywhere(call.workspace, call.edges, holding, call.told)
         return _told(place, Outcome(written), "Forgot a claim of", "it does not say so any more")
     scope = call.workspace.scope("project")
     tip = scope.repo.ref(scope.ref)

@@ -9,13 +9,12 @@ from threading import Lock
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.exit import line, shown
 from gitmem.integrations.memory_tool import commands, words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, listing
 from gitmem.integrations.memory_tool.record import to_write
-from gitmem.integrations.saving import code_head
 from gitmem.store.commits import Tip, Write, commit, memory_commit
 from gitmem.store.paging import page
 from gitmem.store.workspace import Scope, ScopeName, Workspace
@@ -136,7 +135,7 @@ class Backend:
             made[:] = [changed]
             return to_write(folder, changed, provenance, allow)
 
-        written = commit(scope.repo, scope.ref, write, author(self.workspace, edges))
+        written = commit(scope.repo, scope.ref, write, self.workspace.author(edges.now))
         if written is not None and any(data is not None for data in written.edits.values()):
             # What is too much now is left to the next writer where it cannot be paged out.
             with suppress(GitmemError):
@@ -160,7 +159,7 @@ class Backend:
             op="add",
             writer="agent",
             session=self.session,
-            code_commit=code_head(self.workspace),
+            code_commit=self.workspace.code_head(),
             engine=self.engine,
         )
 

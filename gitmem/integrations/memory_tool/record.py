@@ -14,7 +14,6 @@ from gitmem.core.merge import kind
 from gitmem.core.names import is_memory_file
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.extract.edits import fates
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, is_index
@@ -22,6 +21,7 @@ from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.store.commits import Write
+from gitmem.store.edits import fates
 from gitmem.store.indexes import Hot
 
 TOOL = "memory_20250818"

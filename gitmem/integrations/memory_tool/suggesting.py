@@ -8,14 +8,14 @@ from gitmem.core.memory import parse
 from gitmem.core.names import slugify
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
-from gitmem.extract.edits import claim_keys, nameless
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder
 from gitmem.integrations.memory_tool.record import check, described, single_memory
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import iso
+from gitmem.store.edits import claim_keys, nameless
 from gitmem.store.parked import park, suggest
 from gitmem.store.workspace import ScopeName, Workspace
 
@@ -57,7 +57,7 @@ def suggest_change(
     if any(tombstone.matches(stones, key) for key in claim_keys(change)):
         raise words.rejected(changed.path)
     one = suggest(change, scope, iso(edges.now), provenance.engine)
-    park(workspace, [one], author(workspace, edges), provenance)
+    park(workspace, [one], workspace.author(edges.now), provenance)
     return words.suggested(one.id, changed.path, shared=scope == "project")
 
 
@@ -70,7 +70,7 @@ def _change(agent: str, file: str, changed: Changed, session: str) -> Change:
         # The file of a new memory is named after it: it should be the one that the model asked for.
         name=slugify(stem) if before is None else memory.name,
         description=described(memory),
-        type=memory.type,  # type: ignore[arg-type]
+        type=memory.type,
         body=memory.body.strip() if after is not None else "",
         reason=_REASON,
         confidence=1.0,

@@ -8,7 +8,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.session_notes import Section, parse
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.notes.recorded import cleaner, said_in
-from gitmem.integrations.recordings import sessions_here
+from gitmem.integrations.sessions import sessions_here
 from gitmem.notes.due import FIRST_TOKENS, amount
 from gitmem.notes.kept import Kept, all_notes, notes_of
 from gitmem.notes.names import is_plain, ref_of

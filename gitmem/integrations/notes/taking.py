@@ -16,18 +16,18 @@ from gitmem.core.session_notes import CHARS_A_TOKEN
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
-from gitmem.integrations import stuck
-from gitmem.integrations.edges import Edges, author
-from gitmem.integrations.extraction_rules import rule_texts
-from gitmem.integrations.job_record import Tally
+from gitmem.integrations.edges import Edges
+from gitmem.integrations.extraction import rule_texts
 from gitmem.integrations.notes.recorded import clean_messages, cleaner, said_in, template
-from gitmem.integrations.place import log, read_json
-from gitmem.integrations.session_record import known_before
 from gitmem.integrations.spool import Job
 from gitmem.notes.due import AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
 from gitmem.notes.kept import Kept, keep, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.notes.writing import refresh, standing, title_of
+from gitmem.store import stuck
+from gitmem.store.files import log, read_json
+from gitmem.store.job_record import Tally
+from gitmem.store.known import known_before
 from gitmem.store.record import write_atomically
 from gitmem.store.workspace import MAIN, Workspace
 from gitmem.transcripts.model import Message, Session, SessionFile
@@ -207,7 +207,7 @@ class _Taker:
         self, engine: Engine, file: SessionFile, session: Session, kept: Kept | None, noted: int
     ) -> None:
         workspace, edges = self.workspace, self.edges
-        who, reads = author(workspace, edges), engine.reads_history
+        who, reads = workspace.author(edges.now), engine.reads_history
         done = refresh(
             engine,
             session=file.id,
@@ -216,7 +216,7 @@ class _Taker:
             before=standing(template(workspace, edges), kept.text if kept else ""),
             clean=cleaner(workspace),
             rules=rule_texts(workspace, edges) if reads else (),
-            known_before=known_before(workspace, MAIN, session.messages) if reads else (),
+            known_before=known_before(workspace, MAIN, session.messages[0].time) if reads else (),
             transcript=file.path,
             worktree=workspace.layout.worktree,
             now=edges.now,

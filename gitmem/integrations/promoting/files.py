@@ -9,10 +9,9 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import read_regular, read_theirs, replace_file
 from gitmem.promote.section import CLOSE
+from gitmem.store.files import linked, read_regular, read_theirs, replace_file
 from gitmem.store.glimpse import peek
-from gitmem.store.symlinks import linked
 from gitmem.store.workspace import LIVE_FOLDERS, Workspace
 
 LARGEST = 262_144

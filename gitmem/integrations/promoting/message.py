@@ -12,11 +12,11 @@ from pathlib import Path
 from gitmem.core.memory import Memory
 from gitmem.core.trailers import Provenance, one_line, subject_line
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.place import replace_file
 from gitmem.integrations.promoting.files import is_tracked, top_of
 from gitmem.integrations.promoting.pending import State
 from gitmem.promote.moving import Place, place_of
 from gitmem.store.blame import blame_memory
+from gitmem.store.files import replace_file
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
-from gitmem.integrations.place import read_json, replace_file
 from gitmem.integrations.promoting.noted import FILE, LARGEST, rows, texts
+from gitmem.store.files import read_json, replace_file
 from gitmem.store.locks import writer_lock
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass

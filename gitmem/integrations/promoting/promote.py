@@ -8,10 +8,10 @@ from dataclasses import field
 from gitmem.core.claim import Claim
 from gitmem.core.errors import UsageError
 from gitmem.core.pointer import rule_file
-from gitmem.integrations.edges import Edges, allowed_fingerprints, author
+from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.promoting import files, message
 from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
-from gitmem.integrations.saving import code_head, sync_live
+from gitmem.integrations.saving import sync_live
 from gitmem.promote.moving import Place, place_of, to_memory
 from gitmem.promote.rule import claim_ids, rule_text, says_the_same, taken_over, unsaid, with_more
 from gitmem.promote.section import OddMarks, Rule, insert, parse, remove
@@ -171,7 +171,7 @@ def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = 
             memory = f"{at.scope}/{at.agent}/{at.home}"
             state.standing[address] = Standing(file, old.commit if old else "", memory, here=False)
             state.leaving[address] = Waiting(file, str(files.top_of(workspace)))
-    written = take_back(workspace, edges, at, code_head(workspace), f"the rule was taken out of {file}")
+    written = take_back(workspace, edges, at, workspace.code_head(), f"the rule was taken out of {file}")
     with changing(workspace) as state:
         path, command = message.propose(workspace, edges, state)
     return Done(at, file, command, str(path or ""), written, after != text, tuple(_notes(at, file, rule)))
@@ -195,7 +195,7 @@ def take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, w
         scope.repo,
         scope.ref,
         lambda tip: to_memory(scope.repo, tip, at, code_commit, why),
-        author(workspace, edges),
+        workspace.author(edges.now),
     )
     sync_live(workspace, edges, scope.name, at.agent, lay_out=True)
     return written
@@ -225,7 +225,7 @@ def _rule_of(text: str, at: Place, file: str) -> Rule | None:
 
 
 def _in_head(workspace: Workspace, at: Place, file: str) -> bool:
-    top, head = files.top_of(workspace), code_head(workspace)
+    top, head = files.top_of(workspace), workspace.code_head()
     text = files.files_at(workspace, head, [file], top)[0].get(file, "") if head else ""
     try:
         return _rule_of(text, at, file) is not None

@@ -12,7 +12,7 @@ from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.names import archived_path, hot_path
 from gitmem.core.pointer import rule_file
 from gitmem.core.text import one_line
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.integrations.promoting.pending import read_state
 from gitmem.promote.moving import EVERYWHERE, Place, place_at, place_of
 from gitmem.promote.proposals import (
@@ -70,7 +70,7 @@ def propose(
         if len(made) == room:
             break
     if made and not dry_run:
-        put(workspace, [one for one, _ in made], author(workspace, edges), "Propose promotions")
+        put(workspace, [one for one, _ in made], workspace.author(edges.now), "Propose promotions")
     verb = "would propose" if dry_run else "proposes"
     return tuple(
         f"promotion: {one_line(at.memory.name, 80)} was shown for {one.recalls} questions and never"
@@ -112,7 +112,7 @@ def accept(workspace: Workspace, edges: Edges, one: Offered, ask: Callable[[str]
     if planned.question:
         ask(planned.question)
     done = promote(workspace, edges, planned)
-    settle(workspace, one.proposal.id, author(workspace, edges))
+    settle(workspace, one.proposal.id, workspace.author(edges.now))
     how = f"; commit it: {done.command}" if done.command else ""
     return f"wrote the rule {at.address} into {planned.file}{how}"
 
@@ -120,7 +120,7 @@ def accept(workspace: Workspace, edges: Edges, one: Offered, ask: Callable[[str]
 def reject(workspace: Workspace, edges: Edges, one: Offered, why: str) -> str:
     """Remembers that the memory is to stay one; returns what was done."""
     turned_down = replace(one.proposal, rejected=one_line(why, 400) if why.strip() else "")
-    put(workspace, [turned_down], author(workspace, edges), f"Turn down {one.proposal.id}")
+    put(workspace, [turned_down], workspace.author(edges.now), f"Turn down {one.proposal.id}")
     return f"{one.at.address} stays a memory; it is not proposed again"
 
 

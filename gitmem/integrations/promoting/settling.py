@@ -12,13 +12,13 @@ from gitmem.core.memory import parse
 from gitmem.core.names import is_agent_folder
 from gitmem.core.pointer import is_promoted, rule_file
 from gitmem.core.text import one_line
-from gitmem.integrations.edges import Edges, author
+from gitmem.integrations.edges import Edges
 from gitmem.integrations.promoting import files
 from gitmem.integrations.promoting.message import propose
 from gitmem.integrations.promoting.noted import FILE
 from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
 from gitmem.integrations.promoting.promote import take_back
-from gitmem.integrations.saving import code_head, sync_live
+from gitmem.integrations.saving import sync_live
 from gitmem.promote import section
 from gitmem.promote.moving import Place, place_of, to_rule
 from gitmem.promote.rule import meaning, quotes, rule_text, says_the_same, taken_over
@@ -45,7 +45,7 @@ def settle(
     Returns:
         What was done and what could not be, a line each.
     """
-    top, head = files.top_of(workspace), code_head(workspace)
+    top, head = files.top_of(workspace), workspace.code_head()
     if not head:
         return ()
     state = read_state(workspace)
@@ -168,7 +168,7 @@ class _Settling:
             scope.repo,
             scope.ref,
             lambda tip: to_rule(scope.repo, tip, at, file, brought),
-            author(self.workspace, self.edges),
+            self.workspace.author(self.edges.now),
         )
         sync_live(self.workspace, self.edges, scope.name, at.agent, lay_out=True)
         if written is not None:

@@ -1,0 +1,538 @@
+"""Extraction from sessions: plan, keep the plan on disk, land it; what a crash left is landed first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitmem.core.change import Change
+from gitmem.core.claim import parse_body
+from gitmem.core.errors import EngineError
+from gitmem.core.merge import kind
+from gitmem.core.text import counted
+from gitmem.core.trailers import Provenance, parse_usage
+from gitmem.engines.engine import Engine, ExtractInput, Extraction
+from gitmem.engines.offline import OfflineEngine
+from gitmem.flows.extract.changeset import ChangeSet, from_json, job_id, to_json
+from gitmem.flows.extract.plan import ExtractionPlan, plan_extraction, says
+from gitmem.flows.extract.rules import Rules, rules_for, throttled
+from gitmem.flows.extract.sessions import (
+    MOST,
+    MOST_FOR_MODEL,
+    UNREAD,
+    Conversation,
+    LeftOut,
+    News,
+    Source,
+    conversation_of,
+    goes_on_to_write,
+    handled,
+    label,
+    news,
+    read,
+    reporter,
+)
+from gitmem.store import reminders, stuck
+from gitmem.store.apply import Placed, Sync, bring_up_to_date, land
+from gitmem.store.commits import Written
+from gitmem.store.files import read_regular
+from gitmem.store.job_record import Tally, fit
+from gitmem.store.known import Known, known_at
+from gitmem.store.locks import writer_lock
+from gitmem.store.parked import (
+    Suggestion,
+    digest,
+    park,
+    parked,
+    suggest,
+    suggestion_from_json,
+    to_bytes,
+    unpark,
+)
+from gitmem.store.record import write_atomically
+from gitmem.store.repository import Signature
+from gitmem.store.workspace import SCOPES, Workspace
+from gitmem.transcripts import cursor as cursors
+from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name
+from gitmem.transcripts.model import Session
+
+FAILURES_BORNE = 2
+"""Sessions that an engine may fail at before the rest waits, where it does not say that they are why."""
+
+CHANGESET_BYTES = 64 * 1024 * 1024
+
+Step = Callable[[str], None]
+"""Is told before each step, e.g. `store 1`; what it raises ends the work there, as a crash would."""
+
+
+def quietly(_: str) -> None:
+    """Lets every step pass."""
+
+
+Landed = Callable[[ChangeSet, Sequence[Written | None]], None]
+"""Is told what was stored and parked, each time a changeset was landed."""
+
+
+def nobody(_: ChangeSet, __: Sequence[Written | None]) -> None:
+    """Is told and forgets it."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who looks on while an extraction goes on.
+
+    Attributes:
+        step: is told before each step.
+        landed: is told what was stored and parked.
+        tally: counts what was done and what was skipped.
+    """
+
+    step: Step = quietly
+    landed: Landed = nobody
+    tally: Tally = field(default_factory=Tally)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What extractions of a repository work in.
+
+    Attributes:
+        now: epoch seconds.
+        rules: what the workspace and its settings ask, for all sessions.
+        sync: brings working copies in line with what was stored.
+        left_out: says what of a session was said while nothing was to be learned.
+        by_hand: the person asked for it: a pause keeps back only what was said in it, and a session
+            that the engine failed at is looked at again.
+    """
+
+    workspace: Workspace
+    now: float
+    rules: Rules
+    sync: Sync
+    left_out: LeftOut
+    by_hand: bool = False
+
+    @property
+    def author(self) -> Signature:
+        """Who the person is, at that time; raises `RepositoryError` where git knows no identity."""
+        return self.workspace.author(self.now)
+
+    @property
+    def cursors(self) -> Path:
+        """Where it is kept how far each session was read."""
+        return cursors.folder(self.workspace.state)
+
+    @property
+    def changesets(self) -> Path:
+        """Where changesets wait for being landed."""
+        return self.workspace.state / "spool" / "changesets"
+
+    @property
+    def reminders(self) -> Path:
+        """Where it waits what agents are told."""
+        return reminders.state_of(self.workspace.private_state, self.workspace.project_id)
+
+    def conversation(self, engine: Engine, one: News, session: Session) -> Conversation:
+        """What an engine that reads the whole session gets besides its new part."""
+        if not engine.reads_history:
+            return UNREAD
+        return conversation_of(self.workspace, one.source, session, self.left_out)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one session.
+
+    Attributes:
+        commits: what was stored, in order; None in place of what was there already.
+        parked: suggestions that wait now (some may have waited before).
+    """
+
+    path: Path
+    plan: ExtractionPlan
+    commits: tuple[Written | None, ...] = ()
+    parked: tuple[Suggestion, ...] = ()
+
+    @property
+    def stored(self) -> Iterator[tuple[Placed, Written | None, str]]:
+        """What was or would be stored, its commit, and its path in the tree."""
+        commits = self.commits or (None,) * len(self.plan.stored)
+        for placed, made in zip(self.plan.stored, commits, strict=True):
+            asked = f"{placed.agent}/{placed.file}"
+            edits = made.edits if made else {}
+            written = [path for path, data in edits.items() if kind(path) == "memory" and data is not None]
+            yield placed, made, asked if asked in edits or not written else written[0]
+
+
+def extract_sessions(
+    context: Context,
+    engine: Engine,
+    paths: Sequence[Path | Source],
+    *,
+    before: Callable[[Sequence[Path]], object] | None = None,
+    watch: Watch | None = None,
+) -> tuple[Outcome, ...]:
+    """Extracts from sessions, after what an earlier, interrupted run left.
+
+    Args:
+        paths: transcripts, oldest first; a bare path is one of `main` that is looked at now.
+        before: is called with the recordings that hold something new before anything is planned: to save
+            what agents wrote.
+        watch: looks on.
+
+    Returns:
+        One outcome for each session with something new in it.
+
+    Raises:
+        EngineError: the engine failed; what it was to look at waits, the rest is done, and what people
+            plainly asked for is stored all the same.
+        RepositoryError: no identity, or a ref cannot be written; nothing is lost, run it again.
+        Locked: another extraction is under way.
+    """
+    on, workspace, now = watch or Watch(), context.workspace, context.now
+    who = context.author
+    done: list[Outcome] = []
+    failures: list[EngineError] = []
+    kept = 0
+    # A fork's name has the model of its last session in it.
+    asked = engine.name
+    with writer_lock(workspace.state, "extract", timeout=60.0):
+        recover(context, who, on)
+        fresh = news(workspace, paths)
+        if before is not None:
+            before([one.source.path for one in fresh])
+        most = MOST_FOR_MODEL if engine.reads_history else MOST
+        for one, session in read(workspace, fresh, most=most) if context.rules.mode != "off" else ():
+            if sum(not error.of_input for error in failures) == FAILURES_BORNE:
+                on.tally.skip(label(session), "the engine failed at others")
+                kept += _store_asked(context, one, who, on)
+                continue
+            name = cursor_name(session.path)
+            if not context.by_hand and (one_held := stuck.held(workspace.state, name, asked, now)):
+                on.tally.skip(label(session), _left_alone(asked, one_held))
+                kept += _store_asked(context, one, who, on)
+                continue
+            rules = rules_for(context.rules, one.source, session, context.left_out)
+            if too_few := throttled(workspace, one.source, session, rules):
+                on.tally.skip(label(session), too_few)
+                continue
+            try:
+                plan = _planned(
+                    context, engine, one, session, rules, handled(workspace), known_at(workspace)
+                )
+            except EngineError as error:
+                failures.append(error)
+                on.tally.skip(label(session), f"{engine.name} failed; it waits")
+                if error.of_input:
+                    stuck.failed(workspace.state, name, asked, now)
+                kept += _store_asked(context, one, who, on)
+                continue
+            stuck.worked(workspace.state, name)
+            done.append(_land(context, engine, one, session, plan, who, on))
+    if failures:
+        if kept:
+            stored = f"What was plainly asked for is stored: {counted(kept, 'memory')}."
+            failures[0].hint = ". ".join(filter(None, (failures[0].hint.rstrip("."), stored)))
+        raise failures[0]
+    return tuple(done)
+
+
+class _AskedOnly(OfflineEngine):
+    """The offline rules, as far as they find what was plainly asked for and is not answered yet."""
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        found = super().extract(given).changes
+        return Extraction(tuple(c for c in found if c.asked and c.origin.first not in given.answered))
+
+
+def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
+    """Stores what a person plainly asked for in a session that another engine is to look at later.
+
+    The cursor stays, so that the engine is still shown all of it.
+
+    Returns:
+        how many changes of memory that was.
+    """
+    engine, workspace, kept = _AskedOnly(), context.workspace, 0
+    for part, session in read(workspace, [one], keep=False, follow=True):
+        rules = rules_for(context.rules, one.source, session, context.left_out)
+        plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
+        found = (*(placed.change for placed in (*plan.stored, *plan.suggested)), *plan.known)
+        marks = tuple(dict.fromkeys(answered(change.origin.first) for change in found))
+        if marks:
+            changes = replace(
+                _changeset(context, engine, session, part.start, plan),
+                job=job_id(f"{session.id} asked", part.start, session.end, context.now),
+                handled=marks,
+                cursor=("", 0),
+            )
+            _land_planned(context, engine, session, plan, changes, who, on)
+            kept += len(plan.stored)
+    return kept
+
+
+def _left_alone(engine: str, held: stuck.Stuck) -> str:
+    """Why a session is not looked at now."""
+    return f"{engine} failed at it {held.tries} times; it is asked again after {_iso(held.until)}"
+
+
+def _planned(
+    context: Context,
+    engine: Engine,
+    one: News,
+    session: Session,
+    rules: Rules,
+    done: Handled,
+    known: Known,
+) -> ExtractionPlan:
+    return plan_extraction(
+        session,
+        done,
+        known.of(rules.agent),
+        engine,
+        rules,
+        context.conversation(engine, one, session),
+        worktree=context.workspace.layout.worktree,
+        now=context.now,
+    )
+
+
+def _land(
+    context: Context,
+    engine: Engine,
+    one: News,
+    session: Session,
+    plan: ExtractionPlan,
+    who: Signature,
+    on: Watch,
+) -> Outcome:
+    """Lands one session's plan, once it is on disk."""
+    changes = _changeset(context, engine, session, one.start, plan)
+    if goes_on_to_write(session.messages, context.rules.folders, session.cwd):
+        # A commit had it read to the middle of a turn; what was said in that is the agent's.
+        last = cursors.load(context.cursors, cursor_name(session.path)).last
+        reminders.settle(context.reminders, session.id, last)
+    if plan.tell is not None and one.source.attended:
+        changes = _put_to_agent(context, session, plan.tell, changes, on.tally)
+    return _land_planned(context, engine, session, plan, changes, who, on)
+
+
+def _land_planned(
+    context: Context,
+    engine: Engine,
+    session: Session,
+    plan: ExtractionPlan,
+    changes: ChangeSet,
+    who: Signature,
+    on: Watch,
+) -> Outcome:
+    on.step("write the changeset")
+    path = context.changesets / f"{changes.job}.json"
+    if changes.stored or changes.suggested:
+        write_atomically(path, to_json(changes))
+    _count(context.workspace, on.tally, engine, session, plan, len(changes.suggested))
+    commits = land_changeset(context, changes, who, on)
+    path.unlink(missing_ok=True)
+    return Outcome(session.path, plan, commits, changes.suggested)
+
+
+def _put_to_agent(
+    context: Context, session: Session, tell: Sequence[Change], changes: ChangeSet, tally: Tally
+) -> ChangeSet:
+    """Leaves what may last to the session's agent; finds that would be parked wait for what it decides.
+
+    What gives up something that memory holds is parked at once: an agent that leaves it would leave memory
+    beside its opposite. It is done before anything of the changeset: done once more after a crash, it
+    changes nothing.
+    """
+    parked_now = tuple(one for one in changes.suggested if one.change.gives_up)
+    said = [reminders.sentence(one.body, one.origin.last, one.confidence) for one in tell]
+    held = [
+        {"message": one.change.origin.last, "find": json.loads(to_bytes(one))}
+        for one in changes.suggested
+        if not one.change.gives_up
+    ]
+    workspace = context.workspace
+    place = reminders.place_of(workspace.auto_memory, workspace.around.home)
+    waiting = reminders.leave(context.reminders, session.id, said, held, place)
+    if waiting is None:
+        # Parked after all: nothing may be lost where nothing can be left.
+        return changes
+    if waiting:
+        tally.log.append(f"{counted(waiting, 'statement')} put to the agent with the next prompt")
+    return replace(changes, suggested=parked_now)
+
+
+def park_untold(context: Context, sessions: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Parks the finds that waited for an agent which is told nothing any more, since its session has ended.
+
+    Args:
+        sessions: ids of sessions that ended now.
+
+    Returns:
+        each session with finds, and how many of them wait for a person now.
+    """
+    for name, rows in list(reminders.ended(context.reminders, sessions, context.now)):
+        known = known_at(context.workspace)
+        found = [one for row in rows if (one := suggestion_from_json(row.get("find"))) is not None]
+        fresh = [one for one in found if not _stands(known, one.change)]
+        if fresh:
+            session = fresh[0].change.origin.session
+            told = Provenance("add", "extract", session=session, engine=fresh[0].engine)
+            park(context.workspace, fresh, context.author, told)
+            yield session, len(fresh)
+        reminders.close(context.reminders, name)
+
+
+def _stands(known: Known, change: Change) -> bool:
+    """Whether the agent wrote it down by itself meanwhile, in whichever words."""
+    if all(known.find(change.agent, claim.key) for claim in parse_body(change.body).claims):
+        return True
+    return says(change.description, [header.description for header in known.manifest])
+
+
+def _count(
+    workspace: Workspace, tally: Tally, engine: Engine, session: Session, plan: ExtractionPlan, parked: int
+) -> None:
+    tally.sessions += 1
+    tally.stored += len(plan.stored)
+    tally.suggested += parked
+    tally.refused += len(plan.refused)
+    tally.spent(plan.usage)
+    if plan.given.messages:
+        tally.engine = engine.name
+    else:
+        tally.skip(label(session), "nothing new was said in it that may be learned")
+    tally.log += plan.log
+    for text in plan.log:
+        reporter(workspace)(f"{engine.name}: {fit(text)}")
+
+
+def foresee(
+    context: Context, engine: Engine, paths: Sequence[Path], *, anew: bool = False
+) -> tuple[Outcome, ...]:
+    """What `extract_sessions` would do; writes nothing, not even a cursor.
+
+    Args:
+        anew: as if nothing of the sessions had been looked at before. What was learned of them stands among
+            what is known.
+    """
+    workspace = context.workspace
+    done = Handled() if anew else handled(workspace)
+    known = known_at(workspace)
+    fresh = [News(0, Source(path, pressing=True)) for path in paths] if anew else news(workspace, paths)
+    found = []
+    for one, session in read(workspace, fresh, keep=False, follow=True):
+        rules = rules_for(context.rules, one.source, session, context.left_out)
+        plan = _planned(context, engine, one, session, rules, done, known)
+        done = done.plus(plan.handled)
+        found.append(Outcome(session.path, plan, (), _suggested(plan, engine, context.now)))
+    return tuple(found)
+
+
+def _suggested(plan: ExtractionPlan, engine: Engine, now: float) -> tuple[Suggestion, ...]:
+    return tuple(suggest(placed.change, placed.scope, _iso(now), engine.name) for placed in plan.suggested)
+
+
+def _changeset(
+    context: Context, engine: Engine, session: Session, start: int, plan: ExtractionPlan
+) -> ChangeSet:
+    workspace = context.workspace
+    top = workspace.layout.worktree
+    heads = [tree.head for tree in workspace.worktrees if tree.path == top]
+    return ChangeSet(
+        job=job_id(session.id, start, session.end, context.now),
+        session=session.id,
+        engine=engine.name,
+        code_commit=(heads[0] if heads else None) or "",
+        bases={name: workspace.scope(name).repo.ref(workspace.scope(name).ref) or "" for name in SCOPES},
+        stored=plan.stored,
+        suggested=_suggested(plan, engine, context.now),
+        handled=plan.handled,
+        cursor=(cursor_name(session.path), session.end),
+        usage=plan.usage.line() if plan.usage else "",
+    )
+
+
+def _iso(now: float) -> str:
+    return datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
+
+
+def recover(context: Context, who: Signature, on: Watch) -> None:
+    """Ends what an interrupted extraction began; the engine is not asked again."""
+    for path in sorted(context.changesets.glob("*.json")) if context.changesets.is_dir() else ():
+        found = read_regular(path, CHANGESET_BYTES)
+        changes = from_json(found[0]) if found else None
+        if changes is None:
+            # Its messages are still to be looked at: the cursor has not moved.
+            with suppress(OSError):
+                path.rename(path.with_suffix(".damaged"))
+            reporter(context.workspace)(f"{path.name} is damaged and was put aside")
+            continue
+        land_changeset(context, changes, who, on)
+        path.unlink(missing_ok=True)
+
+
+def land_changeset(
+    context: Context, changes: ChangeSet, who: Signature, on: Watch
+) -> tuple[Written | None, ...]:
+    """Lands a changeset; what of it was done before is not done again."""
+    workspace = context.workspace
+    commits, step, usage = [], on.step, parse_usage(changes.usage)
+    name, offset = changes.cursor
+    if not name:
+        # Where nothing was handled yet, history would tell all of these messages as handled once it holds
+        # what they asked for; the rest that they say is still to be looked at.
+        cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
+    for number, placed in enumerate(changes.stored, 1):
+        step(f"store {number}")
+        origin = placed.change.origin
+        provenance = Provenance(
+            op="add",
+            writer="extract",
+            session=changes.session,
+            messages=(origin.first, origin.last) if origin.first else None,
+            job=f"{changes.job}.{number}",
+            code_commit=changes.code_commit,
+            engine=changes.engine,
+            # Said once, so that figures can be added up.
+            usage=usage if number == 1 else None,
+        )
+        scope = workspace.scope(placed.scope)
+        commits.append(land(scope, placed, who, provenance, base=changes.bases.get(placed.scope, "")))
+    step("park")
+    told = Provenance(
+        "add",
+        "extract",
+        session=changes.session,
+        job=changes.job,
+        engine=changes.engine,
+        usage=None if changes.stored else usage,
+    )
+    park(workspace, changes.suggested, who, told)
+    if changes.stored:
+        said = {digest(placed.change) for placed in changes.stored}
+        settled = [one.id for one in parked(workspace) if digest(one.change) in said]
+        unpark(
+            workspace,
+            settled,
+            who,
+            "Settle what was asked for since",
+            replace(told, op="delete", usage=None),
+        )
+    step("save what was handled")
+    if name and changes.handled:
+        cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
+    step("save the cursor")
+    if name:
+        cursors.save(context.cursors, Cursor(name, offset, changes.handled[-1] if changes.handled else ""))
+    step("lay out")
+    for scope_name, agent in sorted({(placed.scope, placed.agent) for placed in changes.stored}):
+        bring_up_to_date(workspace, context.sync, scope_name, agent)
+    on.landed(changes, commits)
+    step("remove the changeset")
+    return tuple(commits)

@@ -1,0 +1,137 @@
+"""Which memories were taught on code that the work tree does not have, and what is told in their stead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
+from dataclasses import replace
+
+from gitmem.core.text import one_line
+from gitmem.core.trailers import parse
+from gitmem.search.ancestry import Ancestry
+from gitmem.search.gate import Left, Selection
+from gitmem.search.query import Candidate
+from gitmem.search.reach import BOUND
+from gitmem.search.recall import Source
+from gitmem.store.lookup import Listed
+from gitmem.store.repository import MissingObject
+from gitmem.store.workspace import Workspace
+
+LISTED_SECONDS = 3.0
+"""What a person who lists memories may wait for the code's history."""
+
+WARM_SECONDS = 30.0
+"""What the worker may take, so that no prompt has to wait."""
+
+MOST_VERSIONS = 8
+"""Earlier contents of a memory that are looked at."""
+
+BRANCH_CHARS = 60
+
+_TEACHERS = frozenset({"agent", "extract"})
+"""Whose change of a memory is undone for another branch. What a person took out stays out everywhere."""
+
+
+def divide(
+    workspace: Workspace,
+    held: Mapping[str, Source],
+    selection: Selection,
+    shown: Set[str],
+    seconds: float,
+) -> tuple[Selection, dict[tuple[str, str], str]]:
+    """Takes from a choice what was taught on code that HEAD does not have.
+
+    A memory that an agent changed on another branch is told as it was before, where that holds here.
+
+    Args:
+        held: full ref name to where it is from.
+        shown: contents that this session has seen already.
+        seconds: for all looks at the code's history.
+
+    Returns:
+        The choice, and the branches that changed memories which are told as they were, by ref and path.
+    """
+    codes = _codes(held, selection.chosen)
+    ancestry = _ancestry(workspace, seconds)
+    away = ancestry.elsewhere(codes.values())
+    chosen: list[Candidate] = []
+    left: list[Left] = []
+    branches: dict[tuple[str, str], str] = {}
+    for one in selection.chosen:
+        place = one.ref, one.path
+        code = codes.get(place, "")
+        if code not in away:
+            chosen.append(one)
+            continue
+        branch = one_line(away[code], BRANCH_CHARS)
+        left.append(Left(one, "unmerged", branch))
+        earlier = _earlier(held[one.ref], one, ancestry)
+        if earlier is not None and earlier.blob not in shown:
+            branches[place] = branch
+            chosen.append(earlier)
+    return Selection(tuple(chosen), (*left, *selection.left)), branches
+
+
+def unmerged(workspace: Workspace, listed: Iterable[Listed]) -> dict[Listed, str]:
+    """Of some memories those that were taught on code that HEAD does not have, with the branch that has."""
+    bound = [one for one in listed if one.code and one.type in BOUND]
+    if not bound:
+        return {}
+    away = _ancestry(workspace, LISTED_SECONDS).elsewhere(one.code for one in bound)
+    return {one: one_line(away[one.code], BRANCH_CHARS) for one in bound if one.code in away}
+
+
+def warm(workspace: Workspace, codes: Iterable[str]) -> None:
+    """Finds out about commits of the code ahead of the prompts."""
+    _ancestry(workspace, WARM_SECONDS).elsewhere(codes)
+
+
+def _ancestry(workspace: Workspace, seconds: float) -> Ancestry:
+    return Ancestry(workspace.git, workspace.top, workspace.layout.common_dir, workspace.state, seconds)
+
+
+def _codes(held: Mapping[str, Source], chosen: Iterable[Candidate]) -> dict[tuple[str, str], str]:
+    """The code that memories were taught on, by ref and path; of those that it matters for."""
+    files: dict[str, dict[str, str]] = {}
+    for one in chosen:
+        if one.type in BOUND and one.kind == "memory" and not one.commit:
+            files.setdefault(one.ref, {})[one.path] = one.blob
+    found = {}
+    for ref, blobs in files.items():
+        source = held[ref]
+        if tip := source.catalog.tip(ref):
+            for path, (_, code) in source.catalog.lessons(source.repo, ref, tip, blobs).items():
+                if code:
+                    found[ref, path] = code
+    return found
+
+
+def _earlier(source: Source, one: Candidate, ancestry: Ancestry) -> Candidate | None:
+    """The last content before that was taught on code that is here; None where a person came between."""
+    blob = one.blob
+    for _ in range(MOST_VERSIONS):
+        before = _before(source, one.ref, one.path, blob)
+        if before is None:
+            return None
+        commit, blob = before
+        lesson = source.catalog.lessons(source.repo, one.ref, commit, {one.path: blob}).get(one.path)
+        if lesson is not None and lesson[1] not in ancestry.elsewhere([lesson[1]]):
+            return replace(one, blob=blob, time=lesson[0])
+    return None
+
+
+def _before(source: Source, ref: str, path: str, blob: str) -> tuple[str, str] | None:
+    """What stood at a path until an agent taught a content there: the commit, and the blob."""
+    for oid in source.catalog.brought(ref, {path: blob}).get(path, ()):
+        with suppress(MissingObject):
+            commit = source.repo.commit(oid)
+            entry = source.repo.entry(commit.tree, path)
+            if entry is None or entry.oid != blob or len(commit.parents) != 1:
+                continue
+            (parent,) = commit.parents
+            old = source.repo.entry(source.repo.commit(parent).tree, path)
+            if old is not None and old.oid == blob:
+                continue
+            teaches = parse(commit.message).writer in _TEACHERS
+            return (parent, old.oid) if old is not None and teaches else None
+    return None

@@ -1,1 +1,0 @@
-"""The recall flow: which memories a prompt or a question calls up."""

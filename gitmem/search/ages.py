@@ -1,0 +1,398 @@
+"""When a memory was last taught, and on which code: when an agent, extraction or person changed its body.
+
+The catalog remembers, for each commit of a ref that it has walked, which contents came to stand where and
+when they had been taught. Commits never change: none is walked twice, and an age as of then is looked up.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+
+from gitmem.search import database
+from gitmem.search.trees import Trees, is_memory, torn_steps
+from gitmem.store.repository import Commit, Difference, MissingObject, Repository, Step
+
+_TEACHERS = frozenset({"agent", "extract", "human"})
+_NO_TEACHING = frozenset({"merge", "sync", "page", "dream"})
+
+MOST_RENAMES = 8
+"""Renames in a row that are followed for such a file."""
+
+NEWEST = 8
+"""Commits by which git is told what is recorded."""
+
+_Walked = tuple[str, bytes, int]
+_Taught = tuple[str, bytes, bytes, int, int, str]
+_Distilled = tuple[str, str, int, bytes]
+
+Lesson = tuple[int, str]
+"""When a content was taught, seconds since the epoch, and the commit of the code that its teacher named."""
+
+Body = Callable[[str, str], bytes | None]
+"""(path, blob) to a digest of the memory's body; None where it cannot be read."""
+
+Late = Callable[[], bool]
+"""Whether there is no time left."""
+
+
+def never() -> bool:
+    """There is all the time."""
+    return False
+
+
+def lessons(
+    connection: sqlite3.Connection,
+    repo: Repository,
+    ref: str,
+    commit: str,
+    files: Mapping[str, str],
+    body: Body,
+    *,
+    alone: bool = False,
+    late: Late = never,
+) -> dict[str, Lesson]:
+    """Finds when memories were last taught, and on which code, as of a commit.
+
+    A merge, dream, sync or paging makes no fact young, nor does a move or a change of frontmatter alone; a
+    memory that only such changes ever touched is as old as the oldest of them. What a dream made of lines
+    of a log is as old as the last of these. Where one content came to
+    stand at a path more than once, the newest time at or before the commit counts.
+
+    Args:
+        ref: the ref that the commit belongs to; refs do not mix.
+        files: path to blob at the commit.
+        alone: where nothing of the ref is recorded yet, only these files' own history is walked, and
+            nothing recorded: at 10,000 commits a fifth of the work, for a file or two.
+        late: asked before each new commit; once it is, nothing is found, and what was walked is recorded:
+            whoever asks next goes on from there.
+
+    Returns:
+        Path to author time and code commit; without those that no commit in reach has brought.
+    """
+    walk = _Walk(connection, ref)
+    if walk.place(commit) is None:
+        if alone and not walk.begun():
+            found_alone = walk.alone(repo, commit, files, body)
+            if found_alone is not None:
+                return found_alone
+            walk = _Walk(connection, ref)
+        walk.follow(repo, commit, body, late)
+    last = walk.place(commit)
+    wanted = {encoded(path): path for path in files}
+    found: dict[str, Lesson] = {}
+    for key, blob, place, lesson in walk.rows(wanted):
+        path = wanted[key]
+        if last is not None and place <= last and blob.hex() == files[path]:
+            found[path] = lesson  # of several the last: places ascend
+    return found
+
+
+def brought(connection: sqlite3.Connection, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
+    """Finds commits that may have brought contents to where they stand, as far as was walked.
+
+    Args:
+        files: path to blob.
+
+    Returns:
+        Path to commits, the oldest first. Commits of one second are told together, and some may be of a
+        history that the ref no longer has.
+    """
+    wanted = {encoded(path): path for path in files}
+    places: dict[str, set[int]] = {}
+    slots = ",".join("?" * len(wanted))
+    for key, oid, place in connection.execute(
+        f"SELECT path, oid, place FROM main.taught WHERE ref = ? AND path IN ({slots})",  # noqa: S608
+        (ref, *wanted),
+    ):
+        if oid.hex() == files[wanted[key]]:
+            places.setdefault(wanted[key], set()).add(place)
+    asked = sorted({place for some in places.values() for place in some})[: database.PORTION]
+    slots = ",".join("?" * len(asked))
+    walked = connection.execute(
+        f"SELECT place, oid FROM main.walked WHERE ref = ? AND place IN ({slots}) ORDER BY place, oid",  # noqa: S608
+        (ref, *asked),
+    ).fetchall()
+    return {path: [oid.hex() for place, oid in walked if place in some] for path, some in places.items()}
+
+
+def is_distilled(
+    connection: sqlite3.Connection, repo: Repository, ref: str, line: str, commit: str
+) -> bool:
+    """Whether a commit that was walked says what became of a log's line, and nothing took that back.
+
+    Args:
+        line: `<path of the log>#<12 hex>`.
+        commit: asked as of then; a commit that was walked.
+    """
+    last = _Walk(connection, ref).place(commit)
+    said, taken_back = (
+        {
+            row[0].hex()
+            for table in ("main.distilled", "temp.distilled")
+            for row in connection.execute(
+                f"SELECT oid FROM {table} WHERE ref = ? AND {condition} AND place <= ?",  # noqa: S608
+                (ref, *values, -1 if last is None else last),
+            )
+        }
+        for condition, values in (("source = ?", (line,)), ("source = ''", ()))
+    )
+    if said and taken_back:  # what is taken back with a merge came with its second parent
+        for undone in taken_back:
+            said.discard(undone)
+            with suppress(MissingObject):
+                first, *others = (repo.commit(undone).parents if said else ()) or ("",)
+                said = {
+                    one
+                    for one in said
+                    if not others or repo.is_ancestor(one, first) or not repo.is_ancestor(one, undone)
+                }
+    return bool(said)
+
+
+class _Walk:
+    """What is known of one ref's history.
+
+    A commit's place is its committer time, or where clocks went backwards one more than its parents': it
+    grows along every line of descent.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, ref: str) -> None:
+        self._connection = connection
+        self._ref = ref
+        self._places: dict[str, int] = {}
+        self._known: dict[tuple[str, str], Lesson] = {}
+        self._sources: set[str] = set()
+
+    def begun(self) -> bool:
+        """Whether any of the ref's history is recorded."""
+        row = self._connection.execute("SELECT 1 FROM main.walked WHERE ref = ? LIMIT 1", (self._ref,))
+        return row.fetchone() is not None
+
+    def place(self, commit: str) -> int | None:
+        """Place of a commit that was walked, or None."""
+        if commit not in self._places:
+            for table in ("main.walked", "temp.walked"):
+                row = self._connection.execute(
+                    f"SELECT place FROM {table} WHERE ref = ? AND oid = ?",  # noqa: S608
+                    (self._ref, bytes.fromhex(commit)),
+                ).fetchone()
+                if row:
+                    self._places[commit] = row[0]
+        return self._places.get(commit)
+
+    def rows(self, paths: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, int, Lesson]]:
+        """Gives (path, blob, place, lesson) of all that stood at some paths, places ascending for each."""
+        asked = list(paths)
+        for table in ("main.taught", "temp.taught"):
+            for some in database.portions(asked):
+                slots = ",".join("?" * len(some))
+                for path, oid, place, time, code in self._connection.execute(
+                    f"SELECT path, oid, place, time, code FROM {table} WHERE ref = ?"  # noqa: S608
+                    f" AND path IN ({slots}) ORDER BY path, place",
+                    (self._ref, *some),
+                ):
+                    yield path, oid, place, (time, code)
+
+    def follow(self, repo: Repository, tip: str, body: Body, late: Late = never) -> None:
+        """Walks the commits that are new, and records what they taught."""
+        whole = not _is_shallow(repo)
+        try:
+            walked, taught, distilled = self._learn(
+                repo, repo.steps(tip, without=self._newest()), body, late
+            )
+        except MissingObject:
+            self._known.clear()
+            self._places.clear()
+            walked, taught, distilled = self._learn(repo, torn_steps(repo, tip), body, late)
+            whole = False
+        # What a repaired or deepened history would tell otherwise is not kept.
+        statements = (
+            (
+                "INSERT OR REPLACE INTO {}.taught(ref, path, oid, place, time, code)"
+                " VALUES(?, ?, ?, ?, ?, ?)",
+                taught,
+            ),
+            ("INSERT OR REPLACE INTO {}.walked(ref, oid, place) VALUES(?, ?, ?)", walked),
+            ("INSERT OR REPLACE INTO {}.distilled(ref, source, place, oid) VALUES(?, ?, ?, ?)", distilled),
+        )
+        if not whole or not database.keep(
+            self._connection, [(words.format("main"), rows) for words, rows in statements]
+        ):
+            for words, rows in statements:
+                self._connection.executemany(words.format("temp"), rows)
+
+    def alone(
+        self, repo: Repository, tip: str, files: Mapping[str, str], body: Body
+    ) -> dict[str, Lesson] | None:
+        """Walks what concerns a few files, and records nothing; None where that does not do.
+
+        Args:
+            files: path to blob at the tip.
+        """
+        from gitmem.core.names import homes  # a look at what is recorded needs none of it
+
+        trees = Trees(repo)
+        paths = {home for path in files for home in homes(path)}
+        for _ in range(MOST_RENAMES):
+            self._known.clear()
+            self._places.clear()
+            self._sources.clear()
+            try:
+                steps = repo.steps(tip, sorted(paths))
+                self._learn(repo, (_with_gone(step, trees, repo) for step in steps), body)
+            except MissingObject:
+                return None
+            if self._sources <= paths:
+                known = {path: self._known.get((path, oid)) for path, oid in files.items()}
+                return {path: lesson for path, lesson in known.items() if lesson is not None}
+            paths |= {home for path in self._sources for home in homes(path)}
+        return None
+
+    def _learn(
+        self, repo: Repository, steps: Iterable[Step], body: Body, late: Late = never
+    ) -> tuple[list[_Walked], list[_Taught], list[_Distilled]]:
+        """Rows for what is new in some steps, as far as there is time."""
+        walked: list[_Walked] = []
+        taught: list[_Taught] = []
+        distilled: list[_Distilled] = []
+        for step in steps:
+            commit = step.commit
+            if self.place(commit.oid) is not None:
+                continue
+            # Ancestors come first, so that what was walked is whole.
+            if late():
+                break
+            above = [place for parent in commit.parents if (place := self.place(parent)) is not None]
+            place = max([commit.committer.time, *(place + 1 for place in above)])
+            self._places[commit.oid] = place
+            walked.append((self._ref, bytes.fromhex(commit.oid), place))
+            for path, oid, lesson in self._lessons(repo, step, place, body):
+                self._known[path, oid] = lesson
+                taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, *lesson))
+            if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
+                from gitmem.search.accounts import distills
+
+                rows = distills(commit)
+                distilled += [(self._ref, line, place, bytes.fromhex(said)) for line, said in rows]
+        return walked, taught, distilled
+
+    def _newest(self) -> list[str]:
+        """The last commits that were walked: with all their ancestors, for they are kept together."""
+        rows = self._connection.execute(
+            "SELECT oid FROM main.walked WHERE ref = ? ORDER BY place DESC LIMIT ?", (self._ref, NEWEST)
+        )
+        return [row[0].hex() for row in rows]
+
+    def _lessons(
+        self, repo: Repository, step: Step, place: int, body: Body
+    ) -> Iterator[tuple[str, str, Lesson]]:
+        """Yields (path, blob, lesson) for what a commit brought against its first parent."""
+        changes = sorted(change for change in step.before[0] if is_memory(change[0]))
+        commit = step.commit
+        if len(step.before) > 1:
+            yield from self._merged(step, place, changes)
+            return
+        gone = _Gone({path: old for path, old, come in changes if old and not come}, body)
+        teaches, code = _teaching(commit)
+        told: dict[str, int] = {}
+        if not teaches and "/logs/" in commit.message:
+            from gitmem.search.accounts import told_at
+
+            told = told_at(repo, commit)
+        for path, old, come in changes:
+            if come is None:
+                continue
+            lesson: Lesson | None = None
+            if old is None:
+                if source := gone.source(path, come):
+                    self._sources.add(source[0])
+                    lesson = self._lesson(*source, place)
+            elif not teaches or body(path, old) == body(path, come):
+                lesson = self._lesson(path, old, place)
+            if path in told and (old is None or body(path, old) != body(path, come)):
+                lesson = max((told[path], ""), lesson or (0, ""))
+            yield path, come, lesson or (commit.author.time, code)
+
+    def _merged(
+        self, step: Step, place: int, changes: Iterable[Difference]
+    ) -> Iterator[tuple[str, str, Lesson]]:
+        """The same for a merge: what it united is as young as the younger of the two."""
+        others = [{path: old for path, old, _ in before} for before in step.before[1:]]
+        for path, old, come in changes:
+            if come is None:
+                continue
+            sources = [old, *(other.get(path, come) for other in others)]
+            known = [self._lesson(path, oid, place) for oid in sources if oid]
+            taught = [lesson for lesson in known if lesson is not None]
+            yield path, come, max(taught, default=(step.commit.author.time, ""))
+
+    def _lesson(self, path: str, oid: str, place: int) -> Lesson | None:
+        """When and on what a content was taught that stands at a path just before a place."""
+        if (path, oid) not in self._known:
+            blob = bytes.fromhex(oid)
+            for _, other, since, lesson in self.rows([encoded(path)]):
+                if other == blob and since < place:
+                    self._known[path, oid] = lesson
+        return self._known.get((path, oid))
+
+
+def encoded(path: str) -> bytes:
+    """A path as SQLite can hold it, odd bytes included."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+class _Gone:
+    """Files that one commit took away, as (path, blob)."""
+
+    def __init__(self, files: Mapping[str, str], body: Body) -> None:
+        self._files = files
+        self._body = body
+        self._by_blob = {oid: path for path, oid in reversed(list(files.items()))}
+        self._by_body: dict[bytes | None, str] | None = None
+
+    def source(self, path: str, oid: str) -> tuple[str, str] | None:
+        """The one with the same content, else with the same body; None where the file is new."""
+        if not self._files:
+            return None
+        source = self._by_blob.get(oid)
+        if source is None:
+            if self._by_body is None:
+                self._by_body = {
+                    self._body(old, blob): old for old, blob in reversed(list(self._files.items()))
+                }
+                self._by_body.pop(None, None)
+            source = self._by_body.get(self._body(path, oid))
+        return (source, self._files[source]) if source is not None else None
+
+
+def _with_gone(step: Step, trees: Trees, repo: Repository) -> Step:
+    """What a commit changed at some paths, and where it brought a file all that it took away."""
+    new = [path for path, old, come in step.before[0] if come and not old]
+    if not new or len(step.commit.parents) != 1:
+        return step
+    try:
+        before = repo.commit(step.commit.parents[0]).tree
+    except MissingObject:
+        return step
+    seen = {path for path, _, _ in step.before[0]}
+    rest = (
+        change
+        for change in trees.changes(before, step.commit.tree)
+        if change[2] is None and change[0] not in seen
+    )
+    return Step(step.commit, ((*step.before[0], *rest),))
+
+
+def _is_shallow(repo: Repository) -> bool:
+    return (repo.git_dir / "shallow").exists()
+
+
+def _teaching(commit: Commit) -> tuple[bool, str]:
+    """Whether a commit teaches what it brings, and the commit of the code that it names."""
+    from gitmem.core.trailers import parse
+
+    provenance = parse(commit.message)
+    teaches = provenance.writer in _TEACHERS and provenance.op not in _NO_TEACHING
+    return teaches, provenance.code_commit if teaches else ""

@@ -1,0 +1,327 @@
+"""Which texts share words with a question: sought roughly by the rarest words, then scored exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+from typing import NamedTuple
+
+from gitmem.search.chance import Chance
+from gitmem.search.entries import Entry, Ground
+from gitmem.search.index import Catalog
+from gitmem.search.postings import FIELD, HEADED, KIND_BITS, STRONG, WEAK, char, number_of, unpacked
+from gitmem.search.score import REACH, Asked, Corpus, Text, rarity, read_text, scores
+from gitmem.search.words import tells, terms, words
+from gitmem.values import dataclass
+
+SHORTEST_PREFIX = 3
+MOST_COMPLETED = 32
+"""Words that the beginning of a word is taken for, at most."""
+
+BUDGET = 8_000
+"""Entries of lists that are read for one question: a few milliseconds. What only the common words of a
+question have in common with a text is looked at in the second stage, for the texts found by others."""
+
+ENOUGH = 1_000
+"""Entries from which on a list that is longer than what is left of the budget is passed over; before, what
+is newest of it is read."""
+
+COMMON_SHARE = 0.25
+COMMON_FROM = 200
+"""Words in more than this share of so many texts or more are not sought where there are others."""
+
+_WORTH = {HEADED: 1.5, STRONG: 1.0, WEAK: 0.75}
+_KIND = (1 << KIND_BITS) - 1
+
+WINDOW = 100
+"""Texts that are scored closely, at least."""
+
+TIMES = 2
+"""The same for each entry that is wanted."""
+
+LEADING = 16
+"""Best memories that are read with what stands beside them in their session."""
+
+BESIDE = 2
+"""Memories before and after each of these that are scored too, whatever words they have."""
+
+WIDER = 8
+"""How much further it looks where too little of what it found stands anywhere now."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        asked: its terms, each once.
+        counts: each word that stands for one to the number of texts that have it.
+    """
+
+    asked: tuple[Asked, ...]
+    counts: Mapping[str, int]
+    corpus: Corpus
+
+
+def ask(catalog: Catalog, query: str, *, completed: bool = False) -> Question:
+    """Cuts a question into terms, and finds out how many texts have each.
+
+    Args:
+        completed: whether its words may be the beginnings of words.
+    """
+    stems = _stems(catalog, query)
+    known = _completions(catalog, stems) if completed else _known(catalog, stems)
+    asked = []
+    for parts in stems:
+        if completed and any(len(stem) < SHORTEST_PREFIX for stem in parts):
+            continue
+        ways: list[str] = [""]
+        for stem in parts:
+            ways = [way + word.char for way in ways for word in known.get(stem, ())]
+        words_of = [known.get(stem, []) for stem in parts]
+        term = " ".join(parts)
+        asked.append(
+            Asked(
+                term=term,
+                ways=tuple(ways),
+                tells=tells(term),
+                count=min((sum(word.texts for word in some) for some in words_of), default=0),
+                passages=min((sum(word.passages for word in some) for some in words_of), default=0),
+                labels=min((sum(word.labels for word in some) for some in words_of), default=0),
+            )
+        )
+    counts = {word.char: word.texts for some in known.values() for word in some}
+    facts = dict(catalog.read("SELECT name, value FROM fact"))
+    corpus = Corpus(**{name: facts.get(name, 0) for name in Corpus.__dataclass_fields__})
+    return Question(tuple(asked), counts, corpus)
+
+
+class _Word(NamedTuple):
+    """A word of the index, and how many texts, passages and labels have it."""
+
+    char: str
+    texts: int
+    passages: int
+    labels: int
+
+
+# A list's length is in its header: nothing of the list itself is read.
+_WORDS = (
+    "SELECT text, number, coalesce(length(ids), 0) / 4, coalesce(passages, 0), coalesce(labels, 0)"
+    " FROM word LEFT JOIN posting ON word = number"
+)
+
+
+def _stems(catalog: Catalog, query: str) -> list[tuple[str, ...]]:
+    cut = [words(term) for term in terms(query)]
+    stemmed = catalog.stems(word for some in cut for word in some)
+    found = [tuple(stem for word in some for stem in stemmed[word]) for some in cut]
+    return [parts for parts in dict.fromkeys(found) if parts]
+
+
+def _known(catalog: Catalog, stems: Iterable[tuple[str, ...]]) -> dict[str, list[_Word]]:
+    wanted = sorted({stem for parts in stems for stem in parts})
+    rows = catalog.read(f"{_WORDS} WHERE text IN ({','.join('?' * len(wanted))})", wanted)
+    return {text: [_Word(char(number), *counts)] for text, number, *counts in rows}
+
+
+def _completions(catalog: Catalog, stems: Iterable[tuple[str, ...]]) -> dict[str, list[_Word]]:
+    return {
+        stem: [
+            _Word(char(number), *counts)
+            for _, number, *counts in catalog.read(
+                f"{_WORDS} WHERE text >= ? AND text < ? LIMIT ?",
+                (stem, stem + "\U0010ffff", MOST_COMPLETED),
+            )
+        ]
+        for parts in stems
+        if len(parts) == 1
+        for stem in parts
+    }
+
+
+class _List(NamedTuple):
+    """The texts that have a word, by its number; `size` of them are read."""
+
+    worth: float
+    word: int
+    size: int
+
+
+def seek(
+    catalog: Catalog, question: Question, budget: int = BUDGET, window: int | None = None
+) -> tuple[dict[int, float], bool]:
+    """Adds up, for each text, what the question's words are worth there.
+
+    Args:
+        window: how many texts will be looked at: others, which cannot be among them, may be left out.
+
+    Returns:
+        Number of each text to its rough score; whether all are there that have a word.
+    """
+    lists = sorted(_lists(question), key=lambda each: -each.worth)
+    chosen: list[_List] = []
+    left = budget
+    for each in lists:
+        if left and (each.size <= left or budget - left < ENOUGH):
+            chosen.append(each._replace(size=min(each.size, left)))
+            left -= chosen[-1].size
+    whole = sum(each.size for each in chosen) == sum(each.size for each in lists)
+    numbers = ",".join(str(each.word) for each in chosen)
+    read = dict(catalog.read(f"SELECT word, ids FROM posting WHERE word IN ({numbers})"))  # noqa: S608
+    found: dict[int, float] = {}
+    closed = False
+    most = max(_WORTH.values()) * sum(each.worth for each in chosen)
+    for worth, word, size in chosen:
+        if window and not closed and len(found) >= window and size > window:
+            closed = _nth(found, window) > most
+        most -= max(_WORTH.values()) * worth
+        entries = unpacked(read.get(word, b"")[-4 * size :])  # of too many the newest
+        by_kind = [worth * _WORTH.get(kind, 0.0) for kind in range(_KIND + 1)]
+        if not found:
+            found = {entry >> KIND_BITS: by_kind[entry & _KIND] for entry in entries}
+        elif closed:
+            for entry in entries:
+                if (number := entry >> KIND_BITS) in found:
+                    found[number] += by_kind[entry & _KIND]
+        else:
+            get = found.get
+            for entry in entries:
+                number = entry >> KIND_BITS
+                found[number] = get(number, 0.0) + by_kind[entry & _KIND]
+    return found, whole and not closed
+
+
+def _best(found: Mapping[int, float], window: int) -> list[int]:
+    """The texts with the highest rough scores; of equal ones the newest."""
+    if len(found) <= window:
+        return list(found)
+    least = _nth(found, window)
+    above = [number for number, score in found.items() if score > least]
+    equal = sorted((number for number, score in found.items() if score == least), reverse=True)
+    return above + equal[: window - len(above)]
+
+
+def _nth(found: Mapping[int, float], place: int) -> float:
+    return sorted(found.values(), reverse=True)[place - 1]
+
+
+def _lists(question: Question) -> Iterator[_List]:
+    """Yields all lists that are sought."""
+    total, counts = question.corpus.texts, question.counts
+    most = COMMON_SHARE * total if total > COMMON_FROM else total
+    rare = any(having <= most for having in counts.values())
+    for word, having in counts.items():
+        if having and not (rare and having > most):
+            yield _List(rarity(total, having), number_of(word), having)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found; entries are told by their `id`.
+
+    Attributes:
+        scores: of each entry that has anything of the question.
+        entries: all that were looked at.
+        words: text to its words as the catalog keeps them.
+    """
+
+    scores: Mapping[int, float]
+    entries: Mapping[int, Entry]
+    words: Mapping[int, str]
+
+
+def find(ground: Ground, question: Question, limit: int) -> Found:
+    """Finds the texts that share words with a question, and scores the best of them.
+
+    Args:
+        limit: entries that are wanted.
+    """
+    window, budget = max(WINDOW, TIMES * limit), BUDGET
+    while True:
+        rough, whole = seek(ground.catalog, question, budget, window)
+        found = list(ground.entries(_best(rough, window)))
+        if len(found) >= limit or (whole and len(rough) <= window):
+            break
+        window *= WIDER
+        budget *= WIDER
+    entries = {entry.id: entry for entry in found}
+    words = _words(ground, {entry.blob for entry in found})
+    alone = {number: read_text(text) for number, text in words.items()}
+    of_text = dict(zip(alone, scores(question.asked, list(alone.values()), question.corpus), strict=True))
+    scored = {entry.id: of_text[entry.blob] for entry in found if entry.blob in alone}
+    # Most of what a session says for a question stands beside what says most of it.
+    joined = [entry for entry in found if entry.thread is not None and entry.id in scored]
+    joined = sorted(joined, key=lambda entry: (-scored[entry.id], entry.path))[:LEADING]
+    threads = {key: some for key, some in ground.beside(joined, REACH).items() if len(some) > 1}
+    beside = {entry.id: entry for some in threads.values() for entry in some}
+    words |= _words(ground, {entry.blob for entry in beside.values()} - words.keys())
+    alone |= {number: read_text(text) for number, text in words.items() if number not in alone}
+    texts = _beside({entry.id for entry in joined}, threads, alone)
+    scored |= zip(texts, scores(question.asked, list(texts.values()), question.corpus), strict=True)
+    return Found({id: score for id, score in scored.items() if score > 0}, entries | beside, words)
+
+
+class Parts:
+    """Says what of a question a text matches; see `Candidate.parts`."""
+
+    def __init__(self, question: Question) -> None:
+        corpus = question.corpus
+        self._terms = [(term, rarity(corpus.texts, term.count)) for term in question.asked]
+        known = [rare for term, rare in self._terms if term.count and term.tells]
+        length = (corpus.name + corpus.description + corpus.body) / max(1, corpus.texts)
+        self._chance = Chance(question.asked, corpus.texts, length)
+        self._whole = {
+            "asked": float(len(question.asked)),
+            "worth": sum([rare for _, rare in self._terms]),
+            "telling": float(sum(term.tells for term in question.asked)),
+            "word": sum(known) / len(known) if known else rarity(corpus.texts, 1),
+        }
+
+    def of(self, words: str, score: float) -> dict[str, float]:
+        """The parts of a text, given its words as the catalog keeps them and its score by words."""
+        heading, _, body = words.rpartition(FIELD)
+        matched = [at for at, (term, _) in enumerate(self._terms) if _has(words, term)]
+        headed = [at for at in matched if _has(heading, self._terms[at][0])]
+        return self._whole | {
+            "text": score,
+            "rarity": sum([self._terms[at][1] for at in matched]),
+            "matched": float(len(matched)),
+            "headed": float(len(headed)),
+            "told": float(sum(self._terms[at][0].tells for at in matched)),
+            "decisive": float(sum(self._terms[at][0].tells for at in headed)),
+            "surprise": self._chance.surprise(matched, len(heading) + len(body)),
+        }
+
+
+def _has(words: str, term: Asked) -> bool:
+    for way in term.ways:  # noqa: SIM110  # a generator would take twice as long
+        if way in words:
+            return True
+    return False
+
+
+def _words(ground: Ground, numbers: Iterable[int]) -> dict[int, str]:
+    wanted = ",".join(map(str, numbers))
+    rows = ground.catalog.read(f"SELECT id, words FROM blob WHERE id IN ({wanted})")  # noqa: S608
+    return dict(rows)
+
+
+def _beside(
+    leading: Set[int], threads: Mapping[int, Sequence[Entry]], alone: Mapping[int, Text]
+) -> dict[int, Text]:
+    """The texts of what leads, and of what stands near it in its thread, each with those around it."""
+    texts: dict[int, Text] = {}
+    for thread in threads.values():
+        own = [alone.get(entry.blob) for entry in thread]
+        places = [at for at, entry in enumerate(thread) if entry.id in leading]
+        near = {at + step for at in places for step in range(-BESIDE, BESIDE + 1)}
+        for at in sorted(near & set(range(len(thread)))):
+            if text := own[at]:
+                before = [one.passages[-REACH:] for one in own[max(0, at - REACH) : at] if one]
+                after = [one.passages[:REACH] for one in own[at + 1 : at + 1 + REACH] if one]
+                texts[thread[at].id] = text._replace(
+                    before=tuple(chain.from_iterable(before))[-REACH:],
+                    after=tuple(chain.from_iterable(after))[:REACH],
+                )
+    return texts

@@ -1,0 +1,273 @@
+"""The SQLite file under the catalog: made, checked, and made anew where it cannot be trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+FILE = "catalog.sqlite"
+VERSION = 8
+"""Of the tables, below zero in a file without stems: one who has them makes it anew."""
+
+APPLICATION = 0x6D656D31
+"""Marks the file as gitmem's (`mem1`): anything else under that name is replaced."""
+
+BUSY_SECONDS = 0.25
+"""How long a writer waits for another; a reader never waits, it reads the state before (WAL)."""
+
+PORTION = 500
+"""Keys that one statement asks for."""
+
+CACHE_KB = 16_384
+"""Memory for pages: one who asks again and again finds the middle of each index there."""
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+Key = TypeVar("Key")
+
+_AGES = """
+CREATE TABLE {where}.walked(ref TEXT NOT NULL, oid BLOB NOT NULL, place INTEGER NOT NULL,
+  PRIMARY KEY(ref, oid)) WITHOUT ROWID;
+CREATE TABLE {where}.taught(ref TEXT NOT NULL, path BLOB NOT NULL, oid BLOB NOT NULL,
+  place INTEGER NOT NULL, time INTEGER NOT NULL, code TEXT NOT NULL,
+  PRIMARY KEY(ref, path, place, oid)) WITHOUT ROWID;
+CREATE TABLE {where}.distilled(ref TEXT NOT NULL, source TEXT NOT NULL, place INTEGER NOT NULL,
+  oid BLOB NOT NULL, PRIMARY KEY(ref, source, place, oid)) WITHOUT ROWID;
+"""
+"""What history teaches. Lines of logs that a commit accounts for are distilled; a commit that takes another
+back stands there with that one's name in place of a line's."""
+
+_ENTRIES = """
+CREATE TABLE {where}.{table}(id INTEGER PRIMARY KEY, ref INTEGER NOT NULL, path TEXT NOT NULL,
+  blob INTEGER NOT NULL, archived INTEGER NOT NULL, time INTEGER NOT NULL, thread INTEGER,
+  UNIQUE(ref, path));
+CREATE INDEX {where}.{table}_blob ON {table}(blob);
+CREATE INDEX {where}.{table}_time ON {table}(ref, time);
+CREATE INDEX {where}.{table}_thread ON {table}(thread, time, path) WHERE thread IS NOT NULL;
+"""
+"""What stands where. A thread is what one agent learned in one session."""
+
+_SCHEMA = f"""
+CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, body BLOB NOT NULL,
+  session TEXT NOT NULL, head TEXT NOT NULL, words TEXT NOT NULL);
+CREATE TABLE word(text TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE posting(word INTEGER PRIMARY KEY, passages INTEGER NOT NULL, labels INTEGER NOT NULL,
+  ids BLOB NOT NULL);
+CREATE TABLE called(name TEXT NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
+CREATE INDEX called_blob ON called(blob);
+CREATE TABLE link(name TEXT NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY(name, blob)) WITHOUT ROWID;
+CREATE INDEX link_blob ON link(blob);
+CREATE TABLE period(blob INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY(blob, first, last)) WITHOUT ROWID;
+CREATE INDEX period_first ON period(first, last);
+CREATE TABLE ref(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, tip TEXT NOT NULL);
+{_ENTRIES.format(where="main", table="entry")}
+CREATE TABLE fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE head(oid BLOB PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked INTEGER NOT NULL,
+  value TEXT NOT NULL);
+{_AGES.format(where="main")}
+"""
+
+_TEMPORARY = f"""
+{_AGES.format(where="temp")}
+CREATE TEMP TABLE laid(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+{_ENTRIES.format(where="temp", table="past")}
+"""
+
+_PROBE = f"""
+CREATE VIRTUAL TABLE temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
+CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
+"""
+"""What tells the stems of words, where SQLite has FTS5."""
+
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
+
+
+def code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; `SQLITE_ERROR` where the error has none."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process holds the lock, so that trying later would do."""
+    return code(error) in _LOCKED
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file's content is at fault, so that a new file would do."""
+    return code(error) in _DAMAGED
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """Opens the catalog file of a folder, or a catalog in memory where the folder cannot hold one."""
+    file = folder / FILE
+    for _ in range(2):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if file.is_symlink():
+                file.unlink()
+            # It holds what private memories say. What SQLite puts beside it gets the same bits.
+            os.close(
+                os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+            )
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+            return _open(file)
+        except sqlite3.Error as error:
+            if not is_damage(error) or not discard(folder):
+                break
+        except OSError:
+            break
+    return in_memory()
+
+
+def portions(keys: Iterable[Key]) -> Iterator[list[Key]]:
+    """Cuts keys into as many as one statement can ask for."""
+    left = iter(keys)
+    while some := list(islice(left, PORTION)):
+        yield some
+
+
+def keep(connection: sqlite3.Connection, statements: Iterable[tuple[str, Iterable[Any]]]) -> bool:
+    """Writes what may as well be found out again: without waiting, and False where that cannot be now.
+
+    Args:
+        statements: each with the rows to run it for; all of them are kept, or none.
+
+    Raises:
+        sqlite3.Error: the file is damaged.
+    """
+    try:
+        connection.execute("PRAGMA busy_timeout = 0")
+        with writing(connection):
+            for words, rows in statements:
+                connection.executemany(words, rows)
+    except sqlite3.Error as error:
+        if is_damage(error):
+            raise
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+    return True
+
+
+@contextlib.contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Holds the write lock for a block, which is kept or undone as a whole."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def in_memory() -> sqlite3.Connection:
+    """Opens an empty catalog that ends with the process."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.executescript(_SCHEMA)
+    _prepare(connection)
+    return connection
+
+
+def discard(folder: Path) -> bool:
+    """Deletes a damaged or foreign file; False where that is not allowed.
+
+    Another process may have replaced the file already: under the lock it is looked at again first.
+    """
+    from filelock import FileLock, Timeout  # slow to import, and hardly ever needed
+
+    file = folder / FILE
+    try:
+        with FileLock(str(folder / "catalog.lock"), timeout=2):
+            if _is_whole(file):
+                return True
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                file.with_name(file.name + suffix).unlink(missing_ok=True)
+    except (OSError, Timeout):
+        return False
+    return True
+
+
+def _is_whole(file: Path) -> bool:
+    """Checks a file to its end; one that is locked right now counts as whole."""
+    try:
+        with contextlib.closing(_open(file)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.Error as error:
+        return is_busy(error)
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        version = VERSION if _prepare(connection) else -VERSION
+        if _stamp(connection) != (APPLICATION, version):
+            _create(connection, version)
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+        # Touches each table, so that a file that only looks right is found out here.
+        for table in (
+            "blob",
+            "ref",
+            "entry",
+            "word",
+            "posting",
+            "called",
+            "link",
+            "period",
+            "fact",
+            "head",
+            "folder",
+            "walked",
+            "taught",
+            "distilled",
+        ):
+            connection.execute(f"SELECT 1 FROM main.{table} LIMIT 1").fetchone()  # noqa: S608
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> bool:
+    """Makes what a connection has for itself; says whether it can tell the stems of words."""
+    connection.executescript(_TEMPORARY)
+    try:
+        connection.executescript(_PROBE)
+    except sqlite3.OperationalError as error:
+        if "no such module" not in str(error):
+            raise
+        return False
+    return True
+
+
+def _create(connection: sqlite3.Connection, version: int) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _stamp(connection) != (APPLICATION, version):  # else another process was quicker
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+                raise sqlite3.DatabaseError("a file of another program or version")
+            for statement in filter(None, (part.strip() for part in _SCHEMA.split(";"))):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _stamp(connection: sqlite3.Connection) -> tuple[int, int]:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    return application, connection.execute("PRAGMA user_version").fetchone()[0]

@@ -1,0 +1,244 @@
+"""What is told of what a search found: with a prompt, where nobody asked, and where somebody did.
+
+A candidate is weighed against what any memory here would score: how much it surprises that it matches what
+it matches (see `chance`), and how far its score stands out from those that the same question gives others,
+for which a word in a name or description counts more than one deep in a body. Few and right beats many, and
+nothing is right where nothing fits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence, Set
+from typing import Literal
+
+from gitmem.search.duplicates import headed_alike
+from gitmem.search.query import Candidate
+from gitmem.search.words import tells
+from gitmem.values import dataclass
+
+OTHERS = slice(5, 20)
+"""Ranks of the candidates whose scores are what the question gives anything here."""
+
+STANDING_OUT = 10.0
+"""How much it weighs, against the logarithm of a chance, that a score is e times that of others."""
+
+SHORT = 8
+LENGTH = 1.0
+"""What it costs that a question has e times so many terms: the words of one request hang together, so that
+each shares some with any memory in its field."""
+
+TOLD_IN_BODY = 2
+"""Terms that tell which a memory must match where none of them is in its name or description."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What passes.
+
+    Attributes:
+        least: weight that a candidate needs; see `weight`.
+        near: share of the best score that it needs: what is far below the best answers something else.
+        whole: the weight that is enough for one that matches all that the question is about, some of it
+            in its name or description.
+    """
+
+    least: float
+    near: float
+    whole: float
+
+
+PROMPT = Gate(least=8.0, near=0.4, whole=6.0)
+"""Nobody asked. Set on half of what `tests/bench/recall_told.py` measures, so that one prompt of ten tells
+something where nothing answers it."""
+
+QUESTION = Gate(least=6.0, near=0.4, whole=-math.inf)
+"""Somebody asked, and can tell what is no answer."""
+
+Why = Literal[
+    "below",
+    "shown",
+    "duplicate",
+    "in-use",
+    "not-chosen",
+    "limit",
+    "type",
+    "settled",
+    "promoted",
+    "unmerged",
+    "gone",
+]
+WORDS: dict[Why, str] = {
+    "below": "matches too little of it",
+    "shown": "shown before in this session",
+    "duplicate": "says the same as one that is shown",
+    "in-use": "a reference for a tool that is in use",
+    "not-chosen": "not chosen by the engine",
+    "limit": "fits, but others fit better",
+    "type": "of another type",
+    "settled": "a line of a log of which a memory was made, or that was forgotten or rejected",
+    "promoted": "a rule of the repository, which agents read anyway",
+    "unmerged": "taught on a branch that is not merged here",
+    "gone": "cannot be read, or must not be shown",
+}
+
+REFERENCE = "reference"
+
+_WORD = re.compile(r"[a-z0-9]+(?:[+.-][a-z0-9]+)*")
+_SPLIT = re.compile(r"[^a-z0-9]+")
+_USAGE_WORDS = """
+    api apis cheat cheatsheet cli command commands doc docs documentation endpoint endpoints example
+    examples flag flags guide manual option options parameter parameters quickstart reference syntax
+    tutorial usage
+"""
+_USAGE = frozenset(_USAGE_WORDS.split())
+# Rather too much counts as a warning: a reference shown in vain costs less than a trap not told of.
+_WARNING_WORDS = """
+    never|do not|don['’]?t|must not|mustn['’]t|cannot|can['’]?t|avoid|beware|careful(?:ly)?|caution
+    |gotchas?|pitfalls?|traps?|warn(?:s|ed|ing|ings)?|watch out|fail(?:s|ed|ing|ure|ures)?
+    |break(?:s|ing)?|broken|broke|bugs?|buggy|crash(?:es|ed|ing)?|hang(?:s|ing)?|wrong(?:ly)?|silently
+    |unless|danger(?:ous)?|unsafe|known issues?|does not|doesn['’]t|is not|isn['’]t|not supported
+    |unsupported|deprecated|flaky|loses?|lost|corrupts?|workarounds?|instead of|only works?
+"""
+_WARNING = re.compile(rf"\b(?:{''.join(map(str.strip, _WARNING_WORDS.splitlines()))})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Left:
+    """A candidate that is not shown.
+
+    Attributes:
+        why: a key of `WORDS`.
+        detail: what it was measured by, or the memory that is shown instead; may be empty.
+    """
+
+    candidate: Candidate
+    why: Why
+    detail: str = ""
+
+    @property
+    def words(self) -> str:
+        """The reason as a person reads it."""
+        return f"{WORDS[self.why]} ({self.detail})" if self.detail else WORDS[self.why]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was made of candidates.
+
+    Attributes:
+        chosen: best first; more than can be shown, since some may turn out to be unreadable.
+        left: those left out, in their order.
+    """
+
+    chosen: tuple[Candidate, ...]
+    left: tuple[Left, ...] = ()
+
+
+def weight(candidate: Candidate, others: float) -> float:
+    """How much speaks for a candidate; see `PROMPT` for how much is enough.
+
+    Args:
+        others: see `background`.
+    """
+    standing = math.log(candidate.score / others) if candidate.score > 0 else -math.inf
+    parts = candidate.parts
+    length = LENGTH * max(0.0, math.log(max(1.0, parts.get("asked", 0.0)) / SHORT))
+    return parts.get("surprise", 0.0) + STANDING_OUT * standing - length
+
+
+def background(candidates: Sequence[Candidate]) -> float:
+    """The score that a question gives any memory here: the mean of those that are not its best.
+
+    Where there are none, one word of it counts instead.
+    """
+    most = OTHERS.stop - OTHERS.start
+    scores = [one.score for one in candidates[OTHERS]]
+    word = max([one.parts.get("word", 0.0) for one in candidates], default=0.0) or 1.0
+    return (sum(scores) + (most - len(scores)) * word) / most
+
+
+def fits(candidate: Candidate, others: float, gate: Gate = QUESTION) -> bool:
+    """Whether a memory matches enough of the question to be worth showing.
+
+    Args:
+        others: see `background`.
+    """
+    parts = candidate.parts
+    if not parts["telling"]:  # "how should I write tests?": only a memory about just that
+        return parts["headed"] >= parts["asked"] and weight(candidate, others) >= gate.whole
+    if parts["told"] >= parts["telling"] and (parts["decisive"] or parts["matched"] >= parts["asked"]):
+        return weight(candidate, others) >= gate.whole
+    if not parts["decisive"] and parts["told"] < TOLD_IN_BODY:
+        return False
+    return weight(candidate, others) >= gate.least
+
+
+def select(
+    candidates: Iterable[Candidate], shown: Set[str] = frozenset(), gate: Gate = QUESTION
+) -> Selection:
+    """Keeps the candidates that fit, best first, each content once; and says why others are left out.
+
+    Of two whose descriptions say the same, the one to prefer comes first; whether the other goes, its body
+    decides (see `duplicates`).
+
+    Args:
+        candidates: best first.
+        shown: object names of the contents that this session has seen already.
+    """
+    found = list(candidates)
+    others = background(found)
+    chosen: list[Candidate] = []
+    left: list[Left] = []
+    kept: dict[str, Candidate] = {}
+    best: float | None = None
+    for candidate in found:
+        if not fits(candidate, others, gate):
+            left.append(
+                Left(candidate, "below", f"weighs {weight(candidate, others):.1f} of {gate.least:g}")
+            )
+            continue
+        best = candidate.score if best is None else best
+        if candidate.score < gate.near * best:
+            left.append(Left(candidate, "below", f"{candidate.score / best:.0%} of the best score"))
+        elif candidate.blob in shown:
+            left.append(Left(candidate, "shown"))
+        elif candidate.blob in kept:
+            left.append(Left(candidate, "duplicate", kept[candidate.blob].path))
+        else:
+            kept[candidate.blob] = candidate
+            chosen.append(candidate)
+    return Selection(headed_alike(chosen), tuple(left))
+
+
+def explains(candidate: Candidate, tools: Set[str]) -> bool:
+    """Whether a memory is a reference mainly about a tool in use: named first, or with words like "API".
+
+    Args:
+        tools: lower-case names of commands, servers and tools.
+    """
+    if candidate.type != REFERENCE or not tools:
+        return False
+    name = _SPLIT.sub(" ", (candidate.name or candidate.file).lower()).split()
+    about = _WORD.findall(candidate.description.lower())
+    named = {word for tool in tools for word in (tool, _SPLIT.sub(" ", tool).strip()) if _names(word)}
+    leads = any(_begins(words, tool.split()) for words in (name, about) for tool in named)
+    return leads or (
+        bool(_USAGE & {*name, *about})
+        and any(f" {tool} " in f" {' '.join(words)} " for words in (name, about) for tool in named)
+    )
+
+
+def warns(text: str) -> bool:
+    """Whether a text tells of trouble."""
+    return _WARNING.search(text) is not None
+
+
+def _names(tool: str) -> bool:
+    """Whether a tool's name is no word of any request (`make`, `test`, `find`)."""
+    return len(tool) > 1 and tells(tool)
+
+
+def _begins(words: list[str], tool: list[str]) -> bool:
+    return bool(tool) and words[: len(tool)] == tool

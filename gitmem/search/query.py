@@ -1,0 +1,178 @@
+"""The search: a question goes to each strategy, and what they say becomes one order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import field
+from time import gmtime, strftime
+
+from gitmem.core.limits import CANDIDATES
+from gitmem.search import candidates, relations
+from gitmem.search.entries import Entry, Ground, is_line
+from gitmem.search.index import Catalog, Head
+from gitmem.search.postings import FIELD, storable
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A memory that shares terms with a question, or a fact of a daily log that no memory has yet.
+
+    Attributes:
+        path: in the tree of the ref, beginning with the agent's folder; of a log's line `<path>#<12 hex>`.
+        blob: object name of its content; of a log's line, the name that git would give the line.
+        score: the higher the better; comparable between catalogs only roughly.
+        parts: what made the score. Of the question: `asked` (its terms), `worth` (their rarities together),
+            `telling` (its terms that say what it is about, `words.tells`), `word` (what one of these is
+            worth that some memory has). Of what the memory matches: `text` (the score by words), `rarity`
+            (sum over terms), `matched` (terms), `headed` (of these, in the name or description), `told`
+            (terms that tell), `decisive` (of these, in the name or description), `surprise` (see `chance`).
+        time: author time of the last taught change, epoch seconds; 0 where unknown.
+        why: what each strategy contributed to `score`.
+        commit: the commit it was read at, for a search as of then; empty for the tip.
+    """
+
+    ref: str
+    agent: str
+    path: str
+    blob: str
+    score: float
+    parts: Mapping[str, float]
+    name: str
+    description: str
+    type: str
+    archived: bool
+    time: int
+    commit: str = ""
+    why: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """`memory`, or `log` for a line of a daily log."""
+        return "log" if is_line(self.path) else "memory"
+
+    @property
+    def file(self) -> str:
+        """Path of the file inside the agent's folder."""
+        file = self.path.partition("/")[2]
+        return file.rpartition("#")[0] if is_line(self.path) else file
+
+
+def search(
+    catalog: Catalog,
+    query: str,
+    refs: Collection[str],
+    agents: Collection[str] | None = None,
+    limit: int = CANDIDATES,
+    when: Mapping[str, str] | None = None,
+    now: int | None = None,
+) -> tuple[Candidate, ...]:
+    """Finds the memories that best match a question.
+
+    Args:
+        query: any text: it is cut into terms, and nothing in it is query syntax.
+        refs: full names of the refs to search.
+        agents: name spaces to search; None for all.
+        when: ref to commit, for refs to be searched as of then; each must have been laid out.
+        now: epoch seconds, from which times that the question names, and the days of logs, are counted;
+            None names no times.
+
+    Returns:
+        At most `limit` candidates, best first; equal scores by ref and path. Empty where nothing matches.
+        Facts of the last days' logs are among them, those left out that a memory which was found says.
+    """
+    if not refs or limit < 1:
+        return ()
+    while True:
+        times_made = catalog.made_anew
+        found = _search(Ground(catalog, refs, agents, when or {}, now), query, limit, now)
+        if catalog.made_anew == times_made:
+            return found
+
+
+def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Candidate, ...]:
+    question = candidates.ask(ground.catalog, query)
+    found = candidates.find(ground, question, limit)
+    if not found.scores:  # the beginning of a word may match where the word does not
+        completed = candidates.ask(ground.catalog, query, completed=True)
+        if any(term.ways for term in completed.asked):
+            question, found = completed, candidates.find(ground, completed, limit)
+    entries = dict(found.entries)
+    leading = sorted(found.scores.items(), key=lambda one: -one[1])
+    if len(leading) > relations.LINKING:  # of equal ones the first by path
+        least = leading[relations.LINKING - 1][1]
+        leading = [one for one in leading if one[1] >= least]
+    leading.sort(key=lambda one: _best_first(entries[one[0]], one[1]))
+    scores = {
+        "words": found.scores,
+        "links": relations.linked(ground, [(entries[id], score) for id, score in leading], entries),
+        "times": relations.timed(ground, relations.spans(query, now), entries, question.corpus.texts),
+    }
+    fused = fuse(scores)
+    order = [(entries[id], sum(why.values())) for id, why in fused.items()]
+    if any(entry.is_line for entry, _ in order):
+        from gitmem.search.lines import unsaid  # most scopes keep no log
+
+        order = unsaid(order, found.words)
+    order = sorted(order, key=lambda one: _best_first(*one))[:limit]
+    described = ground.catalog.described({entry.blob for entry, _ in order})
+    parts = candidates.Parts(question)
+    return tuple(
+        _candidate(entry, *described[entry.blob], score, fused[entry.id], parts, found)
+        for entry, score in order
+        if entry.blob in described
+    )
+
+
+def _best_first(entry: Entry, score: float) -> tuple[float, str, str]:
+    return (-score, entry.ref, entry.path)
+
+
+def _candidate(
+    entry: Entry,
+    oid: str,
+    head: Head,
+    score: float,
+    why: Mapping[str, float],
+    parts: candidates.Parts,
+    found: candidates.Found,
+) -> Candidate:
+    words = found.words.get(entry.blob, 2 * FIELD)
+    return Candidate(
+        ref=entry.ref,
+        agent=entry.agent,
+        path=entry.path,
+        blob=oid,
+        score=round(score, 6),
+        parts=parts.of(words, why.get("words", 0.0)),
+        name=_line_name(entry) if entry.is_line else storable(head.name) or entry.stem,
+        description=storable(head.description),
+        type=storable(head.type),
+        archived=bool(entry.archived),
+        time=entry.time,
+        commit=entry.commit,
+        why=why,
+    )
+
+
+def _line_name(entry: Entry) -> str:
+    return strftime("log %Y-%m-%d %H:%M", gmtime(entry.time))
+
+
+def fuse(found: Mapping[str, Mapping[int, float]]) -> dict[int, dict[str, float]]:
+    """Gathers what each strategy says of each entry.
+
+    Ranks are not fused: with equal weights that measured worse than the lexical order alone.
+
+    Args:
+        found: strategy to an entry's `id` to what it contributes.
+
+    Returns:
+        The `id` of each entry to strategy to contribution, rounded, without those that are nothing.
+    """
+    fused: dict[int, dict[str, float]] = {}
+    for strategy, scores in found.items():
+        for entry, score in scores.items():
+            if rounded := round(score, 6):
+                fused.setdefault(entry, {})[strategy] = rounded
+    return fused

@@ -1,0 +1,452 @@
+"""Prompt → recall: at most five memories, with their age and whether what they name still exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import CANDIDATES, RECALLED, RECALLED_BYTES, RECALLED_LINES
+from gitmem.core.memory import parse
+from gitmem.search.duplicates import AMENDS, ASKED_CHARS, amends
+from gitmem.search.gate import Left, Selection, Why, background, select, weight
+from gitmem.search.index import Catalog, Read, read_memory
+from gitmem.search.query import Candidate, search
+from gitmem.store.commits import memory_commit
+from gitmem.store.repository import MissingObject, Repository
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.core.references import Code, Finding
+
+DAY = 86_400
+
+NEAREST = 3
+"""Memories that are named where none fits."""
+
+PROMPT_SECONDS = 0.3
+"""What a prompt may wait for the code, in all."""
+
+PATIENT_SECONDS = 3.0
+"""The same for a person who asks."""
+
+MOST_AMENDED = 2
+"""Memories that later ones are sought for: the first, which are told whole."""
+
+MOST_LATER = 20
+"""Candidates that are looked at for what amends one."""
+
+MOST_RAISED = 5.0
+"""Factor by which scores are raised at most: among three memories rarity tells next to nothing."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One repository to recall from.
+
+    Attributes:
+        scopes: full ref name to scope (`user`, `project`, `local`).
+        at: ref to commit, to answer as of then; a ref that is not named here answers from its tip.
+    """
+
+    repo: Repository
+    catalog: Catalog
+    scopes: Mapping[str, str]
+    at: Mapping[str, str] = field(default_factory=dict)
+
+
+def gather(
+    query: str,
+    sources: Sequence[Source],
+    agents: Collection[str] | None = None,
+    limit: int = CANDIDATES,
+    read: Read = read_memory,
+    now: int | None = None,
+) -> tuple[tuple[Source, Candidate], ...]:
+    """Finds candidates in every source.
+
+    Args:
+        agents: name spaces that apply; None for all.
+        limit: candidates at most, over all sources.
+        read: parser of memory files, for what is not indexed yet.
+        now: epoch seconds, from which times that the question names are counted; None names none.
+
+    Returns:
+        Candidates with their source, best first. A source whose index another process is just writing
+        answers from an older state.
+    """
+    found: list[list[tuple[Source, Candidate]]] = []
+    for source in sources:
+        for ref in source.scopes:
+            if ref in source.at:
+                source.catalog.lay_out(source.repo, ref, source.at[ref], read)
+            else:
+                # A ref that cannot be read takes nothing from what the index knows of it and of others.
+                with suppress(RepositoryError):
+                    tip = memory_commit(source.repo, ref)
+                    source.catalog.bring_up_to_date(source.repo, ref, tip, read)
+        hits = search(source.catalog, query, source.scopes.keys(), agents, limit, source.at, now)
+        found.append([(source, hit) for hit in hits])
+    pairs = _on_one_scale(found)
+    pairs.sort(key=lambda pair: (-pair[1].score, pair[0].scopes[pair[1].ref], pair[1].path))
+    return tuple(pairs[:limit])
+
+
+def _on_one_scale(found: Sequence[Sequence[tuple[Source, Candidate]]]) -> list[tuple[Source, Candidate]]:
+    """Makes scores of several repositories comparable.
+
+    A word is rarer among thousands of memories than among three, and a score counts rarity: a full match in
+    a small repository would lie below a partial one in a large one.
+    """
+    worth = [max((_asked_worth(one) for _, one in pairs), default=0.0) for pairs in found]
+    most = max(worth, default=0.0)
+    scaled = []
+    for pairs, own in zip(found, worth, strict=True):
+        factor = min(MOST_RAISED, most / own) if own else 1.0
+        scaled += [(source, one if factor == 1.0 else _times(one, factor)) for source, one in pairs]
+    return scaled
+
+
+def _asked_worth(one: Candidate) -> float:
+    """The rarity of all that was asked, in the repository that a candidate is from."""
+    return one.parts.get("worth", 0.0)
+
+
+def _times(one: Candidate, factor: float) -> Candidate:
+    why = {name: share * factor for name, share in one.why.items()}
+    return replace(one, score=one.score * factor, why=why)
+
+
+@dataclass(frozen=True)
+class RecallItem:
+    """One memory, or one fact of a daily log that no memory says yet, as recalled.
+
+    Attributes:
+        scope: `user`, `project` or `local`.
+        file: path inside the agent's folder.
+        text: its body, at most 200 lines and 4,096 bytes, with a last line that says so where it was cut.
+        age_days: whole days since it was last taught; None where unknown.
+        stale: taught more than a day ago, or nobody knows when.
+        note: what is to be known before relying on it: the facts in one line; empty where there are none.
+        score: the higher the better, for comparison within one answer.
+        blob: object name of its content: the key under which a session remembers that it was shown.
+        commit: commit it was read at, where the answer is as of then; else empty.
+        facts: the same as short statements.
+        why: what each strategy of search contributed to the score.
+        checked: what became of each name in the code, also of what is still there.
+        amended: path of a later memory that says that it amends what this one says; it comes before this
+            one.
+        kind: `memory`; or `log` for a fact of a daily log: its `name` is like `log 2026-11-21 14:05`, its
+            `file` is the log, and its `blob` the name that git would give the line.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    name: str
+    description: str
+    type: str
+    text: str
+    age_days: int | None
+    stale: bool
+    note: str
+    score: float
+    blob: str
+    commit: str = ""
+    facts: tuple[str, ...] = ()
+    why: Mapping[str, float] = field(default_factory=dict)
+    checked: tuple[str, ...] = ()
+    kind: str = "memory"
+    amended: str = ""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a candidate says, once it is opened.
+
+    Attributes:
+        known: what is to be said of it, before all else.
+    """
+
+    name: str
+    description: str
+    type: str
+    body: str
+    known: tuple[str, ...] = ()
+
+
+About = Callable[[Sequence[Candidate]], Sequence[Sequence[str]]]
+"""Facts on each of the memories that will be shown, from where they come from."""
+
+
+Later = Callable[[Candidate, str], Sequence[Candidate]]
+"""Later memories on what one is about, given its text; best first."""
+
+
+@dataclass(frozen=True)
+class Recall:
+    """An answer; no items where nothing fits.
+
+    Attributes:
+        engine: who chose.
+        notes: what a person should know of how it was chosen, e.g. that an engine failed.
+        left: candidates that are not shown, and why.
+    """
+
+    query: str
+    items: tuple[RecallItem, ...]
+    engine: str = "offline"
+    notes: tuple[str, ...] = ()
+    left: tuple[Left, ...] = ()
+
+    @property
+    def nearest(self) -> tuple[Candidate, ...]:
+        """What matched the question most where nothing fits: who asked can tell what rules cannot."""
+        below = [one.candidate for one in self.left if one.why == "below"]
+        return () if self.items else tuple(below[:NEAREST])
+
+    @property
+    def unmerged(self) -> tuple[Left, ...]:
+        """What fits and was taught on code that is not here; `detail` names the branch."""
+        return tuple(one for one in self.left if one.why == "unmerged")
+
+
+class NotShown(MissingObject):
+    """A memory that was chosen shows, once it is opened, that it is not worth showing."""
+
+    def __init__(self, why: Why, detail: str = "") -> None:
+        super().__init__(detail or why)
+        self.why: Why = why
+        self.detail = detail
+
+
+def recall(
+    query: str,
+    candidates: Iterable[Candidate],
+    blobs: Callable[[Candidate], bytes | Opened],
+    now: int,
+    scopes: Mapping[str, str],
+    shown: Set[str] = frozenset(),
+    limit: int = RECALLED,
+    code: Code | None = None,
+    selection: Selection | None = None,
+    about: About | None = None,
+    later: Later | None = None,
+) -> Recall:
+    """Chooses among candidates and opens those chosen, and what amends them; no others.
+
+    Args:
+        candidates: best first.
+        blobs: reads a candidate's content; one that is missing is passed over. What is no memory file comes
+            opened.
+        now: epoch seconds.
+        scopes: full ref name to scope.
+        shown: contents (`RecallItem.blob`) that this session has seen already.
+        limit: items at most.
+        code: knows what the code has of what a memory names; None where there is none to ask.
+        selection: the choice, where it was made already; else it is made here, offline.
+        about: knows who taught a memory, and what waits that would change it.
+        later: knows what may amend one; asked about the first two.
+    """
+    opened: list[tuple[Candidate, Opened]] = []
+    selected = selection or select(candidates, shown)
+    left = list(selected.left)
+    for candidate in selected.chosen:
+        if len(opened) >= limit:
+            left.append(Left(candidate, "limit"))
+            continue
+        try:
+            memory = _open(candidate.path, blobs(candidate))
+        except NotShown as reason:
+            left.append(Left(candidate, reason.why, reason.detail))
+            continue
+        except MissingObject:
+            left.append(Left(candidate, "gone"))
+            continue
+        opened.append((candidate, memory))
+    amended = _put_amending_first(opened, blobs, later, shown) if later else {}
+    left += [Left(candidate, "limit") for candidate, _ in opened[limit:]]
+    del opened[limit:]
+    told = {(candidate.ref, candidate.path) for candidate, _ in opened}
+    left = [one for one in left if (one.candidate.ref, one.candidate.path) not in told]
+    left.sort(key=lambda one: -one.candidate.score)
+    if not opened:
+        return Recall(query, (), left=tuple(left))
+    from gitmem.core.references import named  # most prompts call nothing up, and need none of it
+
+    earlier = {newer: older for older, newer in amended.items()}
+    names = [named(f"{memory.description}\n{memory.body}", candidate.time) for candidate, memory in opened]
+    looked = code.look(names) if code else [()] * len(opened)
+    known = about([candidate for candidate, _ in opened]) if about else [()] * len(opened)
+    items = [
+        _item(
+            candidate,
+            memory,
+            now,
+            scopes[candidate.ref],
+            findings,
+            [
+                *(f"it amends {plain_place(path)}" for path in [earlier.get(candidate.path)] if path),
+                *(
+                    f"amended since by {plain_place(path)}"
+                    for path in [amended.get(candidate.path)]
+                    if path
+                ),
+                *facts,
+            ],
+            amended.get(candidate.path, ""),
+        )
+        for (candidate, memory), findings, facts in zip(opened, looked, known, strict=True)
+    ]
+    return Recall(query, tuple(items), left=tuple(left))
+
+
+def age_note(time: int, now: int, checked: bool = False) -> tuple[int | None, bool, str]:
+    """Age in whole days, whether that is stale, and how to say it.
+
+    Args:
+        time: author time of the last taught change, epoch seconds; 0 where unknown.
+        checked: whether something that the memory names was looked up in the code.
+    """
+    how = (
+        "only the names in it were checked against the code" if checked else "not checked against the code"
+    )
+    if not time:
+        return None, True, f"of unknown age; {how}"
+    days = max(0, now - time) // DAY
+    if not days:
+        return 0, False, ""
+    return days, True, f"{days} {'day' if days == 1 else 'days'} old; {how} since"
+
+
+def capped(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -> str:
+    """Cuts a text to whole lines, saying so in a last line; the result keeps within both limits.
+
+    Args:
+        lines: lines at most.
+        size: UTF-8 bytes at most.
+    """
+    whole = text.encode("utf-8", "replace")
+    total = text.count("\n") + 1
+    if total <= lines and len(whole) <= size:
+        return whole.decode()
+    notice = f"[cut: the memory has {total:,} lines, {len(whole):,} bytes]"
+    kept = "\n".join(text.split("\n")[: lines - 1]).encode("utf-8", "replace")
+    room = size - len(notice.encode()) - 1
+    if len(kept) > room:
+        newline = kept.rfind(b"\n", 0, room + 1)
+        kept = kept[: newline if newline > room // 2 else room]
+    return f"{kept.decode('utf-8', 'ignore').rstrip()}\n{notice}"
+
+
+def later_ones(
+    sources: Sequence[Source], agents: Collection[str] | None = None, now: int | None = None
+) -> Later:
+    """Seeks what was taught after a memory, in its repository, and is about the same thing."""
+
+    def later(one: Candidate, text: str) -> Sequence[Candidate]:
+        source = next(source for source in sources if one.ref in source.scopes)
+        asked = f"{one.name}\n{one.description}\n{text}"[:ASKED_CHARS]
+        found = search(source.catalog, asked, source.scopes.keys(), agents, MOST_LATER, source.at, now)
+        others = [each for each in found if (each.ref, each.path) != (one.ref, one.path)]
+        usual = background(others)
+        return [
+            each
+            for each in others
+            if each.time > one.time > 0 and each.kind == "memory" and weight(each, usual) >= AMENDS
+        ]
+
+    return later
+
+
+def _put_amending_first(
+    opened: list[tuple[Candidate, Opened]],
+    blobs: Callable[[Candidate], bytes | Opened],
+    later: Later,
+    shown: Set[str],
+) -> dict[str, str]:
+    """Puts what amends a memory before it: path of the earlier one to that of the later.
+
+    What amends one and was shown before in this session is not shown again.
+    """
+    amended: dict[str, str] = {}
+    for candidate, memory in opened[:MOST_AMENDED]:
+        for newer in later(candidate, memory.body):
+            known = next(
+                (one for one in opened if one[0].path == newer.path and one[0].ref == newer.ref), None
+            )
+            pair = known or _read(replace(newer, score=candidate.score, why={}), blobs)
+            if pair is None or not amends(f"{pair[1].description}\n{pair[1].body}"):
+                continue
+            if known:
+                opened.remove(known)
+            if known or newer.blob not in shown:
+                opened.insert(opened.index((candidate, memory)), pair)
+            amended[candidate.path] = newer.path
+            break
+    return amended
+
+
+def _read(
+    candidate: Candidate, blobs: Callable[[Candidate], bytes | Opened]
+) -> tuple[Candidate, Opened] | None:
+    with suppress(MissingObject):
+        return candidate, _open(candidate.path, blobs(candidate))
+    return None
+
+
+def plain_place(place: str, chars: int = 200) -> str:
+    """Where a memory stands, as no more than a path: it is shown outside any fence.
+
+    Args:
+        chars: characters at most.
+    """
+    return re.sub(r"[^A-Za-z0-9._/^-]+", "_", place)[:chars]
+
+
+def _open(path: str, data: bytes | Opened) -> Opened:
+    if isinstance(data, Opened):
+        return data
+    memory = parse(path, data)
+    return Opened(memory.name, memory.description, memory.type, memory.body)
+
+
+def _item(
+    candidate: Candidate,
+    memory: Opened,
+    now: int,
+    scope: str,
+    findings: Sequence[Finding],
+    known: Sequence[str],
+    amended: str,
+) -> RecallItem:
+    from gitmem.core.references import disputed, statement, warnings
+
+    body = memory.body.strip()
+    days, stale, aged = age_note(candidate.time, now, bool(findings))
+    facts = [fact for fact in (aged, *memory.known, disputed(body), *known, *warnings(findings)) if fact]
+    if candidate.commit and warnings(findings):
+        facts.append("what it names was looked up in HEAD as it is now")
+    return RecallItem(
+        scope=scope,
+        agent=candidate.agent,
+        file=candidate.file,
+        name=memory.name,
+        description=memory.description,
+        type=memory.type,
+        text=capped(body),
+        age_days=days,
+        stale=stale,
+        note="; ".join(facts),
+        score=candidate.score,
+        blob=candidate.blob,
+        commit=candidate.commit,
+        facts=tuple(facts),
+        why=dict(candidate.why),
+        checked=tuple(map(statement, findings)),
+        kind=candidate.kind,
+        amended=amended,
+    )

@@ -1,0 +1,102 @@
+"""Memory follows the code: what was taught on a branch is told where that branch is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_ground import Ground, ground, memory
+from ran import Gitmem
+
+from gitmem.core.trailers import Provenance
+
+__all__ = ["ground"]
+
+Git = Callable[..., str]
+
+CACHE = "The render cache lives in redis under the prefix zulu"
+
+
+@pytest.fixture
+def on_feature(repo: Path, git: Git, gitmem: Gitmem) -> Path:
+    """A repository on `main`, with a memory that was taught on `feature`."""
+    gitmem("init", "-y")
+    git("-C", repo, "switch", "-q", "-c", "feature")
+    (repo / "cache.py").write_text("import redis\n")
+    git("-C", repo, "add", "cache.py")
+    git("-C", repo, "commit", "-q", "-m", "Render into redis")
+    gitmem("remember", "--type", "project", CACHE)
+    gitmem("remember", "--type", "feedback", "Say zulu before you render the cache into redis")
+    git("-C", repo, "switch", "-q", "main")
+    return repo
+
+
+def test_told_on_its_branch_listed_elsewhere(on_feature: Path, git: Git, gitmem: Gitmem) -> None:
+    """How a person wants to work is so everywhere; what a branch's code is like is not."""
+    away = gitmem("recall", "redis zulu prefix of the render cache")
+    assert "under the prefix zulu" not in away.out
+    assert "taught on branch feature, not merged here" in away.err
+    assert "Say zulu" in gitmem("recall", "say zulu before render cache redis").out
+    listed = [line for line in gitmem("list").out.splitlines() if "not merged here" in line]
+    assert len(listed) == 1
+    assert "(taught on branch feature, not merged here) The render cache" in listed[0]
+    assert {one["unmerged"] for one in gitmem("list", "--json").json} == {None, "feature"}
+    (left,) = gitmem("recall", "--json", "redis zulu prefix of the render cache").json["unmerged"]
+    assert (left["reason"], left["detail"]) == ("unmerged", "feature")
+    git("-C", on_feature, "switch", "-q", "feature")
+    here = gitmem("recall", "redis zulu prefix of the render cache")
+    assert "under the prefix zulu" in here.out
+    assert "not merged" not in here.err + gitmem("list").out
+
+
+def test_appears_when_the_branch_lands(on_feature: Path, git: Git, gitmem: Gitmem) -> None:
+    question = "redis zulu prefix of the render cache"
+    assert "under the prefix zulu" not in gitmem("recall", question).out
+    git("-C", on_feature, "merge", "-q", "--squash", "feature")
+    git("-C", on_feature, "commit", "-q", "-m", "Render cache")
+    assert "under the prefix zulu" in gitmem("recall", question).out
+
+
+def test_a_branch_name_steers_no_terminal(on_feature: Path, git: Git, gitmem: Gitmem) -> None:
+    git("-C", on_feature, "branch", "-q", "-m", "feature", "fea\u202etu\u200bre")
+    found = gitmem("recall", "redis zulu prefix of the render cache")
+    assert "not merged here" in found.err
+    assert not {"\u202e", "\u200b"} & set(found.err + found.out + gitmem("list").out)
+
+
+def on_branch(ground: Ground, git: Git) -> str:
+    """The commit of a new branch of the code."""
+    git("-C", ground.repo, "switch", "-q", "-c", "feature")
+    git("-C", ground.repo, "commit", "-q", "--allow-empty", "-m", "Move the proxy")
+    return git("-C", ground.repo, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("writer", ["agent", "human"])
+def test_what_an_agent_changed_on_a_branch_is_told_as_it_was(ground: Ground, git: Git, writer: str) -> None:
+    """Nothing that holds is hidden; but what a person took out, on whichever branch, stays out."""
+    path = "reviewer/proxy.md"
+    main = git("-C", ground.repo, "rev-parse", "HEAD")
+    told = Provenance(op="add", writer="agent", code_commit=main)
+    ground.learn({path: memory("proxy", "The proxy listens on 8080.")}, told=told)
+    told = Provenance(op="update", writer=writer, code_commit=on_branch(ground, git))  # type: ignore[arg-type]
+    ground.learn({path: memory("proxy", "The proxy listens on 9090.")}, told=told)
+    assert "9090" in ground.run("recall", "where does the proxy listen").out
+    git("-C", ground.repo, "switch", "-q", "main")
+    found = ground.run("recall", "where does the proxy listen")
+    assert "9090" not in found.out
+    assert "not told here: proxy: taught on branch feature, not merged here" in found.err
+    assert ("8080" in found.out) == (writer == "agent")
+    assert ("as it was before it was changed on feature" in found.out) == (writer == "agent")
+
+
+def test_an_archived_memory_keeps_its_code(ground: Ground, git: Git) -> None:
+    """A paging or a dream brings a memory to another place, and teaches it on no other code."""
+    code = on_branch(ground, git)
+    text = memory("proxy", "The proxy listens on 9090.")
+    ground.learn({"reviewer/proxy.md": text}, told=Provenance(op="add", writer="agent", code_commit=code))
+    git("-C", ground.repo, "switch", "-q", "main")
+    moved = {"reviewer/proxy.md": None, "reviewer/archive/ab/proxy.md": text}
+    ground.learn(moved, told=Provenance(op="page", writer="sync"))
+    assert "9090" not in ground.run("recall", "where does the proxy listen").out
+    assert "not merged here" in ground.run("list", "-a").out

@@ -1,0 +1,170 @@
+"""How candidates are found: by passages, links and times, within a budget, whatever stands in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
+
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.search import candidates, postings
+from gitmem.search.index import Catalog, read_memory
+from gitmem.search.postings import KIND_BITS, WEAK, char, number_of, unpacked
+from gitmem.search.query import Candidate, search
+from gitmem.search.text import MOST, links, passages
+
+FILLER = "\n\n".join(
+    f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)
+)
+
+
+def by_path(found: tuple[Candidate, ...]) -> dict[str, Candidate]:
+    return {candidate.path: candidate for candidate in found}
+
+
+def test_a_long_memory_is_found_by_one_claim(catalog: Catalog, fake: MemoryRepository) -> None:
+    """Its length does not weigh against the claim that answers."""
+    files = {
+        "main/long.md": f"{FILLER}\n\nThe staging gateway restarts at midnight.\n\n{FILLER}",
+        "main/a.md": f"The gateway is grey.\n\n{FILLER}\n\nSomething restarts.",
+        "main/b.md": "Midnight is dark.",
+    }
+    follow(catalog, fake, files)
+    assert search(catalog, "when does the gateway restart?", [REF])[0].path == "main/long.md"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["- x\n" * 60_000, "word " * 60_000, "\n".join(f"{n:x}{n * n:x}" for n in range(20_000)), "[" * 90_000],
+    ids=["items", "one paragraph", "no words", "brackets"],
+)
+def test_a_very_long_memory_stays_a_few_passages(
+    catalog: Catalog, fake: MemoryRepository, body: str
+) -> None:
+    follow(catalog, fake, {"main/a.md": memory("flamingo", body=body), "main/b.md": "pelican"})
+    assert [c.path for c in search(catalog, "flamingo", [REF])] == ["main/a.md"]
+    assert len(passages(body[:MEMORY_BYTES])) <= MOST
+
+
+def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(
+    catalog: Catalog, fake: MemoryRepository
+) -> None:
+    files = {
+        "main/deploys.md": memory("deploys", "How deploys run", "See [[Freeze Window]] and [[nowhere]]."),
+        "main/freeze-window.md": memory("Freeze Window", "Nothing ships in the last week of a quarter"),
+        "main/rollback.md": memory("rollback", "Undoing", "Comes after [[deploys]]."),
+        "main/other.md": memory("other", "Nothing of it"),
+        "reviewer/freeze-window.md": memory("freeze-window", "Another agent's"),
+    }
+    follow(catalog, fake, files)
+    found = search(catalog, "how do deploys run", [REF], ["main", "reviewer"])
+    assert found[0].path == "main/deploys.md"
+    shared = by_path(found[1:])
+    assert shared.keys() == {"main/freeze-window.md", "main/rollback.md"}
+    assert 0 < shared["main/freeze-window.md"].why["links"] < found[0].score / 2
+    assert shared["main/freeze-window.md"].parts["told"] == 0
+
+
+def test_a_question_that_names_a_time_prefers_what_was_learned_then(
+    catalog: Catalog, fake: MemoryRepository
+) -> None:
+    old = {"main/a.md": memory("a", "The incident in the queue"), "main/c.md": memory("c", "Lunch at noon")}
+    tip = follow(catalog, fake, old)
+    new = old | {
+        "main/b.md": memory("b", "The incident in the queue, again"),
+        "main/d.md": memory("d", "Notes", "On 2026-09-21 the incident was in the queue."),
+    }
+    follow(catalog, fake, new, tip, time=START + 30 * DAY)
+    now = START + 31 * DAY
+    assert search(catalog, "the incident yesterday", [REF], now=now)[0].path == "main/b.md"
+    assert "times" not in search(catalog, "the incident yesterday", [REF])[0].why
+    named = by_path(search(catalog, "which incident was on 2026-09-21?", [REF], now=now))
+    assert named["main/d.md"].why["times"] > named["main/a.md"].why["times"] > 0  # named, and taught then
+    assert "main/b.md" not in named or "times" not in named["main/b.md"].why
+    assert {c.path for c in search(catalog, "yesterday", [REF], now=now)} == {"main/b.md", "main/d.md"}
+    then = {c.path for c in search(catalog, "the incident yesterday", [REF], when={REF: tip}, now=now)}
+    assert then == set()
+
+
+def test_what_the_strategies_contribute_adds_up(catalog: Catalog, fake: MemoryRepository) -> None:
+    files = {
+        f"main/m{n}.md": memory(f"m{n}", f"queue {n}", f"[[m{n + 1}]] on 2026-09-{n + 10}")
+        for n in range(9)
+    }
+    follow(catalog, fake, files)
+    for candidate in search(catalog, "the queue on 2026-09-12", [REF], now=START):
+        assert sum(candidate.why.values()) == pytest.approx(candidate.score)
+        assert candidate.why.keys() <= {"words", "links", "times"}
+
+
+def test_common_words_are_looked_at_without_walking_their_lists(
+    catalog: Catalog, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The budget is spent on the rarest words; the others still decide among what those found."""
+    files = {f"main/m{n:03}.md": f"the queue {'flamingo ' * (n % 30 == 7)}has {n}" for n in range(180)}
+    files |= {"main/x.md": "a flamingo beside the road"}
+    follow(catalog, fake, files)
+    monkeypatch.setattr(candidates, "BUDGET", 10)
+    question = candidates.ask(catalog, "flamingo in a queue")
+    found, whole = candidates.seek(catalog, question, 10)
+    assert (len(found), whole) == (10, False)
+    order = [c.path for c in search(catalog, "flamingo in a queue", [REF], limit=7)]
+    assert order[-1] == "main/x.md"
+
+
+def test_a_build_that_is_stopped_goes_on_where_it_was(
+    tmp_path: Path, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postings, "BATCH", 10)
+    tip = fake.put({f"main/m{n}.md": f"fact {n}" for n in range(35)})
+    catalog = Catalog.open(tmp_path)
+    read = 0
+
+    def stopping(path: str, data: bytes) -> object:
+        nonlocal read
+        read += 1
+        if read > 25:
+            raise KeyboardInterrupt
+        return read_memory(path, data)
+
+    with pytest.raises(KeyboardInterrupt):
+        catalog.bring_up_to_date(fake, REF, tip, stopping)  # type: ignore[arg-type]
+    catalog.close()
+    fake.opened.clear()
+    again = Catalog.open(tmp_path)
+    assert again.bring_up_to_date(fake, REF, tip, read_memory)
+    assert len(fake.opened) == 15
+    assert len(search(again, "fact", [REF])) == 35
+
+
+def test_provenance_is_kept_where_the_text_carries_it(catalog: Catalog, fake: MemoryRepository) -> None:
+    text = "---\nname: a\nmetadata:\n  originSessionId: 0b5e\n  type: user\n---\n\nx\n"
+    follow(catalog, fake, {"main/a.md": text})
+    assert catalog.read("SELECT session FROM blob") == [("0b5e",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see [[No Mocks]], [[no-mocks.md]] and [[Déploi|there]]", ("no-mocks", "deploi")),
+        ("[[1, 2]] [[]] [[a\nb]]", ()),
+    ],
+)
+def test_links_are_names_as_slugs(text: str, expected: tuple[str, ...]) -> None:
+    assert links(text) == expected
+
+
+@given(st.integers(0, 0x110000 - 0x800 - 17))
+def test_a_word_has_a_character_that_can_be_written(number: int) -> None:
+    assert number_of(char(number)) == number
+    assert char(number).encode("utf-8").decode() == char(number)
+    assert char(number) > "\x0f"
+
+
+@given(st.lists(st.integers(0, 1 << 29)), st.binary(max_size=3))
+def test_a_list_gives_its_numbers_back(numbers: list[int], torn: bytes) -> None:
+    data = b"".join((number << KIND_BITS | WEAK).to_bytes(4, "little") for number in numbers)
+    assert [entry >> KIND_BITS for entry in unpacked(data + torn)] == numbers

@@ -1,0 +1,170 @@
+"""Which candidates are shown: what fits, each fact once, and nothing that is known to be in use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
+from gitmem.integrations.choosing import kept_here, select_by
+from gitmem.search.duplicates import headed_alike, said_by
+from gitmem.search.gate import explains, select, warns
+from gitmem.search.query import Candidate
+from gitmem.transcripts.privacy import NOTHING, ignoring
+
+DAY = 86_400
+PARTS = {
+    "text": 3.0,
+    "rarity": 4.0,
+    "surprise": 3.0,
+    "word": 2.0,
+    "worth": 5.0,
+    "matched": 2.0,
+    "headed": 2.0,
+    "asked": 2.0,
+    "telling": 2.0,
+    "told": 2.0,
+    "decisive": 2.0,
+}
+TOKEN = "ghp_" + "x7Kq2LmN8pRs4TvW6yZa1BcD3eFg5HjK9uXo"
+
+
+def candidate(file: str = "a.md", description: str = "", score: float = 5.0, **more: object) -> Candidate:
+    made = Candidate(
+        ref="refs/gitmem/project",
+        agent="main",
+        path=f"main/{file}",
+        blob=file,
+        score=score,
+        parts=PARTS,
+        name=file.removesuffix(".md"),
+        description=description,
+        type="project",
+        archived=False,
+        time=DAY,
+    )
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def reasons(selection: object) -> list[tuple[str, str]]:
+    return [(left.candidate.file, left.why) for left in selection.left]  # type: ignore[attr-defined]
+
+
+def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
+    weak = PARTS | {"surprise": -9.0, "told": 1.0, "decisive": 0.0}
+    given = [
+        candidate("best.md"),
+        candidate("seen.md"),
+        candidate("copy.md", blob="best.md"),
+        candidate("weak.md", parts=weak),
+        candidate("far.md", score=1.0),
+    ]
+    selection = select(given, {"seen.md"})
+    assert [one.file for one in selection.chosen] == ["best.md"]
+    assert reasons(selection) == [
+        ("seen.md", "shown"),
+        ("copy.md", "duplicate"),
+        ("weak.md", "below"),
+        ("far.md", "below"),
+    ]
+    assert selection.left[2].words == "matches too little of it (weighs 0.2 of 6)"
+
+
+SAYS = "Integration tests run on the real database"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "turned"),
+    [
+        ((SAYS, DAY), (SAYS, 9 * DAY), True),
+        ((SAYS, 9 * DAY), (SAYS, DAY), False),
+        ((SAYS, DAY), (f"{SAYS} in Docker", DAY), True),
+        ((f"{SAYS} in Docker", DAY), (SAYS, DAY), False),
+        (("Port 8080 is taken by the proxy", DAY), ("Port 9090 is taken by the proxy", 9 * DAY), False),
+        (("Always squash pull requests here", DAY), ("Never squash pull requests here", 9 * DAY), False),
+    ],
+)
+def test_of_two_that_say_the_same_the_fresher_or_fuller_comes_first(
+    first: tuple[str, int], second: tuple[str, int], turned: bool
+) -> None:
+    given = [
+        candidate("a.md", first[0], time=first[1]),
+        candidate("b.md", second[0], time=second[1], ref="refs/heads/user"),
+    ]
+    assert [one.file for one in headed_alike(given)] == (["b.md", "a.md"] if turned else ["a.md", "b.md"])
+
+
+def test_a_body_goes_only_where_another_says_all_of_it() -> None:
+    known = "Integration tests run on the real database in Docker, port 5433."
+    assert said_by("Integration tests run on the real database.", ["Elsewhere.", known]) == 1
+    assert said_by("Integration tests run on the real database, port 5434.", [known]) is None
+    assert said_by("Integration tests never run on the real database.", [known]) is None
+    assert said_by("Yes.", ["Yes."]) is None, "too short to be compared"
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "tools", "out"),
+    [
+        ("kubectl-cheatsheet", "Contexts and name spaces", {"kubectl"}, True),
+        ("how-to-query", "API parameters of Grafana", {"grafana"}, True),
+        ("bugs", "Bugs are tracked in the Linear project OPS", {"linear"}, False),
+        ("kubectl-cheatsheet", "Contexts and name spaces", {"helm"}, False),
+        ("test-commands", "What to run in which package", {"test", "make"}, False),
+        ("kubectl-cheatsheet", "Contexts and name spaces", set(), False),
+    ],
+)
+def test_a_reference_that_only_explains_a_tool_in_use_is_known_by_its_heading(
+    name: str, description: str, tools: set[str], out: bool
+) -> None:
+    """A pointer (where bugs are tracked) tells what the tool does not."""
+    reference = candidate(f"{name}.md", description, type="reference")
+    assert explains(reference, tools) is out
+    assert not explains(replace(reference, type="project"), tools)
+
+
+def test_a_warning_is_known_by_its_words() -> None:
+    assert warns("kubectl drain hangs without --force") and warns("Never apply to prod")
+    assert not warns("kubectl get pods -n apps lists the pods")
+
+
+class Asked:
+    """An engine that takes the headers with these names."""
+
+    name = "scripted"
+    reads_history = False
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.told: list[str] = []
+
+    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
+        self.told = [header.name for header in headers]
+        if not self.names:
+            raise EngineError("no answer")
+        return tuple(self.told.index(name) for name in self.names)[:limit]
+
+
+def test_a_model_chooses_by_one_line_each_and_never_learns_of_a_secret() -> None:
+    given = [
+        candidate("ports.md", "Which ports are taken"),
+        candidate("login.md", f"The token is {TOKEN}"),
+        candidate("hush.md", "<private>of Ann</private>"),
+        candidate("codename.md", "About project Bluebird"),
+        candidate("tone.md", "Answers are short"),
+    ]
+    engine = Asked("tone", "ports")
+    scopes = {"refs/gitmem/project": "project"}
+    selection = select_by(engine, "q", given, scopes, 5, ignoring(["bluebird"]))  # type: ignore[arg-type]
+    assert engine.told == ["ports", "tone"]
+    assert [one.file for one in selection.chosen] == ["tone.md", "ports.md"]
+    assert reasons(selection) == [(f"{n}.md", "not-chosen") for n in ("login", "hush", "codename")]
+
+
+def test_a_question_with_what_is_to_stay_here_is_not_sent() -> None:
+    assert kept_here("which port?", NOTHING) == ""
+    assert kept_here("which <private>port</private>?", NOTHING) == "it holds <private>"
+    assert kept_here("about Bluebird", ignoring(["bluebird"])) == "gitmem.ignore matches it"
+    assert kept_here(f"why is {TOKEN} refused", NOTHING) == "it holds what looks like a secret"

@@ -1,0 +1,129 @@
+"""How memories are scored: words are characters, as the catalog keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.search.postings import ASKS, LABEL, PASSAGE
+from gitmem.search.score import Asked, Corpus, Piece, Text, scores
+from gitmem.search.words import words
+
+CORPUS = Corpus(texts=100, passages=400, name=200, description=600, body=8000)
+A = Asked(term="alpha", ways=("a",), tells=True, count=5, passages=8, labels=0)
+B = Asked(term="beta", ways=("b",), tells=True, count=5, passages=8, labels=0)
+SPEAKER = Asked(term="ann", ways=("n",), tells=True, count=90, passages=60, labels=300)
+
+
+def said(words: str, *, label: str = "", asks: bool = False) -> Piece:
+    return Piece(label, words, asks)
+
+
+def text(*pieces: Piece, name: str = "", description: str = "") -> Text:
+    return Text(name, description, written(pieces), pieces)
+
+
+def written(pieces: Sequence[Piece]) -> str:
+    """Passages as the catalog keeps them."""
+    return PASSAGE.join(
+        f"{one.label}{LABEL if one.label else ''}{one.words}{ASKS if one.asks else ''}" for one in pieces
+    )
+
+
+def score(asked: tuple[Asked, ...], one: Text) -> float:
+    return scores(asked, [one], CORPUS)[0]
+
+
+def test_what_shares_no_word_scores_nothing() -> None:
+    unknown = replace(A, ways=())
+    assert scores((A, unknown), [text(said("xyz")), text(said("xaz"))], CORPUS)[0] == 0.0
+    assert score((unknown,), text(said("a"))) == 0.0
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    common = replace(B, count=60, passages=200)
+    assert score((A, common), text(said("axx"))) > score((A, common), text(said("bxx")))
+
+
+def test_two_words_of_a_question_count_more_than_one_twice() -> None:
+    assert score((A, B), text(said("abx"))) > score((A, B), text(said("aax")))
+
+
+def test_a_passage_is_read_with_the_passages_around_it() -> None:
+    """What is talked about is often named a sentence before."""
+    alone = text(said("axxx"))
+    before, after = alone._replace(before=(said("bxxx"),)), alone._replace(after=(said("bxxx"),))
+    assert score((A, B), before) > score((A, B), after) > score((A, B), alone)
+
+
+def test_a_reply_counts_what_it_is_asked() -> None:
+    asked = text(said("xxxx"))._replace(before=(said("abxx", asks=True),))
+    told = text(said("xxxx"))._replace(before=(said("abxx"),))
+    assert score((A, B), asked) > score((A, B), told)
+
+
+def test_of_equal_passages_the_one_that_has_the_word_wins() -> None:
+    having, beside = said("axxx"), said("xxxx")
+    first = text(having)._replace(after=(beside,))
+    second = text(beside)._replace(before=(having,))
+    assert score((A,), first) > score((A,), second) > 0
+
+
+def test_who_speaks_counts_though_each_speaks_everywhere() -> None:
+    by_ann, by_ben = text(said("axx", label="n")), text(said("axx", label="m"))
+    gain = score((A, SPEAKER), by_ann) - score((A, SPEAKER), by_ben)
+    assert 0 < gain < score((A,), by_ben), "but less than what is said"
+
+
+def test_a_word_of_the_heading_counts_more_than_one_of_the_body() -> None:
+    named, described = text(said("xxxx"), name="a"), text(said("xxxx"), description="ayy")
+    in_body = text(said("axxx"))
+    assert min(score((A,), named), score((A,), described)) > score((A,), in_body)
+
+
+def test_a_memory_without_a_body_is_found_by_its_heading() -> None:
+    assert score((A,), text(name="a")) > 0
+
+
+def test_a_long_memory_is_not_worth_more_for_saying_something_else_too() -> None:
+    answer = said("abxx")
+    short = text(answer, said("yyyy"))
+    long = text(answer, *(said("yyyyyyyy") for _ in range(30)))
+    assert score((A, B), short) > score((A, B), long) > 0
+
+
+def test_neither_short_nor_long_memories_come_first_for_being_so() -> None:
+    """The same word once in a memory of one passage and in one of five, each of mean length."""
+    terms = tuple(replace(one, passages=one.count) for one in (A, B))
+    corpus = replace(CORPUS, passages=100)
+    filler = [said("x" * 20) for _ in range(4)]
+    one, five = text(said("ab" + "x" * 78)), text(said("ab" + "x" * 18), *filler)
+    short, long = (scores(terms, [memory], corpus)[0] for memory in (one, five))
+    assert 0.8 < long / short < 1.25
+
+
+def test_words_together_count_more_than_words_far_apart() -> None:
+    filler = [said("yyyy") for _ in range(12)]
+    together, apart = text(said("abyy"), *filler, said("yyyy")), text(said("ayyy"), *filler, said("byyy"))
+    assert score((A, B), together) > score((A, B), apart)
+
+
+@given(st.lists(st.text("abnxyz", max_size=12), max_size=12), st.lists(st.booleans(), min_size=12))
+def test_scores_depend_on_nothing_but_the_text(bodies: list[str], asks: list[bool]) -> None:
+    """A text scores the same alone and among others, whatever is cached between them."""
+    texts = [text(*(said(body, asks=ask) for body, ask in zip(bodies, asks, strict=False)))]
+    texts += [
+        text(said(body))._replace(before=tuple(map(said, bodies[max(0, n - 4) : n])))
+        for n, body in enumerate(bodies)
+    ]
+    together = scores((A, B, SPEAKER), texts, CORPUS)
+    assert together == [score((A, B, SPEAKER), one) for one in texts]
+    assert all(value >= 0 for value in together)
+
+
+def test_irregular_forms_are_one_word() -> None:
+    assert words("She went and bought mice") == words("she go buy mouse")
+    assert words("who left what was found") == ["left", "found"], "these are words of their own"
