@@ -74,7 +74,7 @@ def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
         ("weak.md", "below"),
         ("far.md", "below"),
     ]
-    assert selection.left[2].words == "matches too little of it (weighs 0.2 of 6)"
+    assert selection.left[2].words == "matches too little of it (weighs 0.2 of 5.75)"
 
 
 def asked(folder: Path, files: dict[str, str], query: str, gate: Gate) -> list[str]:
