@@ -311,6 +311,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
 
 def _without_unmerged(workspace: Workspace, data: bytes) -> bytes:
     """An index of the project without memories that were taught on code which is not here."""
+    from gitmem.core import index
     from gitmem.integrations.code_reach import unmerged
     from gitmem.search.recall import PROMPT_SECONDS
     from gitmem.store.lookup import headers  # a prompt shows no index
