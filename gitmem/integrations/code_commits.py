@@ -6,15 +6,18 @@ import time
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from gitmem.core.text import fence_for_model, iso, one_line
 from gitmem.rules.redaction import Scan, shown
 from gitmem.search.commits import CommitIndex, Hit, Message, follow, messages
 from gitmem.search.recall import plain_place
-from gitmem.search.reverts import Undoing, undoing
 from gitmem.store.glimpse import peek
 from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.search.reverts import Undoing
 
 SETTING = "recallCommits"
 """Whether prompts and questions are told of commits unasked."""
@@ -31,6 +34,9 @@ FOLLOW_SECONDS = 60.0
 
 PATIENT_SECONDS = 3.0
 """What a person who asks may wait for the index."""
+
+BROKEN = 0.75
+"""Share of its lines in a file without which a commit counts as broken, and not just as changed."""
 
 EXCERPT_CHARS = 700
 SUBJECT_CHARS = 160
@@ -110,6 +116,8 @@ def find_commits(
         if not hits:
             return ()
         said = messages(workspace.git, workspace.top, [hit.oid for hit in hits], until - time.monotonic())
+        from gitmem.search.reverts import undoing  # most prompts find no commit
+
         found = []
         for hit in hits:
             if (message := said.get(hit.oid)) is None:
@@ -161,7 +169,8 @@ def _told(message: Message, text: str, end: Undoing | None, scan: Scan, score: f
 def _words(end: Undoing) -> str:
     if not end.path:
         return f"reverted since by {end.oid[:SHORT]}"
+    what = "broken" if BROKEN * end.brought <= end.taken else "changed"
     return (
-        f"broken since by {end.oid[:SHORT]}, which took out {end.taken} of the {end.brought} lines "
+        f"{what} since by {end.oid[:SHORT]}, which took out {end.taken} of the {end.brought} lines "
         f"that it brought to {plain_place(end.path)}"
     )

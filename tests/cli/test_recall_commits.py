@@ -88,3 +88,23 @@ def test_a_prompt_makes_no_index(decided: Path) -> None:
     payload = {"prompt": PROMPT, "cwd": str(decided), "session_id": "5f0c52d4-1111-4222-8333-444455556666"}
     assert "auditors" not in user_prompt(payload)
     assert not list((decided / ".git/gitmem").glob("commits.sqlite*"))
+
+
+@pytest.mark.parametrize(("left", "word"), [(1, "broken"), (4, "changed")])
+def test_what_lost_some_of_its_lines_is_not_broken(
+    repo: Path, git: Git, gitmem: Gitmem, left: int, word: str
+) -> None:
+    gitmem("init", "-y")
+    for number in range(6):
+        git("-C", repo, "commit", "-q", "--allow-empty", "-m", f"Sort the countries of list {number}")
+    rules = [f"rule {number} of the idle session\n" for number in range(8)]
+    for lines, message in (
+        (rules, "Keep the idle session cookie as the auditors demand"),
+        (rules[:left], "Tidy"),
+    ):
+        (repo / "cookie.py").write_text("".join(lines))
+        git("-C", repo, "add", "-A")
+        git("-C", repo, "commit", "-q", "-m", message)
+    found = gitmem("recall", "--source", "commits", "idle session cookie auditors demand").out
+    assert f"{word} since by" in found
+    assert f"which took out {8 - left} of the 8 lines" in found
