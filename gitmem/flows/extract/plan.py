@@ -38,7 +38,7 @@ from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, di
 from gitmem.store.workspace import MAIN, ScopeName, home
 from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import withheld
+from gitmem.transcripts.privacy import withholding
 
 WRITTEN = 0.6
 """Of the words of a statement, that stand in what the agent wrote where that says the same."""
@@ -144,7 +144,7 @@ def _turns(session: Session, handled: Container[str], engine: Engine, rules: Rul
 def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rules) -> Part:
     recorded = {message.uuid for message in record}
     rest = (message for message in session.messages if message.uuid not in recorded)
-    every = [withheld(m) if m.uuid in rules.left_out else m for m in (*record, *rest)]
+    every = withholding((*record, *rest), rules.left_out)
     return part_of(every, turns.messages, agents_too=rules.agent != MAIN)
 
 
