@@ -62,7 +62,7 @@ _SUGGESTS = (
     "asked for 18 of 41 plain statements were found"
 )
 _PUTS = (
-    "of the rest some twelve sentences a session are put to its agent, which keeps or leaves them: they "
+    "of the rest some eleven sentences a session are put to its agent, which keeps or leaves them: they "
     "hold 8 of 10 plain statements"
 )
 _MEASURED = "(on 12 sessions that others labelled, each told by the other eleven)"
