@@ -84,7 +84,7 @@ def plan_extraction(
         session: what was said.
         handled: uuids of messages that were extracted from before.
         known: memories, tombstones and suggestions that are there.
-        whole: for an engine that reads the whole session.
+        whole: what else was said in the session.
         worktree: top of the code's work tree.
         now: epoch seconds.
 
@@ -93,7 +93,9 @@ def plan_extraction(
         DetectorUnavailable: secrets cannot be looked for, so nothing may be stored.
     """
     turns = _turns(session, handled, engine, rules)
-    part = _part(session, whole.record, turns, rules) if engine.reads_history else Part(turns.messages)
+    part = Part(turns.messages, whole.record)
+    if engine.reads_history:
+        part = _part(session, whole.record, turns, rules)
     given = ExtractInput(
         part.messages,
         known.manifest,

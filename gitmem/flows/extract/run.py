@@ -33,6 +33,7 @@ from gitmem.flows.extract.sessions import (
     label,
     news,
     read,
+    record_of,
     reporter,
 )
 from gitmem.store import reminders, stuck
@@ -137,10 +138,13 @@ class Context:
         return reminders.state_of(self.workspace.private_state, self.workspace.project_id)
 
     def conversation(self, engine: Engine, one: News, session: Session) -> Conversation:
-        """What an engine that reads the whole session gets besides its new part."""
-        if not engine.reads_history:
-            return UNREAD
-        return conversation_of(self.workspace, one.source, session, self.left_out)
+        """What an engine gets of the session besides its new part."""
+        if engine.reads_history:
+            return conversation_of(self.workspace, one.source, session, self.left_out)
+        if isinstance(engine, OfflineEngine) and one.start > 0 and session.end <= MOST:
+            # An answer means nothing without its question, which was read the last time.
+            return Conversation(record_of(self.workspace, one.source, session, self.left_out))
+        return UNREAD
 
 
 @dataclass(frozen=True)

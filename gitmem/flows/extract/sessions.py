@@ -155,12 +155,12 @@ def reporter(workspace: Workspace) -> Callable[[str], None]:
 
 @dataclass(frozen=True)
 class Conversation:
-    """A session as an engine that reads all of it gets it, besides what is new.
+    """What an engine gets of a session besides what is new.
 
     Attributes:
         record: all that was said in the session up to the end of the new part, handled or not; what is not
             to be learned from is there without its words.
-        known_before: the manifest as it was when the session began.
+        known_before: the manifest as it was when the session began, for an engine that reads history.
     """
 
     record: tuple[Message, ...] = ()
@@ -180,13 +180,17 @@ def conversation_of(workspace: Workspace, source: Source, part: Session, out: Le
     Raises:
         RepositoryError: the recording cannot be read.
     """
-    record = _record(workspace, source, part, out)
+    record = record_of(workspace, source, part, out)
     began = record[0].time if record else None
     return Conversation(record, known_before(workspace, source.agent, began))
 
 
-def _record(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> tuple[Message, ...]:
-    """All that was said up to the end of the part; without its words what is not to be learned from."""
+def record_of(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> tuple[Message, ...]:
+    """All that was said up to the end of a part; without its words what is not to be learned from.
+
+    Raises:
+        RepositoryError: the recording cannot be read.
+    """
     if source.agent == MAIN:
         session = discover.read(part.path, keep=False, most=part.end)
     else:
