@@ -45,8 +45,11 @@ MOST_PATHS = 50
 MESSAGE_CHARS = 20_000
 """Characters of a message that are indexed."""
 
-MOST_ROWS = 40_000
-"""Places of words that a question looks at, the rarest words first: what is everywhere tells nothing."""
+MOST_ROWS = 10_000
+"""Commits with one of the words that a question looks at, the rarest words first."""
+
+COMMON, FEW = 8, 20
+"""A word that more than one commit in eight has tells nothing, where there are more than a few of them."""
 
 STALE_SHARE = 0.2
 """Share of commits that a rewritten history has left, above which the index is made anew."""
@@ -203,7 +206,7 @@ class CommitIndex:
         worth = {
             stem: math.log(size / min(size, count)) if count else unit for stem, count in counts.items()
         }
-        places = self._places(counts)
+        places = self._places(counts, max(FEW, size // COMMON))
         scores: dict[int, float] = defaultdict(float)
         for stem in single:
             for entry, columns in places.get(stem, {}).items():
@@ -253,15 +256,17 @@ class CommitIndex:
             found[stem] = int(row[0]) if row else 0
         return found
 
-    def _places(self, counts: dict[str, int]) -> dict[str, dict[int, dict[str, list[int]]]]:
-        """Where stems stand: stem to entry to column to places; the rarest first, until it is enough."""
+    def _places(self, counts: dict[str, int], common: int) -> dict[str, dict[int, dict[str, list[int]]]]:
+        """Where stems stand: stem to entry to column to places; the rarest first, until it is enough.
+
+        Args:
+            common: commits with a stem above which it is left aside.
+        """
         found: dict[str, dict[int, dict[str, list[int]]]] = {}
         left = MOST_ROWS
         for stem, count in sorted(counts.items(), key=lambda one: one[1]):
-            if not count:
-                continue
             left -= count
-            if left < 0:
+            if count > common or left < 0:
                 break
             entries: dict[int, dict[str, list[int]]] = {}
             for entry, column, place in self._connection.execute(

@@ -14,7 +14,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline.likeness import gist, near, same
-from gitmem.flows.extract.rules import Rules, home
+from gitmem.flows.extract.rules import Rules
 from gitmem.flows.extract.sessions import UNREAD, Conversation, Part, Turns, part_of, turns_of
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.rule import Finding
@@ -35,7 +35,7 @@ from gitmem.store.edits import (
 )
 from gitmem.store.known import Known
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
-from gitmem.store.workspace import MAIN, ScopeName
+from gitmem.store.workspace import MAIN, ScopeName, home
 from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import withheld

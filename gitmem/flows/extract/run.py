@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.core.change import Change
 from gitmem.core.claim import parse_body
 from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
-from gitmem.core.text import counted
+from gitmem.core.text import counted, iso
 from gitmem.core.trailers import Provenance, parse_usage
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -277,7 +276,7 @@ def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
 
 def _left_alone(engine: str, held: stuck.Stuck) -> str:
     """Why a session is not looked at now."""
-    return f"{engine} failed at it {held.tries} times; it is asked again after {_iso(held.until)}"
+    return f"{engine} failed at it {held.tries} times; it is asked again after {iso(held.until)}"
 
 
 def _planned(
@@ -435,7 +434,7 @@ def foresee(
 
 
 def _suggested(plan: ExtractionPlan, engine: Engine, now: float) -> tuple[Suggestion, ...]:
-    return tuple(suggest(placed.change, placed.scope, _iso(now), engine.name) for placed in plan.suggested)
+    return tuple(suggest(placed.change, placed.scope, iso(now), engine.name) for placed in plan.suggested)
 
 
 def _changeset(
@@ -456,10 +455,6 @@ def _changeset(
         cursor=(cursor_name(session.path), session.end),
         usage=plan.usage.line() if plan.usage else "",
     )
-
-
-def _iso(now: float) -> str:
-    return datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
 
 
 def recover(context: Context, who: Signature, on: Watch) -> None:
