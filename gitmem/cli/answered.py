@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.run import Context
 from gitmem.core.errors import UsageError
@@ -17,6 +18,14 @@ from gitmem.search.display import KNOWN_CHARS, told_by
 from gitmem.search.display import as_json as as_value
 from gitmem.search.gate import Left
 from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
+
+if TYPE_CHECKING:
+    from gitmem.integrations.code_commits import ToldCommit
+
+COMMITS = "commits.sqlite"
+"""The index of the code's commits (`search.commits`)."""
+
+SOURCES = ("memory", "commits", "all")
 
 LONGEST = 65_536
 """Characters of a question that are read from standard input."""
@@ -35,18 +44,27 @@ def answer(
     agent: str | None = None,
     type: str | None = None,
     engine: str | None = None,
+    source: str | None = None,
     explain: bool = False,
 ) -> None:
     """Answers a question on the output of a command; other arguments are those of `recalling.ask`.
 
     Args:
         query: its words, or `-` alone for standard input.
+        source: one of `SOURCES`; None as the setting says, and without commits where only some memories
+            are asked for, or those of then.
         explain: also what each was found by, and why others are left out.
     """
+    question = _question(query)
+    narrow = [at, scope, agent, type]
+    commits = _commits(run, question, source, any(each is not None for each in narrow))
+    if source == "commits":
+        _answer_by_commits(run, question, commits)
+        return
     found = ask(
         run.workspace,
         run.edges,
-        _question(query),
+        question,
         limit=limit,
         at=at,
         scope=scope,
@@ -59,18 +77,64 @@ def answer(
     for note in found.notes:
         run.out.say(note)
     if run.out.as_json:
-        run.out.json(_value(found, explain))
+        run.out.json(_value(found, explain) | {"commits": [asdict(one) for one in commits]})
         return
     for number, item in enumerate(found.items):
         if number:
             run.out.data()
         _print(run, item, explain)
+    for number, commit in enumerate(commits):
+        if number or found.items:
+            run.out.data()
+        _print_commit(run, commit)
     if not found.items:
         run.out.say(_none_fits(found))
     for left in found.unmerged:
         run.out.say(f"not told here: {one_line(left.candidate.name, 60)}: {_elsewhere(left.detail)}")
     if explain:
         _explain(run, found)
+
+
+def _commits(run: Context, question: str, source: str | None, narrow: bool) -> tuple[ToldCommit, ...]:
+    """The commits that answer; whoever names the source may wait for the index to be brought up to date."""
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"There is no source {source!r}", f"Choose one of: {', '.join(SOURCES)}.")
+    if narrow and source in ("commits", "all"):
+        raise UsageError(
+            "Commits of the code have no scope, agent or type, and are not searched as of then",
+            "Leave --source away, or the others.",
+        )
+    there = (run.workspace.state / COMMITS).is_file() and run.workspace.settings.flag("recallCommits")
+    if source == "memory" or narrow or not (source or there):
+        return ()
+    from gitmem.integrations import code_commits  # a new clone has no index of its commits yet
+    from gitmem.integrations.exit import credentials
+
+    if source:
+        code_commits.follow_commits(run.workspace, PATIENT_SECONDS)
+    return code_commits.find_commits(run.workspace, question, credentials, unasked=False)
+
+
+def _answer_by_commits(run: Context, question: str, commits: Sequence[ToldCommit]) -> None:
+    if run.out.as_json:
+        run.out.json({"query": question, "items": [], "commits": [asdict(one) for one in commits]})
+        return
+    for number, commit in enumerate(commits):
+        if number:
+            run.out.data()
+        _print_commit(run, commit)
+    if not commits:
+        run.out.say("no commit fits")
+
+
+def _print_commit(run: Context, commit: ToldCommit) -> None:
+    out = run.out
+    subject = out.paint(one_line(commit.subject, 100), "bold")
+    out.data(f"{subject}  (commit {commit.commit[:12]}, {commit.time[:10]})")
+    if commit.undone:
+        out.data(out.paint(f"  note: {one_line(commit.undone, KNOWN_CHARS)}", "yellow"))
+    if commit.text:
+        out.data(indent(commit.text, "    "))
 
 
 def _question(words: Sequence[str]) -> str:

@@ -18,8 +18,8 @@ from gitmem.integrations.dreams.dreaming import ENDED, DreamOutcome, dream_statu
 from gitmem.integrations.dreams.dreaming import dream as dream_scope
 from gitmem.integrations.dreams.kill import kill_dreams
 from gitmem.integrations.dreams.progress import words as how_far
-from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.engines import engine_for
+from gitmem.integrations.sessions import present_session
 from gitmem.integrations.stopping import Stop, Stopped
 from gitmem.store.workspace import SCOPES, ScopeName
 

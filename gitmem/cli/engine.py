@@ -104,6 +104,8 @@ def _show(run: Context) -> None:
         out.data(f"  asks      {_PROTOCOLS[chosen.protocol]} (gitmem.protocol)")
     if chosen.program:
         out.data(f"  program   {chosen.program}")
+    if chosen.learns:
+        out.data(f"  learns    {chosen.learns}")
     _show_sent(out, chosen)
     out.data(f"  costs     {chosen.costs}")
     if chosen.more:
@@ -199,6 +201,7 @@ def standing_value(found: Standing, now: float) -> dict[str, Any]:
         "missing": [{"what": sound(one.what), "remedy": sound(one.remedy)} for one in chosen.missing],
         "notes": [sound(note) for note in chosen.notes],
         "adds": chosen.adds or None,
+        "learns": chosen.learns or None,
         "costs": chosen.costs,
         "more": chosen.more or None,
         "settings": [

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.answered import answer
+from gitmem.cli.answered import SOURCES, answer
 from gitmem.cli.completing import words
 from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context
 from gitmem.core.change import TYPES
@@ -48,6 +48,15 @@ def recall(
             autocompletion=words(*CHOICES["engine"]),
         ),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            help="memory, commits (of the code) or all; as gitmem.recallCommits says if not given.",
+            show_default=False,
+            autocompletion=words(*SOURCES),
+        ),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what each was found by, and why others are left out.")
     ] = False,
@@ -57,8 +66,10 @@ def recall(
     """Finds the memories that help with a question, over all scopes and agents.
 
     Few and right beats many: where nothing fits, nothing is shown. Each memory comes with its age and with
-    what no longer holds of what it names. With --at it answers as of then. It stays on this machine unless
-    a model engine is configured or named; one that fails is stood in for by the offline rules.
+    what no longer holds of what it names. Commits of the code's default branch that decided what you ask
+    about come after them, with the commit that undid them if one did. With --at it answers as of then. It
+    stays on this machine unless a model engine is configured or named; one that fails is stood in for by
+    the offline rules.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     answer(
@@ -70,5 +81,6 @@ def recall(
         agent=agent,
         type=type,
         engine=engine,
+        source=source,
         explain=explain,
     )

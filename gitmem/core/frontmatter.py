@@ -29,9 +29,12 @@ NESTED = "metadata"
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
 _PLAIN_LINE = re.compile(r"( *)[A-Za-z_][\w.-]{0,99}:(?: +(\S[^\n]*))?\n")
+_QUOTED = re.compile(r"\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9](?:[ -&(-~]*[!-&(-~])?'")
+"""What stands for itself between quotes: nothing that YAML would read as anything else."""
+
 _SIMPLE_VALUE = (
     r"(?: (?:[^\s\-?:,\[\]{}#&*!|>'\"%@`][^:#\n]*(?:(?::(?=\S)|(?<=\S)#)[^:#\n]*)*(?<!\s)"
-    r"|\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9](?:[ -&(-~]*[!-&(-~])?'))?\n"
+    rf"|{_QUOTED.pattern}))?\n"
 )
 _SIMPLE = re.compile(
     rf"---\n((?:(?!{NESTED}:\n)[A-Za-z_][\w.-]*:{_SIMPLE_VALUE}"
@@ -277,6 +280,8 @@ def _value(raw: str) -> Value:
     plain = cut[1] if cut else first.strip()
     if not rest.strip() and (not plain or (_PLAIN.match(plain) and not plain.startswith(_ODD))):
         return plain
+    if not rest.strip() and _QUOTED.fullmatch(plain):
+        return plain[1:-1]
     loaded = _load(raw)
     if loaded is not None:
         return loaded

@@ -54,6 +54,23 @@ _TOLD = (
     "to a prompt of the session in which you said it, at most 120 tokens: your words that may last and are "
     "not in memory yet, each once"
 )
+_DOCUMENT = "for a living document its text, and what changed in files that it names"
+_NOTES = "for notes of a session the notes as they stand"
+_AT_ONCE = "what you plainly ask to remember, at once"
+_SUGGESTS = (
+    "of the rest two or three sentences a session are suggested: 14 of 23 were right, and with what was "
+    "asked for 18 of 41 plain statements were found"
+)
+_PUTS = (
+    "of the rest some twelve sentences a session are put to its agent, which keeps or leaves them: they "
+    "hold 8 of 10 plain statements"
+)
+_MEASURED = "(on 12 sessions that others labelled, each told by the other eleven)"
+"""By tests/bench/extract_weights.py; README.md says the same."""
+_FINDS = (
+    "also where the model fails; of the rest what the model finds, which is not measured: git mem bench "
+    "extract --engine {engine} does it on sessions that you label"
+)
 _NO_REQUEST = "no request of its own"
 _NO_PRICE = "requests of its own to the server on this machine, up to the day's ceilings"
 _REQUESTS = "requests of its own, {paid}, up to the day's ceilings"
@@ -116,6 +133,7 @@ class Choice:
         notes: what a person should know besides.
         tells: whether agents are told what may last.
         adds: what it adds to requests that are made anyway; empty for nothing.
+        learns: what it finds of what is said, with figures where they were measured.
         costs: what it costs, in words.
         more: what would learn more here, and the command for it; empty where nothing would.
     """
@@ -139,6 +157,7 @@ class Choice:
     notes: tuple[str, ...] = ()
     tells: bool = False
     adds: str = ""
+    learns: str = ""
     costs: str = _NO_REQUEST
     more: str = ""
 
@@ -156,7 +175,10 @@ class Choice:
         if self.tells:
             return "agent: what you say in passing is put to the agent of that session, 120 tokens at most"
         if self.engine in ("agent", "offline"):
-            return f"{self.engine}: what you ask to remember is stored, other finds wait in review"
+            return (
+                f"{self.engine}: what you ask to remember is stored at once, two or three other sentences "
+                "a session are suggested"
+            )
         return f"{self.engine}: {self.costs}"
 
     @property
@@ -184,7 +206,7 @@ def choose(found: Found) -> Choice:
         return _agent(found, why)
     if name in ("", "offline"):
         why = why if name else f"{why}, and no client here runs gitmem's hooks"
-        return Choice("offline", why, more=_more(found))
+        return Choice("offline", why, learns=f"{_AT_ONCE}; {_SUGGESTS} {_MEASURED}", more=_more(found))
     known = Missing(f"there is no engine {name!r}", f"Choose one: git mem engine set {'|'.join(ENGINES)}")
     return Choice(name, why, missing=(known,))
 
@@ -239,7 +261,10 @@ def _agent(found: Found, why: str) -> Choice:
     )
     notes = () if found.carried else (note,)
     adds = _TOLD if found.carried else ""
-    return Choice("agent", why, notes=notes, tells=found.carried, adds=adds, more=_more(found))
+    learns = f"{_AT_ONCE}; {_PUTS if found.carried else _SUGGESTS} {_MEASURED}"
+    return Choice(
+        "agent", why, notes=notes, tells=found.carried, adds=adds, learns=learns, more=_more(found)
+    )
 
 
 def _more(found: Found) -> str:
@@ -302,7 +327,8 @@ def _anthropic(found: Found, why: str) -> Choice:
         protocol="questions" if (protocol, local and foreign) in _QUESTIONS else "tools",
         local=local,
         foreign=foreign,
-        sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ, _CHOICE, _DREAM),
+        sends=(_SESSIONS, _INSTRUCTIONS, _LISTED, _READ, _CHOICE, _DREAM, _NOTES, _DOCUMENT),
+        learns=f"{_AT_ONCE}, {_FINDS.format(engine='anthropic')}",
         withheld=_WITHHELD,
         missing=tuple(missing),
         notes=notes,
@@ -345,7 +371,10 @@ def _claude_code(found: Found, why: str) -> Choice:
             _LISTED,
             _READ,
             _DREAM,
+            _NOTES,
+            _DOCUMENT,
         ),
+        learns=f"{_AT_ONCE}, {_FINDS.format(engine='claude-code')}",
         missing=tuple(missing),
         notes=tuple(notes),
         costs=_REQUESTS.format(paid="paid as your own sessions are"),

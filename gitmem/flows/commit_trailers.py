@@ -21,6 +21,7 @@ from typing import Literal
 from gitmem.core.change import TYPES, Change, Header, MemoryType, Origin
 from gitmem.core.claim import normal_form, repeated
 from gitmem.core.errors import UsageError
+from gitmem.core.text import iso
 from gitmem.core.trailers import Provenance, one_line
 from gitmem.engines.offline import wording
 from gitmem.store.apply import Judged, Placed, Refused, Sync, bring_up_to_date, land
@@ -98,7 +99,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Looked:
+class Progress:
     """What was looked at.
 
     Attributes:
@@ -214,7 +215,7 @@ def begin_with_commits(workspace: Workspace) -> None:
     """Leaves all commits that are there now alone; what was begun before stays as it is."""
     with writer_lock(workspace.state, "commits"):
         if _read(workspace) is None:
-            _write(workspace, Looked(_every_tip(workspace)))
+            _write(workspace, Progress(_every_tip(workspace)))
 
 
 def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Sync) -> CommitsLearned:
@@ -232,7 +233,7 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Syn
     """
     done = CommitsLearned()
     with writer_lock(workspace.state, "commits"):
-        known = _read(workspace) or Looked(_before_head(workspace))
+        known = _read(workspace) or Progress(_before_head(workspace))
         heads = tuple(tree.head for tree in workspace.worktrees if tree.head)
         if set(heads) <= {*known.begun, *known.tips}:
             return done
@@ -248,7 +249,7 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Syn
     return done
 
 
-def _learn(work: _Work, known: Looked, heads: tuple[str, ...]) -> Looked:
+def _learn(work: _Work, known: Progress, heads: tuple[str, ...]) -> Progress:
     handled = dict.fromkeys(known.handled)
     found = _asking(work.workspace, heads, (*known.begun, *known.tips))
     if len(found) == MOST_COMMITS:
@@ -298,7 +299,7 @@ class _Work:
         for placed in judged.stored:
             self._store(placed, commit, number)
         for placed in judged.suggested:
-            self._suggest(suggest(placed.change, placed.scope, self._iso()), commit)
+            self._suggest(suggest(placed.change, placed.scope, iso(self.now)), commit)
         self.done.refused += judged.refused
 
     def _store(self, placed: Placed, commit: Commit, number: int) -> None:
@@ -320,7 +321,7 @@ class _Work:
             why = "several have that name" if own else f"{commit.author.name} <{commit.author.email}> asks"
             reason = f"{why}: the commit {commit.oid[:12]} says Forget: {request.text}"
             for header in found:
-                one = suggest(without(header, said, reason), header.scope, self._iso())
+                one = suggest(without(header, said, reason), header.scope, iso(self.now))
                 self._suggest(one, commit)
         elif own:
             self._forget_words(request, commit)
@@ -369,9 +370,6 @@ class _Work:
         told = Provenance("add", "extract", code_commit=commit.oid)
         if park(self.workspace, [one], self.who, told) is not None:
             self.done.suggested.append(one)
-
-    def _iso(self) -> str:
-        return datetime.fromtimestamp(int(self.now), UTC).isoformat().replace("+00:00", "Z")
 
 
 class _Mine:
@@ -471,19 +469,19 @@ def _moment(who: Signature) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _read(workspace: Workspace) -> Looked | None:
+def _read(workspace: Workspace) -> Progress | None:
     value = read_json(workspace.state / FILE, _BYTES)
     try:
         if value is None or value["version"] != 1:
             return None
         begun, tips = (tuple(tip for tip in value[key] if _OID.fullmatch(tip)) for key in ("begun", "tips"))
-        return Looked(begun, tips, tuple(key for key in value["handled"] if _KEY.fullmatch(key)))
+        return Progress(begun, tips, tuple(key for key in value["handled"] if _KEY.fullmatch(key)))
     except (KeyError, TypeError):
         return None
 
 
-def _write(workspace: Workspace, looked: Looked) -> None:
-    value = {"version": 1} | {key: list(words) for key, words in vars(looked).items()}
+def _write(workspace: Workspace, progress: Progress) -> None:
+    value = {"version": 1} | {key: list(words) for key, words in vars(progress).items()}
     write_atomically(workspace.state / FILE, (json.dumps(value) + "\n").encode("ascii"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gitmem.core.text import one_line
 from gitmem.core.trailers import parse
@@ -12,10 +13,12 @@ from gitmem.search.ancestry import Ancestry
 from gitmem.search.gate import Left, Selection
 from gitmem.search.query import Candidate
 from gitmem.search.reach import BOUND
-from gitmem.search.recall import Source
 from gitmem.store.lookup import Listed
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gitmem.search.recall import Source
 
 LISTED_SECONDS = 3.0
 """What a person who lists memories may wait for the code's history."""

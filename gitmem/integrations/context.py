@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,9 @@ FEWEST_WORDS = 3
 
 # More than `sessions.private` cuts out: a tag that is cut off in its midst keeps the prompt here, too.
 _PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
+COMMITS = "commits.sqlite"
+"""The index of the code's commits (`search.commits`), which only a worker makes."""
+
 _ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 
 
@@ -108,13 +111,16 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                 prefer=_agent(payload),
                 gate=PROMPT,
             )
-            text, told = for_prompt(answer)
-        if text:
-            per_session.remember(workspace.state, session, [*seen, *(item.blob for item in told)])
-            if leave is not None:
+            memories, told = for_prompt(answer)
+            commits, named = _commits(workspace, prompt, seen)
+            if memories or commits:
+                shown = [*(item.blob for item in told), *named]
+                per_session.remember(workspace.state, session, [*seen, *shown])
+            if memories and leave is not None:
                 from gitmem.integrations import last_recalls  # most prompts call nothing up
 
                 last_recalls.keep(workspace, edges, answer)
+            text = "\n".join(filter(None, (memories, commits)))
         if recalls and leave is not None and _may_ask(workspace, edges, payload, prompt):
             leave(
                 Job(
@@ -131,6 +137,19 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _commits(workspace: Workspace, prompt: str, seen: Collection[str]) -> tuple[str, list[str]]:
+    """What the code's own history says to a prompt, and the names of its commits; nothing is made."""
+    if not (workspace.state / COMMITS).is_file() or not workspace.settings.flag("recallCommits"):
+        return "", []
+    from gitmem.integrations import code_commits  # a new clone has no index of its commits yet
+    from gitmem.rules.redaction import suspects
+
+    found = code_commits.find_commits(
+        workspace, prompt, suspects, unasked=True, seen=seen, seconds=code_commits.PROMPT_SECONDS
+    )
+    return code_commits.as_context(found), [one.commit for one in found]
 
 
 def _tells(workspace: Workspace, edges: Edges) -> bool:

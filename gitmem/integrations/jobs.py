@@ -15,12 +15,11 @@ from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
 from gitmem.flows.extract.sessions import Source
 from gitmem.integrations.checked_out import is_memory_tree
-from gitmem.integrations.dreams.sessions import present_session
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import DISABLE, find_repository, is_on
 from gitmem.integrations.saying import NAME_CHARS, leave
-from gitmem.integrations.sessions import sessions_here
+from gitmem.integrations.sessions import present_session, sessions_here
 from gitmem.integrations.spool import SELECT, Job, coalesce
 from gitmem.integrations.switches import switched_off
 from gitmem.store.commits import Written
@@ -202,7 +201,7 @@ def learn(
         save(())
         return ()
 
-    def told(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
+    def landed(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
         made = [placed for placed, one in zip(changes.stored, commits, strict=True) if one is not None]
         names = [
             f"{one_line(one.change.name, NAME_CHARS)}{' (forgotten)' if one.change.op == 'delete' else ''}"
@@ -219,7 +218,7 @@ def learn(
     failed: EngineError | None = None
     done: tuple[Outcome, ...] = ()
     try:
-        done = extract_sessions(context, engine, sources, before=save, watch=replace(on, told=told))
+        done = extract_sessions(context, engine, sources, before=save, watch=replace(on, landed=landed))
     except EngineError as error:
         # Before a compaction notes are taken without the engine, too.
         failed = error

@@ -1,15 +1,23 @@
-"""This repository's recorded sessions: which there are, and for a person to look at, without secrets."""
+"""This repository's recorded sessions: which there are, and for a person to look at, without secrets.
+
+Towards the next dream of a repository's own memory (project, local) those held in it count. What is
+known about a person serves in every repository, so for the scope `user` the sessions of Claude Code count
+wherever they were held, and of other clients, whose recordings would have to be opened, those of this one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.rules.secrets import redact, scan
-from gitmem.store.workspace import Workspace
+from gitmem.store.workspace import Scope, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts.chain import live_uuids
 from gitmem.transcripts.model import Message, Session, SessionFile
@@ -23,6 +31,9 @@ WIDTH = 240
 """Characters of a line that are shown, those around the first term."""
 SHORT = 8
 """Characters of an id that are shown at least."""
+
+PRESENT = "CLAUDE_CODE_SESSION_ID"
+"""Names the session in the environment of what its agent runs."""
 
 
 @dataclass(frozen=True)
@@ -232,3 +243,45 @@ def _cut(line: str, wanted: Sequence[str]) -> str:
     start = max(0, min(place - WIDTH // 2, len(line) - WIDTH))
     end = start + WIDTH
     return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+
+
+def present_session(environ: Mapping[str, str]) -> frozenset[str]:
+    """The session in which this process was started, if it was in one."""
+    return frozenset({environ.get(PRESENT, "")} - {""})
+
+
+def count_sessions(
+    workspace: Workspace, edges: Edges, place: Scope, since: float, present: Collection[str]
+) -> int:
+    """Counts sessions that were written to after a time.
+
+    Args:
+        since: epoch seconds.
+        present: ids of those that are going on, which do not count.
+    """
+    found = {file.id: file.mtime_ns for file in sessions_here(workspace, edges)}
+    if place.name == "user":
+        found |= dict(_everywhere(edges))
+    return sum(changed > since * 1e9 and id not in present for id, changed in found.items())
+
+
+def _everywhere(edges: Edges) -> Iterator[tuple[str, int]]:
+    """Id and last change (nanoseconds) of each session of Claude Code; no recording is opened."""
+    for folder in _entries(edges.config / "projects"):
+        if not folder.is_dir(follow_symlinks=False):
+            continue
+        for file in _entries(folder.path):
+            if not file.name.endswith(".jsonl") or file.name.startswith((".", "agent-")):
+                continue
+            with suppress(OSError):
+                status = file.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    yield file.name.removesuffix(".jsonl"), status.st_mtime_ns
+
+
+def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []

@@ -21,6 +21,7 @@ from gitmem.core.text import one_line
 from gitmem.dream.kept_aside import let_go
 from gitmem.dream.settled import unsettled
 from gitmem.integrations.at_action import keep
+from gitmem.integrations.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
 from gitmem.integrations.code_reach import warm
 from gitmem.integrations.edges import Edges
 from gitmem.notes.kept import prune
@@ -102,6 +103,8 @@ def _warm(workspace: Workspace) -> list[str]:
                     warm(workspace, {code for _, code in lessons.values()})
         except (GitmemError, OSError) as error:
             troubles.append(f"the catalog of {scope.ref}: {error}")
+    if workspace.settings.flag(SETTING):
+        follow_commits(workspace, FOLLOW_SECONDS)
     return troubles
 
 

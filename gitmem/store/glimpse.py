@@ -11,11 +11,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from gitmem.core.errors import RepositoryError
 from gitmem.store.git import NO_FETCHING, GitCommand
 
 CHUNK = 65_536
+
+PIPE = 32_768
+"""Bytes that a pipe takes in one go wherever this runs. With more, git would wait for its answer to be read
+while its question is still being written."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ def peek(
         words: after `git`.
         seconds: time that it has; without any nothing is started.
         size: bytes of output, about.
-        input: a few lines for its standard input.
+        input: bytes for its standard input.
         enough: whether the output so far answers what was asked.
 
     Raises:
@@ -60,18 +65,22 @@ def peek(
     until = time.monotonic() + seconds
     if seconds <= 0:
         return Glimpse(b"", None)
+    given = _file(input) if len(input) > PIPE else None
     try:
         process = subprocess.Popen(
             [git.executable, *words],
             cwd=cwd,
             env=git.environment(NO_FETCHING),
-            stdin=subprocess.PIPE if input else subprocess.DEVNULL,
+            stdin=given or (subprocess.PIPE if input else subprocess.DEVNULL),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise RepositoryError(f"git cannot be run: {error}") from error
+    finally:
+        if given is not None:
+            given.close()
     output = bytearray()
     with process:
         try:
@@ -96,3 +105,12 @@ def peek(
                 with suppress(OSError):
                     os.killpg(process.pid, signal.SIGKILL)
     return Glimpse(bytes(output), None)
+
+
+def _file(data: bytes) -> IO[bytes]:
+    import tempfile  # hardly ever is so much asked
+
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever starts git closes it
+    file.write(data)
+    file.seek(0)
+    return file

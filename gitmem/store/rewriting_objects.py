@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gitmem.store import objects
 from gitmem.store.git import GitCommand
-from gitmem.store.object_reader import ObjectReader
+from gitmem.store.git_backend import ObjectReader
 from gitmem.store.repository import Repository
 
 PACK_BYTES = 48 * 1024 * 1024

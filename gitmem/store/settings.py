@@ -50,6 +50,7 @@ DEFAULTS: Mapping[str, str] = {
     "dream": "true",
     "notes": "true",
     "docs": "true",
+    "recallcommits": "true",
     "sessiondays": "30",
     "extractevery": "1",
     "maxruns": "200",

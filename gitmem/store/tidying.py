@@ -15,7 +15,7 @@ from dataclasses import field, replace
 from itertools import combinations
 from pathlib import Path
 
-from gitmem.core import attributes, index, tidy
+from gitmem.core import attributes, index
 from gitmem.core.claim import parse_body
 from gitmem.core.daily_log import is_log, other_place, split, stones_of, with_every_line, without_lines
 from gitmem.core.errors import RepositoryError
@@ -24,6 +24,7 @@ from gitmem.core.merge import agent_folder, merge_trees, without
 from gitmem.core.names import INDEX, TOMBSTONES, is_memory_file, kind
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
+from gitmem.store import conflict_marks
 from gitmem.store.commits import ROOT_SIGNATURE, Tip, Write, Written, commit, read_tip
 from gitmem.store.indexes import Hot
 from gitmem.store.merging import merge_commits
@@ -187,8 +188,8 @@ class _Work:
         first, *others = (read_paths(self.repo, tree, paths) for tree in trees)
         for path in paths & first.keys():
             lines = [set(split(decode(other.get(path, b"")))) for other in others]
-            marked = tidy.has_marks(path, first[path])
-            said = tidy.without_marks(path, first[path]) if marked else first[path]
+            marked = conflict_marks.has_marks(path, first[path])
+            said = conflict_marks.without_marks(path, first[path]) if marked else first[path]
             kept = [one for one in split(decode(said or b"")) if all(one in there for there in lines)]
             self.logs.setdefault(path, []).append(encode("".join(f"{line}\n" for line in kept)))
 
@@ -212,8 +213,8 @@ class _Work:
 
     def _file(self, path: str, data: bytes) -> None:
         sides = self.sides.get(path, [])
-        if tidy.has_marks(path, data):
-            whole = tidy.without_marks(path, data) or self._merged_again(path, data)
+        if conflict_marks.has_marks(path, data):
+            whole = conflict_marks.without_marks(path, data) or self._merged_again(path, data)
             if whole is None:
                 self.left.append(path)
                 self.told.append(f"{path}: conflict marks are left that only a person can resolve")
@@ -222,7 +223,7 @@ class _Work:
             self._put(path, whole)
             return
         if kind(path) == "memory":
-            single, repeats = tidy.without_repeats(path, data, sides)
+            single, repeats = conflict_marks.without_repeats(path, data, sides)
             name = path.rpartition("/")[2]
             self.fates += [
                 Fate("merged", f"{name}#{one.again}", f"{name}#{one.first}", "said twice by a text merge")
@@ -230,7 +231,7 @@ class _Work:
             ]
             self._put(path, single)
         elif kind(path) == "log":
-            self._put(path, tidy.log_in_order(data))
+            self._put(path, conflict_marks.log_in_order(data))
 
     def _put_back(self, path: str, said: Iterable[bytes]) -> None:
         """Puts lines back that a commit took out of a log: it is only added to."""
@@ -252,9 +253,9 @@ class _Work:
 
     def _resolved(self, made: Commit, path: str, depth: int) -> bytes | None:
         data = read_file(self.repo, made.tree, path)
-        if data is None or not tidy.has_marks(path, data):
+        if data is None or not conflict_marks.has_marks(path, data):
             return data
-        if whole := tidy.without_marks(path, data):
+        if whole := conflict_marks.without_marks(path, data):
             return whole
         if len(made.parents) < 2 or not depth or kind(path) != "memory":
             return None

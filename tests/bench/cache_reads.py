@@ -33,14 +33,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "engines"))
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 from messages_api import Answer, Call, MessagesApi
+from meters import Unmetered
 from prompt_cache import PromptCache
 
 from gitmem.core.change import Header
 from gitmem.engines.anthropic import AnthropicEngine
-from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.messages import ApiSettings, Lifetime
-from gitmem.flows.extract.sessions import shown
+from gitmem.flows.extract.sessions import part_of
 from gitmem.transcripts.model import Message, ToolCall
 from gitmem.transcripts.privacy import withheld
 
@@ -184,7 +184,7 @@ def _given(said: Sequence[Message], start: int, run: Run) -> ExtractInput:
     paused = [_is_paused(at, run) for at in range(end)]
     record = [withheld(one) if out else one for one, out in zip(said, paused, strict=False)]
     new = [one for one, out in zip(said[start:end], paused[start:], strict=False) if not out]
-    part = shown(record, new)
+    part = part_of(record, new)
     return ExtractInput(
         messages=part.messages,
         manifest=headers,

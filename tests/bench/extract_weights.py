@@ -35,7 +35,7 @@ EXCLUDED_WEIGHT = 3.0
 """Of a message that must not be kept: to keep it is worse than to miss another."""
 
 L2_SENTENCE = 1.0
-L2_MESSAGE = 8.0
+L2_MESSAGE = 2.0
 """Ridges, and the weight before, chosen by how well sessions of the first half tell one another."""
 
 STEPS = 40
@@ -66,7 +66,7 @@ def rows_of(gold: Gold, sentence: Mapping[str, float]) -> list[Row]:
 
     return [
         Row(
-            one.cues,
+            one.cues - signals.ALONE,
             float(one.message.uuid in labelled),
             weight(one.message.uuid),
             gold.name,
@@ -95,7 +95,7 @@ def written(names: Sequence[str]) -> list[tuple[Heard, float]]:
 
 def alone(one: Heard) -> frozenset[str]:
     """The cues of its sentences: how long a made one is, and where it stands, says nothing of real ones."""
-    return frozenset(cue for cue in one.cues if cue in signals.CUES)
+    return frozenset(cue for cue in one.cues if cue in signals.CUES or cue == "name")
 
 
 def fit(rows: Sequence[Row], l2: float) -> dict[str, float]:
@@ -178,11 +178,12 @@ def main() -> None:
     parser.add_argument("--print", action="store_true", dest="show")
     given = parser.parse_args()
     made = written(WRITTEN)
-    sentence = fit([Row(alone(one), lasts, 1.0, "") for one, lasts in made], L2_SENTENCE)
+    sentence = fit([Row(alone(one) - signals.WITHIN, lasts, 1.0, "") for one, lasts in made], L2_SENTENCE)
     golds = sorted(read_gold(given.gold), key=lambda one: one.name)
     sessions = {gold.name: rows_of(gold, sentence) for gold in golds}
     along = [
-        Row(alone(one) | {"written"}, lasts, WRITTEN_WEIGHT, "", best(one, sentence)) for one, lasts in made
+        Row((alone(one) - signals.ALONE) | {"written"}, lasts, WRITTEN_WEIGHT, "", best(one, sentence))
+        for one, lasts in made
     ]
     sessions = {name: [shared(row) for row in rows] for name, rows in sessions.items()}
     along = [shared(row) for row in along]

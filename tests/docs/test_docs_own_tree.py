@@ -31,7 +31,7 @@ From the bottom up; what is above may import what is below.
   merged by `merge_trees`. No name is shorter than `SHORTEST_WORD`.
 - `gitmem/rules/` says what may be stored: `rules/secrets.py` and `refused_claims()`.
 - `gitmem/store/` keeps it: `store/git.py` is the one runner of git, as `GitCommand`.
-- The flows: `gitmem/extract/`, `gitmem/notes/` (see [when due](gitmem/notes/due.py)),
+- The flows: `gitmem/flows/`, `gitmem/notes/` (see [when due](gitmem/notes/due.py)),
   `gitmem/dream/` with `gitmem.dream.run`, and `gitmem/share/`.
 - `gitmem/cli/` has a verb a file: `git mem blame NAME`, or `git mem check --github` in
   CI (`hooks/action/`).

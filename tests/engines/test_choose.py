@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gitmem.core.errors import EngineError
@@ -50,6 +52,20 @@ def test_what_would_learn_more_is_named_and_never_chosen(name: str) -> None:
     assert signed_in.more.endswith("git mem engine set claude-code") and signed_in.sends == ()
     assert found(environ=KEY).more.endswith("git mem engine set anthropic")
     assert found(environ=KEY, sdk=False).more == ""
+
+
+def test_what_each_engine_learns_is_said_with_the_figures_that_the_readme_gives() -> None:
+    """Nothing is promised that was not measured."""
+    readme = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
+    offline, agent = pick(), choose(Found({}, {}, carried=True))
+    for one, figures in ((offline, ("14 of 23", "18 of 41")), (agent, ("8 of 10", "some twelve"))):
+        assert all(figure in one.learns and figure in readme for figure in figures), one.learns
+        assert "12 sessions that others labelled" in one.learns
+    assert pick(engine="agent").learns == offline.learns
+    for name in ("anthropic", "claude-code"):
+        asks = pick(engine=name, program="/bin/claude")
+        assert "not measured" in asks.learns and f"--engine {name}" in asks.learns
+        assert any("living document" in line for line in asks.sends)
 
 
 def test_anthropic_with_a_key_is_ready_and_never_shows_it() -> None:

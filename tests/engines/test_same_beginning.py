@@ -20,7 +20,7 @@ from gitmem.engines import prompts
 from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
 from gitmem.flows.extract.run import extract_sessions
-from gitmem.flows.extract.sessions import Source, shown, told
+from gitmem.flows.extract.sessions import Source, conversation_of, part_of
 from gitmem.integrations import pausing
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.extraction import context_of, left_out
@@ -159,7 +159,7 @@ def test_what_is_withheld_stays_withheld_long_after_it_was_said(
     def out(session: Session, strict: bool) -> frozenset[str]:
         return left_out(workspace, session, moment("23:00:00"), strict=strict)
 
-    record = told(workspace, Source(path), part, out).record
+    record = conversation_of(workspace, Source(path), part, out).record
     blocks = "".join(render(record[:4], record[4:]).blocks)
     assert [one.source for one in record] == ["prompt", "withheld", "withheld", "withheld", "prompt"]
     assert "in the open" in blocks and "[2] to [4] are withheld.\n[5] person" in blocks
@@ -189,7 +189,7 @@ def test_a_ref_stood_where_its_log_says_whatever_comes_in_later(workspace: Works
 
 def test_what_was_passed_over_before_the_new_part_is_shown_with_it() -> None:
     record = [person(1, "a"), withheld(person(2, "b")), person(3, ""), person(4, "d"), person(5, "e")]
-    part = shown(record, [record[3]])
+    part = part_of(record, [record[3]])
     assert (part.messages, part.history, part.seen) == ((record[3],), tuple(record[:4]), 1)
     given = ExtractInput(part.messages, history=part.history, seen=part.seen)
     assert given.numbers == (4,)

@@ -19,9 +19,8 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.changeset import from_json
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
-from gitmem.flows.extract.rules import home as home_scope
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
-from gitmem.flows.extract.sessions import to_look_at
+from gitmem.flows.extract.sessions import turns_of
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import context_of
 from gitmem.integrations.suggestions import accept_suggestion
@@ -34,6 +33,7 @@ from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.store.workspace import home as home_scope
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import ToolCall
@@ -264,7 +264,7 @@ def test_the_recorded_session_reads_sensibly(workspace: Workspace, edges: Edges)
         "We deploy from the release branch only"
     ]
     [waiting] = parked(workspace)
-    assert waiting.change.type == "feedback" and "never mock the database" in waiting.change.body
+    assert waiting.change.type == "reference" and "tracked in Linear project OPS" in waiting.change.body
     before = refs(workspace)
     assert extract(workspace, edges, FIXTURES / "plain.jsonl") == () and refs(workspace) == before
 
@@ -287,7 +287,7 @@ def test_a_prompt_after_the_agents_own_write_is_looked_at(tmp_path: Path) -> Non
     made.agent("Noted.")
     made.user("Now fix it.")
     read = read_session(made.write(tmp_path / "s.jsonl"))
-    looked = to_look_at(read.messages, frozenset(), [], read.cwd)
+    looked = turns_of(read.messages, frozenset(), [], read.cwd)
     said = [m.text for m in looked.messages if m.role == "person"]
     assert said == ["Remember that we ship on Fridays.", "Never push on Fridays.", "Now fix it."]
     assert len(looked.handled) == 3 and [*looked.written.values()] == [("x",)]

@@ -146,7 +146,7 @@ def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
 
     with pytest.raises(Killed):
         extract_sessions(context_of(workspace, edges), engine, [source], watch=Watch(step))
-    watch = Watch(told=lambda changes, _: told.append(changes.job))
+    watch = Watch(landed=lambda changes, _: told.append(changes.job))
     extract_sessions(context_of(workspace, edges), engine, [source], watch=watch)
     made = [parse_trailers(message) for message in history(workspace)]
     assert sorted(one.job[-2:] for one in made if one.writer == "extract") == [".1", ".2"]

@@ -158,6 +158,7 @@ def test_an_engine_that_fails_leaves_the_cursor_and_the_job(
     assert memories(workspace) == stored and len(take(workspace.state / "spool")) == 1
     (run,) = read_runs(workspace.state)
     assert run["error"]["message"] == "over the day's ceiling" and "failed" in run["skipped"][0]["why"]
+    assert run["error"]["hint"].endswith("What was plainly asked for is stored: 1 memory.")
     worker.work(repo / ".git", dict(os.environ))
     assert memories(workspace) == {"main/ship.md", *stored} and take(workspace.state / "spool") == []
     assert [m.text for m in engine.given[1].messages if m.role == "person"] == [ASKED]

@@ -21,10 +21,12 @@ from scripted_api import Call
 from scripted_api import Step as Said
 
 from gitmem.core.errors import EngineError
+from gitmem.dream.plan import prove_plan
 from gitmem.engines import claude_process
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.integrations.stopping import Stop, Stopped
+from gitmem.rules.account import errors
 
 pytestmark = pytest.mark.client
 
@@ -87,6 +89,7 @@ class Night:
                     sessions={"s-1": "person: we deploy on Fridays now\n"},
                     worktree=self.client.cwd,
                     now=NOW,
+                    judge=lambda changes: [*map(str, errors(prove_plan(FILES, changes)))],
                     **(given or {}),
                 ),
                 tell,

@@ -318,3 +318,9 @@ def test_no_commit_yet(tmp_path: Path) -> None:
     new = Code(tmp_path / "new")
     new.run("init", "-q")
     assert new.elsewhere("1" * 40) == {}
+
+
+def test_very_many_commits_are_asked_at_once(code: Code, taught: str) -> None:
+    """More names than a pipe takes: neither side waits for the other."""
+    many = [f"{number:040x}" for number in range(1, 6_000)]
+    assert code.elsewhere(taught, *many) == {taught: "feature"}

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -44,6 +44,10 @@ class Counting:
     def blob(self, oid: str) -> bytes:
         self.opened.append(oid)
         return self._repo.blob(oid)
+
+    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        self.opened += oids
+        return self._repo.read_blobs(oids)
 
     def tree(self, oid: str) -> object:
         self.trees.append(oid)

@@ -15,11 +15,11 @@ from gitmem.core import index
 from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.claim import dispute_of, normal_form, with_dispute
 from gitmem.core.memory import parse
-from gitmem.core.tidy import has_marks, without_marks, without_repeats
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.store.commits import Write, commit, root_commit
+from gitmem.store.conflict_marks import has_marks, without_marks, without_repeats
 from gitmem.store.git import GitCommand
 from gitmem.store.open import open_repository
 from gitmem.store.repository import Repository, Signature

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
 from gitmem.engines.anthropic import render
-from gitmem.flows.extract.sessions import to_look_at
+from gitmem.flows.extract.sessions import turns_of
 from gitmem.integrations.dreams.said import said as as_dreamt
 from gitmem.integrations.sessions import find
 from gitmem.notes.resume import resume_of
@@ -149,7 +149,7 @@ def test_every_way_of_speaking_can_hold_a_paste(session: Session) -> None:
 
 
 def test_a_message_that_is_a_paste_only_is_looked_at(session: Session) -> None:
-    looked = to_look_at(session.messages, (), ())
+    looked = turns_of(session.messages, (), ())
     assert [one.uuid for one in looked.messages if one.role == "person"] == [
         m.uuid for m in person(session)
     ]

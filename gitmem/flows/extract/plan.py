@@ -14,8 +14,8 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline.likeness import gist, near, same
-from gitmem.flows.extract.rules import Rules, home
-from gitmem.flows.extract.sessions import NOTHING, Looked, Shown, Told, shown, to_look_at
+from gitmem.flows.extract.rules import Rules
+from gitmem.flows.extract.sessions import UNREAD, Conversation, Part, Turns, part_of, turns_of
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refused_claims, weigh
@@ -35,7 +35,7 @@ from gitmem.store.edits import (
 )
 from gitmem.store.known import Known
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
-from gitmem.store.workspace import MAIN, ScopeName
+from gitmem.store.workspace import MAIN, ScopeName, home
 from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import withheld
@@ -73,7 +73,7 @@ def plan_extraction(
     known: Known,
     engine: Engine,
     rules: Rules,
-    told: Told = NOTHING,
+    whole: Conversation = UNREAD,
     *,
     worktree: Path | None = None,
     now: float = 0.0,
@@ -84,7 +84,7 @@ def plan_extraction(
         session: what was said.
         handled: uuids of messages that were extracted from before.
         known: memories, tombstones and suggestions that are there.
-        told: for an engine that reads the whole session.
+        whole: for an engine that reads the whole session.
         worktree: top of the code's work tree.
         now: epoch seconds.
 
@@ -92,8 +92,8 @@ def plan_extraction(
         EngineError: the engine failed.
         DetectorUnavailable: secrets cannot be looked for, so nothing may be stored.
     """
-    looked = _looked(session, handled, engine, rules)
-    part = _shown(session, told.record, looked, rules) if engine.reads_history else Shown(looked.messages)
+    turns = _turns(session, handled, engine, rules)
+    part = _part(session, whole.record, turns, rules) if engine.reads_history else Part(turns.messages)
     given = ExtractInput(
         part.messages,
         known.manifest,
@@ -103,18 +103,18 @@ def plan_extraction(
         memory=known.memory(rules.agent),
         history=part.history,
         seen=part.seen,
-        known_before=told.known_before if engine.reads_history else (),
+        known_before=whole.known_before if engine.reads_history else (),
         transcript=session.path,
         worktree=worktree,
         now=now,
         suggested=sum(one.change.origin.session == session.id for one in known.suggestions),
         answered=frozenset(m.uuid for m in part.messages if answered(m.uuid) in handled),
     )
-    plan = ExtractionPlan(given=given, handled=looked.handled, offset=session.end)
-    if rules.mode == "off" or not looked.messages:
+    plan = ExtractionPlan(given=given, handled=turns.handled, offset=session.end)
+    if rules.mode == "off" or not turns.messages:
         return plan
-    times = {m.uuid: m.time for m in (*told.record, *session.messages)}
-    sorter = _Sorter(known, rules, times, session.id, now, looked.written)
+    times = {m.uuid: m.time for m in (*whole.record, *session.messages)}
+    sorter = _Sorter(known, rules, times, session.id, now, turns.written)
     found = engine.extract(given)
     made = sorter.judged(found.changes)
     return replace(
@@ -132,20 +132,20 @@ def judge(change: Change, known: Known, rules: Rules) -> Judged:
     return _Sorter(known, rules, {}, "", 0.0).judged([change])
 
 
-def _looked(session: Session, handled: Container[str], engine: Engine, rules: Rules) -> Looked:
-    looked = to_look_at(session.messages, handled, rules.folders, session.cwd, rules.left_out)
-    if looked.messages or rules.agent == MAIN or not engine.reads_history:
-        return looked
+def _turns(session: Session, handled: Container[str], engine: Engine, rules: Rules) -> Turns:
+    turns = turns_of(session.messages, handled, rules.folders, session.cwd, rules.left_out)
+    if turns.messages or rules.agent == MAIN or not engine.reads_history:
+        return turns
     # To a subagent no person speaks: a model may learn from its work, nobody else from its talk.
     work = tuple(m for m in session.messages if m.role == "agent" and m.uuid not in rules.left_out)
-    return replace(looked, messages=work if any(m.text.strip() for m in work) else ())
+    return replace(turns, messages=work if any(m.text.strip() for m in work) else ())
 
 
-def _shown(session: Session, record: Sequence[Message], looked: Looked, rules: Rules) -> Shown:
+def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rules) -> Part:
     recorded = {message.uuid for message in record}
     rest = (message for message in session.messages if message.uuid not in recorded)
     every = [withheld(m) if m.uuid in rules.left_out else m for m in (*record, *rest)]
-    return shown(every, looked.messages, agents_too=rules.agent != MAIN)
+    return part_of(every, turns.messages, agents_too=rules.agent != MAIN)
 
 
 @dataclass

@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.core.change import Change
 from gitmem.core.claim import parse_body
 from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
-from gitmem.core.text import counted
+from gitmem.core.text import counted, iso
 from gitmem.core.trailers import Provenance, parse_usage
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -23,18 +22,18 @@ from gitmem.flows.extract.rules import Rules, rules_for, throttled
 from gitmem.flows.extract.sessions import (
     MOST,
     MOST_FOR_MODEL,
-    NOTHING,
+    UNREAD,
+    Conversation,
     LeftOut,
     News,
     Source,
-    Told,
+    conversation_of,
     goes_on_to_write,
     handled,
     label,
     news,
     read,
     reporter,
-    told,
 )
 from gitmem.store import reminders, stuck
 from gitmem.store.apply import Placed, Sync, bring_up_to_date, land
@@ -87,12 +86,12 @@ class Watch:
 
     Attributes:
         step: is told before each step.
-        told: is told what was stored and parked.
+        landed: is told what was stored and parked.
         tally: counts what was done and what was skipped.
     """
 
     step: Step = quietly
-    told: Landed = nobody
+    landed: Landed = nobody
     tally: Tally = field(default_factory=Tally)
 
 
@@ -136,11 +135,11 @@ class Context:
         """Where it waits what agents are told."""
         return reminders.state_of(self.workspace.private_state, self.workspace.project_id)
 
-    def told(self, engine: Engine, one: News, session: Session) -> Told:
-        """What an engine that reads the whole session is told besides its new part."""
+    def conversation(self, engine: Engine, one: News, session: Session) -> Conversation:
+        """What an engine that reads the whole session gets besides its new part."""
         if not engine.reads_history:
-            return NOTHING
-        return told(self.workspace, one.source, session, self.left_out)
+            return UNREAD
+        return conversation_of(self.workspace, one.source, session, self.left_out)
 
 
 @dataclass(frozen=True)
@@ -197,6 +196,7 @@ def extract_sessions(
     who = context.author
     done: list[Outcome] = []
     failures: list[EngineError] = []
+    kept = 0
     # A fork's name has the model of its last session in it.
     asked = engine.name
     with writer_lock(workspace.state, "extract", timeout=60.0):
@@ -208,12 +208,12 @@ def extract_sessions(
         for one, session in read(workspace, fresh, most=most) if context.rules.mode != "off" else ():
             if sum(not error.of_input for error in failures) == FAILURES_BORNE:
                 on.tally.skip(label(session), "the engine failed at others")
-                _store_asked(context, one, who, on)
+                kept += _store_asked(context, one, who, on)
                 continue
             name = cursor_name(session.path)
             if not context.by_hand and (one_held := stuck.held(workspace.state, name, asked, now)):
                 on.tally.skip(label(session), _left_alone(asked, one_held))
-                _store_asked(context, one, who, on)
+                kept += _store_asked(context, one, who, on)
                 continue
             rules = rules_for(context.rules, one.source, session, context.left_out)
             if too_few := throttled(workspace, one.source, session, rules):
@@ -228,11 +228,14 @@ def extract_sessions(
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
                     stuck.failed(workspace.state, name, asked, now)
-                _store_asked(context, one, who, on)
+                kept += _store_asked(context, one, who, on)
                 continue
             stuck.worked(workspace.state, name)
             done.append(_land(context, engine, one, session, plan, who, on))
     if failures:
+        if kept:
+            stored = f"What was plainly asked for is stored: {counted(kept, 'memory')}."
+            failures[0].hint = ". ".join(filter(None, (failures[0].hint.rstrip("."), stored)))
         raise failures[0]
     return tuple(done)
 
@@ -245,12 +248,15 @@ class _AskedOnly(OfflineEngine):
         return Extraction(tuple(c for c in found if c.asked and c.origin.first not in given.answered))
 
 
-def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> None:
+def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
     """Stores what a person plainly asked for in a session that another engine is to look at later.
 
     The cursor stays, so that the engine is still shown all of it.
+
+    Returns:
+        how many changes of memory that was.
     """
-    engine, workspace = _AskedOnly(), context.workspace
+    engine, workspace, kept = _AskedOnly(), context.workspace, 0
     for part, session in read(workspace, [one], keep=False, follow=True):
         rules = rules_for(context.rules, one.source, session, context.left_out)
         plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
@@ -264,11 +270,13 @@ def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> None
                 cursor=("", 0),
             )
             _land_planned(context, engine, session, plan, changes, who, on)
+            kept += len(plan.stored)
+    return kept
 
 
 def _left_alone(engine: str, held: stuck.Stuck) -> str:
     """Why a session is not looked at now."""
-    return f"{engine} failed at it {held.tries} times; it is asked again after {_iso(held.until)}"
+    return f"{engine} failed at it {held.tries} times; it is asked again after {iso(held.until)}"
 
 
 def _planned(
@@ -286,7 +294,7 @@ def _planned(
         known.of(rules.agent),
         engine,
         rules,
-        context.told(engine, one, session),
+        context.conversation(engine, one, session),
         worktree=context.workspace.layout.worktree,
         now=context.now,
     )
@@ -426,7 +434,7 @@ def foresee(
 
 
 def _suggested(plan: ExtractionPlan, engine: Engine, now: float) -> tuple[Suggestion, ...]:
-    return tuple(suggest(placed.change, placed.scope, _iso(now), engine.name) for placed in plan.suggested)
+    return tuple(suggest(placed.change, placed.scope, iso(now), engine.name) for placed in plan.suggested)
 
 
 def _changeset(
@@ -447,10 +455,6 @@ def _changeset(
         cursor=(cursor_name(session.path), session.end),
         usage=plan.usage.line() if plan.usage else "",
     )
-
-
-def _iso(now: float) -> str:
-    return datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
 
 
 def recover(context: Context, who: Signature, on: Watch) -> None:
@@ -524,6 +528,6 @@ def land_changeset(
     step("lay out")
     for scope_name, agent in sorted({(placed.scope, placed.agent) for placed in changes.stored}):
         bring_up_to_date(workspace, context.sync, scope_name, agent)
-    on.told(changes, commits)
+    on.landed(changes, commits)
     step("remove the changeset")
     return tuple(commits)

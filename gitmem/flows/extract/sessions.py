@@ -154,8 +154,8 @@ def reporter(workspace: Workspace) -> Callable[[str], None]:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What such an engine is told besides what is new.
+class Conversation:
+    """A session as an engine that reads all of it gets it, besides what is new.
 
     Attributes:
         record: all that was said in the session up to the end of the new part, handled or not; what is not
@@ -167,11 +167,11 @@ class Told:
     known_before: tuple[Header, ...] = ()
 
 
-NOTHING = Told()
+UNREAD = Conversation()
 
 
-def told(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> Told:
-    """What is told of a session besides its new part: the same again in every later extraction.
+def conversation_of(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> Conversation:
+    """What such an engine gets of a session besides its new part: the same again in every later extraction.
 
     Args:
         part: what is new.
@@ -182,7 +182,7 @@ def told(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> T
     """
     record = _record(workspace, source, part, out)
     began = record[0].time if record else None
-    return Told(record, known_before(workspace, source.agent, began))
+    return Conversation(record, known_before(workspace, source.agent, began))
 
 
 def _record(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> tuple[Message, ...]:
@@ -202,7 +202,7 @@ def _record(workspace: Workspace, source: Source, part: Session, out: LeftOut) -
 
 
 @dataclass(frozen=True)
-class Looked:
+class Turns:
     """A session's messages, sorted out.
 
     Attributes:
@@ -216,13 +216,13 @@ class Looked:
     written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def to_look_at(
+def turns_of(
     messages: Sequence[Message],
     handled: Container[str],
     folders: Collection[Path],
     cwd: str = "",
     left_out: Container[str] = frozenset(),
-) -> Looked:
+) -> Turns:
     """Leaves out what was handled and what is no prose.
 
     A turn goes from a prompt to the next. What the agent wrote into memory in it may be what a person said
@@ -252,7 +252,7 @@ def to_look_at(
     kept = tuple(
         m for m in messages if m.uuid not in out and (m.role == "agent" or m.text.strip() or m.pasted)
     )
-    return Looked(
+    return Turns(
         kept if any(m.role == "person" for m in kept) else (),
         tuple(m.uuid for m in said),
         {uuid: tuple(texts) for uuid, texts in written.items()},
@@ -274,7 +274,7 @@ def goes_on_to_write(messages: Sequence[Message], folders: Collection[Path], cwd
 
 
 @dataclass(frozen=True)
-class Shown:
+class Part:
     """One extraction's part of the session; see `ExtractInput`."""
 
     messages: tuple[Message, ...]
@@ -282,7 +282,7 @@ class Shown:
     seen: int | None = None
 
 
-def shown(record: Sequence[Message], new: Sequence[Message], *, agents_too: bool = False) -> Shown:
+def part_of(record: Sequence[Message], new: Sequence[Message], *, agents_too: bool = False) -> Part:
     """Says where in the record the new messages stand, and where the request before ended.
 
     Turns that are left out at the end of the part are left to the next request: so it goes on from where
@@ -297,7 +297,7 @@ def shown(record: Sequence[Message], new: Sequence[Message], *, agents_too: bool
     speaking = [at for at, message in enumerate(record) if message.role == "person" or agents_too]
     fresh = {places[m.uuid] for m in new if m.uuid in places and (m.role == "person" or agents_too)}
     if not fresh:
-        return Shown(tuple(new))
+        return Part(tuple(new))
     first, last = min(fresh), max(fresh)
     end = next((at for at in speaking if at > last), len(record))
     seen = first
@@ -306,7 +306,7 @@ def shown(record: Sequence[Message], new: Sequence[Message], *, agents_too: bool
             break
         seen = at
     kept = tuple(message for message in new if first <= places.get(message.uuid, -1) < end)
-    return Shown(kept, tuple(record[:end]), seen)
+    return Part(kept, tuple(record[:end]), seen)
 
 
 def _passed(message: Message) -> bool:

@@ -12,7 +12,7 @@ from gitmem.docs import commands, hunks
 from gitmem.docs.places import Places
 from gitmem.integrations.code_looks import PROSE, Looker
 from gitmem.store.git import GitCommand, layout
-from gitmem.store.object_reader import ObjectReader
+from gitmem.store.git_backend import ObjectReader
 from gitmem.store.repository import MissingObject
 
 STAGED = ":"

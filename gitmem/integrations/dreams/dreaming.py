@@ -18,10 +18,10 @@ from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
 from gitmem.integrations.dreams.progress import Record, Running, running
-from gitmem.integrations.dreams.sessions import count_sessions
 from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.saying import leave_proposal
+from gitmem.integrations.sessions import count_sessions
 from gitmem.integrations.stopping import Stop, Stopped
 from gitmem.store.files import log
 from gitmem.store.locks import Locked

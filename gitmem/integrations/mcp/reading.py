@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
 from gitmem.core.limits import RECALLED
 from gitmem.core.memory import parse
-from gitmem.core.text import fence_for_model, one_line
-from gitmem.integrations import blaming, last_recalls, learned, showing
+from gitmem.core.text import fence_for_model, iso, one_line
+from gitmem.integrations import blaming, code_commits, last_recalls, learned, showing
+from gitmem.integrations.code_commits import ToldCommit
 from gitmem.integrations.edges import allowed_fingerprints
+from gitmem.integrations.exit import credentials
 from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.withholding import without_secrets
-from gitmem.integrations.words import iso
 from gitmem.search.display import as_context, as_json
 from gitmem.search.recall import capped, plain_place
 from gitmem.store.repository import MissingObject
@@ -70,8 +71,19 @@ def recall(call: Call, given: Mapping[str, Any]) -> Answer:
         "not merged here"
         for one in found.unmerged
     ]
-    said = "\n".join([*(f"Note: {note}" for note in notes), text])
-    return Answer(said, {"about": ABOUT, "items": told, "notes": notes})
+    commits = _commits(call, given)
+    history = code_commits.as_context(commits)
+    said = "\n".join([*(f"Note: {note}" for note in notes), text, *([history] if history else [])])
+    answer = {"about": ABOUT, "items": told, "notes": notes, "commits": code_commits.as_values(commits)}
+    return Answer(said, answer)
+
+
+def _commits(call: Call, given: Mapping[str, Any]) -> Sequence[ToldCommit]:
+    """Commits that answer, where nothing narrows the question to some memories."""
+    narrow = any(given.get(key) is not None for key in ("at", "scope", "agent", "type"))
+    if narrow or not call.workspace.settings.flag(code_commits.SETTING):
+        return ()
+    return code_commits.find_commits(call.workspace, given["query"], credentials, unasked=False)
 
 
 def show(call: Call, given: Mapping[str, Any]) -> Answer:

@@ -96,7 +96,8 @@ RECALL = Tool(
     "Finds what was recorded earlier that bears on a question: preferences and corrections of the person, "
     "decisions and facts of the project that its code does not tell. Few and right: an empty answer means "
     "that nothing fits. Each memory comes with its age and with what it names that is gone from the code. "
-    "An item of kind log is a line of a daily log of which no memory was made yet.",
+    "An item of kind log is a line of a daily log of which no memory was made yet. Commits of the code's "
+    "own history that decided it come beside them, and what undid them.",
     reading.recall,
     {
         "query": _text("A question, or words.", 4_000),
@@ -109,6 +110,9 @@ RECALL = Tool(
         "about": _STRING,
         "items": _list("Best first.", "kind", "scope", "agent", "file", "name", "type", "text", "note"),
         "notes": {"type": "array", "items": _STRING, "description": "What is to be known of the answer."},
+        "commits": _list(
+            "Of the code's history, best first.", "commit", "time", "subject", "text", "undone"
+        ),
     },
     needs=("query",),
 )

@@ -1,0 +1,167 @@
+"""What the code's own history says to a question: the commits that decided it, and whether they stand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from dataclasses import asdict
+
+from gitmem.core.text import fence_for_model, iso, one_line
+from gitmem.rules.redaction import Scan, shown
+from gitmem.search.commits import CommitIndex, Hit, Message, follow, messages
+from gitmem.search.recall import plain_place
+from gitmem.search.reverts import Undoing, undoing
+from gitmem.store.glimpse import peek
+from gitmem.store.workspace import Workspace
+from gitmem.values import dataclass
+
+SETTING = "recallCommits"
+"""Whether prompts and questions are told of commits unasked."""
+
+TOLD_TO_PROMPTS = 2
+TOLD_TO_QUESTIONS = 3
+
+NEAR_BEST = 0.7
+"""Share of the best score that a second commit needs."""
+
+PROMPT_SECONDS = 0.3
+FOLLOW_SECONDS = 60.0
+"""What the worker takes for the index after a job; what is left then waits for the next."""
+
+PATIENT_SECONDS = 3.0
+"""What a person who asks may wait for the index."""
+
+EXCERPT_CHARS = 700
+SUBJECT_CHARS = 160
+SHORT = 10
+
+_BRANCHES = ("main", "master")
+
+
+@dataclass(frozen=True)
+class ToldCommit:
+    """A commit as it is told.
+
+    Attributes:
+        time: ISO 8601, UTC.
+        text: the sentences of its body that fit.
+        undone: what is known of its end, in words; empty where nothing is.
+        undone_by: the commit that did it; empty as above.
+        score: see `Hit`.
+    """
+
+    commit: str
+    time: str
+    subject: str
+    text: str
+    undone: str
+    undone_by: str
+    score: float
+
+
+def default_tip(workspace: Workspace) -> str:
+    """The newest commit known of the code's default branch: the remote's, else the one here, else HEAD.
+
+    Returns:
+        Its name; empty where there is no commit yet.
+    """
+    names = ["refs/remotes/origin/HEAD", *(f"refs/remotes/origin/{name}" for name in _BRANCHES)]
+    names += [f"refs/heads/{name}" for name in _BRANCHES]
+    words = ["for-each-ref", "--format=%(refname) %(objectname)", *names]
+    seen = peek(workspace.git, words, cwd=workspace.top, seconds=PATIENT_SECONDS, size=1 << 16)
+    found = dict(line.split(" ", 1) for line in seen.text.splitlines())
+    for name in names:
+        if name in found:
+            return found[name]
+    head = ["rev-parse", "--verify", "-q", "HEAD"]
+    return peek(workspace.git, head, cwd=workspace.top, seconds=PATIENT_SECONDS, size=1 << 10).text.strip()
+
+
+def follow_commits(workspace: Workspace, seconds: float) -> bool:
+    """Brings the index to the default branch, as far as there is time; whether it is there."""
+    tip = default_tip(workspace)
+    return bool(tip) and follow(workspace.state, workspace.git, workspace.top, tip, seconds)
+
+
+def find_commits(
+    workspace: Workspace,
+    query: str,
+    scan: Scan,
+    *,
+    unasked: bool,
+    seen: Collection[str] = (),
+    seconds: float = PATIENT_SECONDS,
+) -> tuple[ToldCommit, ...]:
+    """Finds the commits that decided what a question or prompt is about.
+
+    Args:
+        scan: finds credentials: what is returned holds none.
+        unasked: whether this is a prompt, which nobody meant as a question.
+        seen: commits that this session was told of.
+        seconds: for git.
+    """
+    until = time.monotonic() + seconds
+    index = CommitIndex.open(workspace.state)
+    if index is None:
+        return ()
+    with closing(index):
+        hits = choose(index.search(query), unasked=unasked, seen=seen)
+        if not hits:
+            return ()
+        said = messages(workspace.git, workspace.top, [hit.oid for hit in hits], until - time.monotonic())
+        found = []
+        for hit in hits:
+            if (message := said.get(hit.oid)) is None:
+                continue
+            end = undoing(index, workspace.git, workspace.top, message, until - time.monotonic())
+            text = index.excerpt(query, shown(message.body, scan), EXCERPT_CHARS)
+            found.append(_told(message, text, end, scan, hit.score))
+        return tuple(found)
+
+
+def choose(hits: Sequence[Hit], *, unasked: bool, seen: Collection[str] = ()) -> list[Hit]:
+    """Those of some hits, best first, that are worth telling; arguments as for `find_commits`."""
+    fitting = [hit for hit in hits if hit.fits_prompt or (not unasked and hit.fits_question)]
+    new = [hit for hit in fitting if hit.score >= NEAR_BEST * fitting[0].score and hit.oid not in seen]
+    return new[: TOLD_TO_PROMPTS if unasked else TOLD_TO_QUESTIONS]
+
+
+def as_context(commits: Sequence[ToldCommit]) -> str:
+    """States commits as facts for a model, fenced as data; empty where there are none."""
+    if not commits:
+        return ""
+    count = len(commits)
+    what = "commit" if count == 1 else "commits"
+    parts = [f"gitmem found {count} {what} of the code's history that may bear on this.\n"]
+    for one in commits:
+        whole = f"{one.subject}\n\n{one.text}" if one.text else one.subject
+        block = fence_for_model(whole, source=f"commit {one.commit[:SHORT]} of the code, {one.time[:10]}")
+        parts.append(f"{block}Known of it: {one.undone.replace('`', chr(39))}\n" if one.undone else block)
+    return "\n".join(parts)
+
+
+def as_values(commits: Sequence[ToldCommit]) -> list[dict[str, object]]:
+    """The same for `--json`."""
+    return [asdict(one) for one in commits]
+
+
+def _told(message: Message, text: str, end: Undoing | None, scan: Scan, score: float) -> ToldCommit:
+    return ToldCommit(
+        commit=message.oid,
+        time=iso(message.time),
+        subject=one_line(shown(message.subject, scan), SUBJECT_CHARS),
+        text=text,
+        undone=shown(_words(end), scan) if end else "",
+        undone_by=end.oid if end else "",
+        score=score,
+    )
+
+
+def _words(end: Undoing) -> str:
+    if not end.path:
+        return f"reverted since by {end.oid[:SHORT]}"
+    return (
+        f"broken since by {end.oid[:SHORT]}, which took out {end.taken} of the {end.brought} lines "
+        f"that it brought to {plain_place(end.path)}"
+    )
