@@ -128,7 +128,11 @@ def _answer_by_commits(run: Context, question: str, commits: Sequence[ToldCommit
             run.out.data()
         _print_commit(run, commit)
     if not commits:
-        run.out.say("no commit fits")
+        from gitmem.integrations.code_commits import nearest_commits
+        from gitmem.integrations.exit import credentials
+
+        nearest = ", ".join(nearest_commits(run.workspace, question, credentials))
+        run.out.say("no commit fits" + (f"; nearest: {nearest}" if nearest else ""))
 
 
 def _print_commit(run: Context, commit: ToldCommit) -> None:

@@ -25,6 +25,9 @@ SETTING = "recallCommits"
 TOLD_TO_PROMPTS = 2
 TOLD_TO_QUESTIONS = 3
 
+NEAREST = 3
+NEAREST_CHARS = 60
+
 NEAR_BEST = 0.7
 """Share of the best score that a second commit needs."""
 
@@ -126,6 +129,21 @@ def find_commits(
             text = index.excerpt(query, shown(message.body, scan), EXCERPT_CHARS)
             found.append(_told(message, text, end, scan, hit.score))
         return tuple(found)
+
+
+def nearest_commits(workspace: Workspace, query: str, scan: Scan) -> tuple[str, ...]:
+    """Names the commits that share most with a question, though none fits: short id and subject."""
+    index = CommitIndex.open(workspace.state)
+    if index is None:
+        return ()
+    with closing(index):
+        oids = [hit.oid for hit in index.search(query, NEAREST)]
+    said = messages(workspace.git, workspace.top, oids, PATIENT_SECONDS)
+    return tuple(
+        f"{oid[:SHORT]} {one_line(shown(said[oid].subject, scan), NEAREST_CHARS)}"
+        for oid in oids
+        if oid in said
+    )
 
 
 def choose(hits: Sequence[Hit], *, unasked: bool, seen: Collection[str] = ()) -> list[Hit]:

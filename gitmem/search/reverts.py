@@ -31,6 +31,8 @@ PATCH_BYTES = 2 << 20
 FEWEST_LINES = 2
 """Lines that a commit brought to a file, below which their end tells nothing."""
 
+PROSE = (".md", ".rst", ".txt", ".adoc")
+
 SHORTEST = 4
 """Characters of a line that counts: brackets and blank lines come and go."""
 
@@ -122,10 +124,11 @@ def _lost(own: Lines, later: Iterable[tuple[str, Lines]]) -> Iterator[Undoing]:
 
 
 def _brought(own: Lines) -> dict[str, Counter[str]]:
-    """Lines that a commit adds, by the header of the file's patch."""
+    """Lines of code that a commit adds, by the header of the file's patch; prose is often reworded."""
     return {
         header: Counter(line[1:] for line in lines if line[0] == "+" and len(line.strip()) > SHORTEST)
         for header, lines in own.items()
+        if not _path(header).lower().endswith(PROSE)
     }
 
 

@@ -52,6 +52,8 @@ def test_by_hand(decided: Path, git: Git, gitmem: Gitmem) -> None:
     assert told["commit"] == git("-C", decided, "log", "--format=%H", "--grep=auditors")
     assert gitmem("recall", "--json", "--source", "memory", PROMPT).json["commits"] == []
     assert "no commit fits" in gitmem("recall", "--source", "commits", "what is the weather like").err
+    near = gitmem("recall", "--source", "commits", "which countries are known").err
+    assert near.startswith("no commit fits; nearest: ") and "Sort the countries of list" in near
     git("-C", decided, "config", "gitmem.recallCommits", "false")
     assert gitmem("recall", "--json", PROMPT).json["commits"] == []
     assert gitmem("recall", "--json", "--source", "all", PROMPT).json["commits"]
