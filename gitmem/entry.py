@@ -13,7 +13,6 @@ import sys
 from collections.abc import Sequence
 
 from gitmem import __version__
-from gitmem.core.errors import GitmemError
 
 ENVIRONMENT = frozenset(
     {
@@ -54,19 +53,26 @@ def main() -> int:
     except BrokenPipeError:
         _silence()
         return PIPE_CLOSED
-    except GitmemError as error:
+    except Exception as error:
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Says what went wrong, and returns the exit code."""
+    from gitmem.core.errors import GitmemError  # a hook that works does not wait for it
+
+    if isinstance(error, GitmemError):
         _say(f"gitmem: {error.message}")
         if error.hint:
             _say(f"hint: {error.hint}")
         return error.exit_code
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno in ENVIRONMENT:
-            _say(f"gitmem: {error.filename or 'a file'} cannot be written: {error.strerror}")
-            _say("hint: Free some disk space, or make the folder writable for you, and run it again.")
-            return NO_ACCESS
-        where = _write_traceback(error)
-        _say(f"gitmem: a bug: {type(error).__name__}: {error}".split("\n", 1)[0] + where)
-        return BUG
+    if isinstance(error, OSError) and error.errno in ENVIRONMENT:
+        _say(f"gitmem: {error.filename or 'a file'} cannot be written: {error.strerror}")
+        _say("hint: Free some disk space, or make the folder writable for you, and run it again.")
+        return NO_ACCESS
+    where = _write_traceback(error)
+    _say(f"gitmem: a bug: {type(error).__name__}: {error}".split("\n", 1)[0] + where)
+    return BUG
 
 
 def _dispatch(argv: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -74,6 +75,7 @@ def test_a_hook_loads_the_standard_library_alone(loaded, repo: Path, hook: str) 
     assert len(list(spool.iterdir())) == 1, "the hook left no job, so the check would prove nothing"
     assert "gitmem.integrations.hook_entry" in modules
     assert foreign(modules) == set()
+    assert len({name for name in modules if name.partition(".")[0] == "gitmem"}) <= 12
 
 
 def test_everyday_verbs_never_load_a_models_library(loaded) -> None:
@@ -99,3 +101,10 @@ def test_help_loads_no_verb(loaded) -> None:
         "run",
     }
     assert {f"gitmem.cli.{verb}" for verb in verbs} & modules == set()
+
+
+def test_a_flow_is_told_the_time_and_the_surroundings() -> None:
+    """What reads them by itself cannot be run for another moment, or another person, as a test does."""
+    for path in sorted((ROOT / "gitmem/flows").rglob("*.py")):
+        used = {ast.unparse(node) for node in ast.walk(ast.parse(path.read_text()))}
+        assert used.isdisjoint({"os.environ", "time.time", "datetime.now", "Path.home", "Path.cwd"}), path

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gitmem.integrations.words import iso, place_value, sound
+from gitmem.core.text import iso
+from gitmem.integrations.words import place_value, sound
 
 __all__ = ["DAY", "age", "day", "iso", "place_value", "sound"]
 

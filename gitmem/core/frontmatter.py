@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from gitmem.values import dataclass
 
@@ -29,13 +29,12 @@ NESTED = "metadata"
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
 _PLAIN_LINE = re.compile(r"( *)[A-Za-z_][\w.-]{0,99}:(?: +(\S[^\n]*))?\n")
+_QUOTED = re.compile(r"\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9](?:[ -&(-~]*[!-&(-~])?'")
+"""What stands for itself between quotes: nothing that YAML would read as anything else."""
+
 _SIMPLE_VALUE = (
     r"(?: (?:[^\s\-?:,\[\]{}#&*!|>'\"%@`][^:#\n]*(?:(?::(?=\S)|(?<=\S)#)[^:#\n]*)*(?<!\s)"
-    r"|\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9](?:[ -&(-~]*[!-&(-~])?'))?\n"
-)
-_SIMPLE = re.compile(
-    rf"---\n((?:(?!{NESTED}:\n)[A-Za-z_][\w.-]*:{_SIMPLE_VALUE}"
-    rf"|{NESTED}:\n(?:  [A-Za-z_][\w.-]*:{_SIMPLE_VALUE})*)+)---\n"
+    rf"|{_QUOTED.pattern}))?\n"
 )
 _SIMPLE_LINE = re.compile(r" *([\w.-]+):(?: (.*))?\n")
 MAX_SIMPLE = 4_096
@@ -149,13 +148,20 @@ def split(text: str) -> tuple[Frontmatter | None, str]:
     return Frontmatter(opening, _fields(inner), closing), text[end:]
 
 
+@cache
+def _simple() -> re.Pattern[str]:
+    """A block of simple values; made where a file is read, which most commands do not do."""
+    top = rf"(?!{NESTED}:\n)[A-Za-z_][\w.-]*:{_SIMPLE_VALUE}"
+    return re.compile(rf"---\n((?:{top}|{NESTED}:\n(?:  [A-Za-z_][\w.-]*:{_SIMPLE_VALUE})*)+)---\n")
+
+
 def values(text: str, keys: Sequence[str]) -> tuple[list[str], str]:
     """What a file says for some keys, as `split` and `Frontmatter.text` tell it, and its body.
 
     Nearly all files have nothing but plain or quoted values, each on one line and each key once: these are
     read by one pattern, in a third of the time.
     """
-    match = _SIMPLE.match(text, 0, MAX_SIMPLE)
+    match = _simple().match(text, 0, MAX_SIMPLE)
     if match:
         rows = _SIMPLE_LINE.findall(match[1])
         found = {key: value for key, value in rows if value or key != NESTED}
@@ -277,6 +283,8 @@ def _value(raw: str) -> Value:
     plain = cut[1] if cut else first.strip()
     if not rest.strip() and (not plain or (_PLAIN.match(plain) and not plain.startswith(_ODD))):
         return plain
+    if not rest.strip() and _QUOTED.fullmatch(plain):
+        return plain[1:-1]
     loaded = _load(raw)
     if loaded is not None:
         return loaded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import unicodedata
 from collections.abc import Iterator
 
@@ -248,3 +249,8 @@ def _oddness(part: str) -> int:
         return size if (digits and size >= 8) or size > 15 else 0
     pieces = len(_PIECE.findall(part))
     return size if (digits and size >= 20) or size / pieces < 4.2 else 0
+
+
+def iso(moment: float) -> str:
+    """A moment (epoch seconds) for programs: ISO 8601, UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))

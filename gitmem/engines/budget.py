@@ -49,19 +49,6 @@ class Meter(Protocol):
         ...
 
 
-class Unmetered:
-    """Counts nothing and allows everything."""
-
-    def begin(self) -> None:
-        """Allows it."""
-
-    def allow(self) -> None:
-        """Allows it."""
-
-    def spent(self, job: str, model: str, usage: Usage) -> None:
-        """Forgets it."""
-
-
 DAYS_KEPT = 400
 """Files of days before go: a year can be looked back on."""
 

@@ -51,7 +51,7 @@ from gitmem.core.trailers import Usage
 from gitmem.engines import claude_process as process
 from gitmem.engines import prompts
 from gitmem.engines.budget import Meter
-from gitmem.engines.claude_process import SCOPES, ForkSettings, May, Scratch, scratch
+from gitmem.engines.claude_process import ForkSettings, Scratch, scratch
 from gitmem.engines.claude_proof import Watch, canary
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
@@ -207,8 +207,8 @@ class _Fork:
         parent, settings, worktree = self.parent, self.settings, self.session.worktree
         transcript = self.session.transcript
         places = [worktree or parent.cwd, transcript.parent if transcript else None]
-        may = _allowed(self.task, [place.resolve() for place in places if place is not None])
-        with scratch(settings.temp, files, may) as copy:
+        reads = [place.resolve() for place in places if place is not None]
+        with scratch(settings.temp, files, self.task.may, reads=reads) as copy:
             watch = Watch(_FORK, copy)
             client = process.client_settings(
                 settings.python, copy.rules, _closed(settings, copy, parent.cwd, worktree)
@@ -286,10 +286,9 @@ def lay_out(task: Task) -> Laid:
     return Laid(laid, hidden, _said(task.reads.sessions, log), tuple(log))
 
 
-def may_of(task: Task, laid: Laid, worktree: Path | None) -> May:
-    """What the client may do: what of the tree is no memory of the task's agents is read only."""
-    fixed = [path for path in laid.files if not _is_own(path, task)]
-    return _allowed(task, (worktree,) if worktree else (), fixed)
+def fixed_in(task: Task, laid: Laid) -> list[str]:
+    """What of the tree the client may only read: whatever is no memory of the task's agents."""
+    return [path for path in laid.files if not _is_own(path, task)]
 
 
 class _Session:
@@ -331,7 +330,14 @@ class _Session:
         tree = task.reads.worktree
         worktree = tree.resolve() if tree and tree.is_dir() else None
         meter.allow()
-        with scratch(self._settings.temp, laid.files, may_of(task, laid, worktree), laid.sessions) as copy:
+        with scratch(
+            self._settings.temp,
+            laid.files,
+            task.may,
+            reads=[worktree] if worktree else [],
+            fixed=fixed_in(task, laid),
+            sessions=laid.sessions,
+        ) as copy:
             watch = self._watch = Watch(task.what, copy)
             try:
                 self._hold(watch, copy, laid, worktree)
@@ -429,20 +435,6 @@ def _said(sessions: Mapping[str, str], log: list[str]) -> dict[str, str]:
     if left:
         log.append(f"{counted(left, 'session')} not shown to the model: too long")
     return dict(zip(taken, prompts.clean(list(taken.values())), strict=True))
-
-
-def _allowed(task: Task, reads: Sequence[Path], fixed: Sequence[str] = ()) -> May:
-    """What a client's calls may do in a scratch copy of a task's tree.
-
-    Args:
-        reads: real paths of folders that may be read besides.
-        fixed: files of the copy that may be read only.
-    """
-    if task.may.only:
-        scope, agent, _ = task.may.only.split("/", 2)
-        return May((agent,), (scope,), reads, new=False, size=task.may.size)
-    scopes = [scope for scope in SCOPES if scope in task.may.scopes]
-    return May(tuple(task.may.agents), scopes, reads, fixed)
 
 
 def _closed(settings: ForkSettings, copy: Scratch, *places: Path | None) -> list[Path]:

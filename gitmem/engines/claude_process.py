@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -26,6 +26,7 @@ from uuid import uuid4
 from gitmem.core.errors import EngineError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.engines import claude_guard
+from gitmem.engines.tools import Writable
 from gitmem.transcripts.claude_home import project_dirs
 
 PATIENCE = 3 * claude_guard.SECONDS
@@ -121,27 +122,6 @@ class ForkSettings:
 
 
 @dataclass(frozen=True)
-class May:
-    """What the client's calls may do.
-
-    Attributes:
-        agents: whose folders new memories may go to, the usual one first.
-        scopes: in which scopes, the usual one first.
-        reads: real paths of folders that may be read besides.
-        fixed: files of the copy, `<scope>/<agent>/<file>`, that may be read only.
-        new: whether files may be made that are not there.
-        size: bytes of one file, at most.
-    """
-
-    agents: Sequence[str]
-    scopes: Sequence[str] = SCOPES
-    reads: Sequence[Path] = ()
-    fixed: Collection[str] = ()
-    new: bool = True
-    size: int = MEMORY_BYTES
-
-
-@dataclass(frozen=True)
 class Scratch:
     """One run's folder.
 
@@ -201,7 +181,10 @@ class Scratch:
 def scratch(
     temp: Path | None,
     memory: Mapping[str, bytes],
-    may: May,
+    may: Writable,
+    *,
+    reads: Sequence[Path] = (),
+    fixed: Collection[str] = (),
     sessions: Mapping[str, str] | None = None,
     now: float | None = None,
 ) -> Iterator[Scratch]:
@@ -210,7 +193,9 @@ def scratch(
     Args:
         temp: the folder to make it in; None for the system's.
         memory: `<scope>/<agent>/<file>` to content.
-        may: what the rules allow there.
+        may: what may be written there.
+        reads: real paths of folders that may be read besides.
+        fixed: files of the copy, `<scope>/<agent>/<file>`, that may be read only.
         sessions: plain file name to what was said.
         now: epoch seconds; the present if None.
 
@@ -227,7 +212,7 @@ def scratch(
             f"No scratch copy can be made: {error}", "Is the temporary folder full?"
         ) from error
     try:
-        _fill(made, memory, may)
+        _fill(made, memory, may, reads, frozenset(fixed))
         for name, text in (sessions or {}).items():
             made.sessions.mkdir(mode=0o700, exist_ok=True)
             (made.sessions / name).write_text(text, encoding="utf-8", errors="replace")
@@ -238,24 +223,29 @@ def scratch(
         shutil.rmtree(made.folder, ignore_errors=True)
 
 
-def _fill(made: Scratch, memory: Mapping[str, bytes], may: May) -> None:
-    for scope in may.scopes:
-        for agent in may.agents:
+def _fill(
+    made: Scratch, memory: Mapping[str, bytes], may: Writable, reads: Sequence[Path], fixed: Set[str]
+) -> None:
+    if may.only:
+        scopes, agents = ([part] for part in may.only.split("/")[:2])
+    else:
+        scopes, agents = [scope for scope in SCOPES if scope in may.scopes], list(may.agents)
+    for scope in scopes:
+        for agent in agents:
             (made.memory / scope / agent).mkdir(parents=True, mode=0o700, exist_ok=True)
     for name, data in memory.items():
         path = made.memory / _inside(name)
         path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         path.write_bytes(data)
-    fixed = frozenset(may.fixed)
     rules = {
         "nonce": made.nonce,
         "memory": str(made.memory),
-        "scopes": list(may.scopes),
-        "agents": list(may.agents),
+        "scopes": scopes,
+        "agents": agents,
         "known": sorted(memory.keys() - fixed),
         "fixed": sorted(fixed),
-        "reads": [str(folder) for folder in (*may.reads, made.sessions)],
-        "new": may.new,
+        "reads": [str(folder) for folder in (*reads, made.sessions)],
+        "new": not may.only,
         "bytes": may.size,
         "log": str(made.log),
     }

@@ -233,14 +233,12 @@ class Settled:
     Attributes:
         fates: claim that is no longer where it was to its fate.
         problems: what cannot be told, a line each for the model.
-        fresh: claims that no memory of their agent had before.
         copies: claims that stand elsewhere, too, and that none went into.
         told: the claims that the model speaks of itself.
     """
 
     fates: Mapping[str, Fate]
     problems: tuple[str, ...]
-    fresh: Mapping[str, Claim]
     copies: Mapping[str, Claim]
     told: frozenset[str]
 
@@ -266,7 +264,7 @@ def settle(
             problems.append(f"{path_of(ref)}: {quoted(claim)} {problem}")
     into = {fate.target for fate in fates.values()}
     copies = {ref: claim for ref, claim in work.again.items() if ref not in into}
-    return Settled(fates, tuple(problems), work.fresh, copies, frozenset(work.told))
+    return Settled(fates, tuple(problems), copies, frozenset(work.told))
 
 
 def quoted(claim: Claim) -> str:

@@ -10,9 +10,9 @@ is sent back once.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from gitmem.core.change import Header, MemoryType
 from gitmem.core.facts import added, lacking
@@ -25,7 +25,7 @@ from gitmem.engines.engine import ExtractInput
 from gitmem.engines.messages import ApiSettings, Client, bad_answer, brief
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.extract import Candidate, candidates
-from gitmem.engines.prompts import clean, text
+from gitmem.engines.prompts import clean, fill, text
 from gitmem.engines.task import Outcome, Task
 from gitmem.transcripts.model import Message
 
@@ -69,6 +69,17 @@ class _Unusable(Exception):
     """An answer is not what was asked for; the text says what is wrong."""
 
 
+class _Misworded(_Unusable):
+    """A sentence is kept in words that say more or less than the person's."""
+
+    def __init__(self, problem: str, type: str) -> None:
+        super().__init__(problem)
+        self.type = type
+
+
+_Answer = TypeVar("_Answer")
+
+
 class _Dialogue:
     """A question and what follows it.
 
@@ -87,7 +98,23 @@ class _Dialogue:
         config = self._request.get("output_config", {})
         self._request["output_config"] = {**config, "format": {"type": "json_schema", "schema": schema}}
 
-    def say(self, content: str) -> str:
+    def ask(self, content: str, read: Callable[[str], _Answer], repair: str, **fills: str) -> _Answer:
+        """Asks, and once more where the answer cannot be used.
+
+        Args:
+            read: makes of an answer what was asked for; raises `_Unusable`.
+            repair: name of the text that says what is wrong; `fills` are put into it, too.
+
+        Raises:
+            _Unusable: neither answer can be used.
+        """
+        try:
+            return read(self._say(content))
+        except _Unusable as problem:
+            again = fill(text(repair), problem=str(problem), **fills)
+        return read(self._say(again))
+
+    def _say(self, content: str) -> str:
         """Says something and returns the answer, which may have been cut."""
         self._messages.append({"role": "user", "content": [{"type": "text", "text": content}]})
         reply = self._client.ask(whole=False, messages=self._messages, **self._request)
@@ -131,14 +158,12 @@ def choose(
     """
     shown = shown_headers(query, headers)
     talk = _Dialogue(client, settings, "choose", CHOICE_TOKENS, _CHOICE)
-    answer = talk.say(_question(query, [headers[at] for at in shown], limit))
+    asked = _question(query, [headers[at] for at in shown], limit)
     try:
-        return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
-    except _Unusable as problem:
-        repair = text("choose-repair").replace("{problem}", str(problem)).replace("{limit}", str(limit))
-    answer = talk.say(repair)
-    try:
-        return tuple(shown[number - 1] for number in _chosen(answer, len(shown), limit))
+        numbers = talk.ask(
+            asked, lambda answer: _chosen(answer, len(shown), limit), "choose-repair", limit=str(limit)
+        )
+        return tuple(shown[number - 1] for number in numbers)
     except _Unusable as problem:
         raise bad_answer(settings, f"asked for a choice of memories, {problem}") from None
 
@@ -256,18 +281,12 @@ class _Question:
             _Unusable: neither can.
         """
         try:
-            return self._checked(self._talk.say(self._asked))
-        except _Unusable as problem:
-            repair = text("question-repair").replace("{problem}", str(problem))
-        answer = self._talk.say(repair)
-        kept = _read(answer)
-        try:
-            return self._checked(answer)
-        except _Unusable as problem:
+            return self._talk.ask(self._asked, self._checked, "question-repair")
+        except _Misworded as problem:
             # That it lasts is said; how it is worded is then the person's own.
             own = one_line(self._one.text, _SHOWN)
             self._log.append(f"kept in the person's own words ({problem}): {own}")
-            return _Kept(self._one.text, kept.type)
+            return _Kept(self._one.text, problem.type)
 
     def _checked(self, answer: str) -> _Kept:
         """The answer, held against what was said.
@@ -279,9 +298,10 @@ class _Question:
         if not kept.text:
             return kept
         if more := added(kept.text, self._sources):
-            raise _Unusable(f"it says {one_line(', '.join(more[:3]), 100)}, which the person did not say")
+            said = one_line(", ".join(more[:3]), 100)
+            raise _Misworded(f"it says {said}, which the person did not say", kept.type)
         if less := lacking(self._one.text, kept.text):
-            raise _Unusable(f"it leaves out {one_line(', '.join(less[:3]), 100)}")
+            raise _Misworded(f"it leaves out {one_line(', '.join(less[:3]), 100)}", kept.type)
         return kept
 
 

@@ -21,6 +21,7 @@ from typing import Literal
 from gitmem.core.change import TYPES, Change, Header, MemoryType, Origin
 from gitmem.core.claim import normal_form, repeated
 from gitmem.core.errors import UsageError
+from gitmem.core.text import iso
 from gitmem.core.trailers import Provenance, one_line
 from gitmem.engines.offline import wording
 from gitmem.store.apply import Judged, Placed, Refused, Sync, bring_up_to_date, land
@@ -298,7 +299,7 @@ class _Work:
         for placed in judged.stored:
             self._store(placed, commit, number)
         for placed in judged.suggested:
-            self._suggest(suggest(placed.change, placed.scope, self._iso()), commit)
+            self._suggest(suggest(placed.change, placed.scope, iso(self.now)), commit)
         self.done.refused += judged.refused
 
     def _store(self, placed: Placed, commit: Commit, number: int) -> None:
@@ -320,7 +321,7 @@ class _Work:
             why = "several have that name" if own else f"{commit.author.name} <{commit.author.email}> asks"
             reason = f"{why}: the commit {commit.oid[:12]} says Forget: {request.text}"
             for header in found:
-                one = suggest(without(header, said, reason), header.scope, self._iso())
+                one = suggest(without(header, said, reason), header.scope, iso(self.now))
                 self._suggest(one, commit)
         elif own:
             self._forget_words(request, commit)
@@ -369,9 +370,6 @@ class _Work:
         told = Provenance("add", "extract", code_commit=commit.oid)
         if park(self.workspace, [one], self.who, told) is not None:
             self.done.suggested.append(one)
-
-    def _iso(self) -> str:
-        return datetime.fromtimestamp(int(self.now), UTC).isoformat().replace("+00:00", "Z")
 
 
 class _Mine:

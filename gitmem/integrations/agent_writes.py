@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from gitmem.core import tombstone
 from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.text import decode
+from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.extraction import rule_texts
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import DISABLE, disabled
 from gitmem.integrations.saving import sync_live
-from gitmem.integrations.words import iso
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.screen import weigh
 from gitmem.store.apply import Placed, land

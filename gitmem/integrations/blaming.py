@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from gitmem.core.daily_log import LogLine
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
+from gitmem.core.text import iso
 from gitmem.core.trailers import Telling
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.words import iso, sound
+from gitmem.integrations.words import sound
 from gitmem.store.blame import Blamed, Former, blame_memory
 from gitmem.store.code_time import Became, became
 from gitmem.store.lookup import Found, Spot, find, find_index

@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import asdict
 
-from gitmem.core.text import fence_for_model, one_line
-from gitmem.integrations.words import iso
+from gitmem.core.text import fence_for_model, iso, one_line
 from gitmem.rules.redaction import Scan, shown
 from gitmem.search.commits import CommitIndex, Hit, Message, follow, messages
 from gitmem.search.recall import plain_place

@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gitmem.core import index
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
-from gitmem.core.text import decode, fence_for_model, printable
+from gitmem.core.text import decode, encode, fence_for_model, printable
 from gitmem.integrations import picked
 from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
@@ -30,7 +29,6 @@ from gitmem.search.display import for_prompt
 from gitmem.search.gate import PROMPT
 from gitmem.store import per_session, reminders
 from gitmem.store.files import log
-from gitmem.store.holdings import index_as_loaded
 from gitmem.store.lookup import chosen_agent
 from gitmem.store.repository import MissingObject
 from gitmem.store.trees import read_file
@@ -205,6 +203,8 @@ def _nothing(payload: Mapping[str, Any], what: str, error: Exception) -> str:
 
 
 def _start(workspace: Workspace, payload: Mapping[str, Any]) -> str:
+    from gitmem.core import index  # a prompt shows none
+
     parts = []
     indexes = [(scope, text) for scope in _unseen_scopes(workspace) for text in _index(workspace, scope)]
     notes = _notes(workspace, payload, sum(len(text) + 400 for _, text in indexes))
@@ -285,6 +285,9 @@ def _unseen_scopes(workspace: Workspace) -> Iterator[Scope]:
 
 def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     """The index of a scope's `main` as a client would load it; none where it is empty."""
+    from gitmem.core import index
+    from gitmem.store.holdings import index_as_loaded
+
     repo = scope.repo
     tip = repo.ref(scope.ref)
     path = f"{MAIN}/{index.INDEX}"
@@ -296,6 +299,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
             data = without_secrets(workspace, path, data)
         except MissingObject:
             return
+        data = _without_unmerged(workspace, data)
     text = decode(data)
     if scope.name == "user":
         from gitmem.integrations.promoting.noted import standing_files  # a prompt shows no index
@@ -305,7 +309,21 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     yield index_as_loaded(scope, tip, MAIN, text)
 
 
+def _without_unmerged(workspace: Workspace, data: bytes) -> bytes:
+    """An index of the project without memories that were taught on code which is not here."""
+    from gitmem.core import index
+    from gitmem.integrations.code_reach import unmerged
+    from gitmem.search.recall import PROMPT_SECONDS
+    from gitmem.store.lookup import headers  # a prompt shows no index
+
+    listed = headers(workspace, "project", MAIN, missed={})
+    away = {one.file for one in unmerged(workspace, listed, PROMPT_SECONDS)}
+    return encode(index.without_files(decode(data), away, alone=True)) if away else data
+
+
 def _cut(whole: str, room: int) -> str:
+    from gitmem.core import index
+
     text = printable(whole)
     if len(text) <= room:
         return text

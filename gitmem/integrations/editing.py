@@ -29,7 +29,7 @@ from gitmem.store.live_plan import agent_files
 from gitmem.store.paging import archived, standing
 from gitmem.store.repository import Repository
 from gitmem.store.trees import Edits
-from gitmem.store.workspace import MAIN, Scope, ScopeName, Workspace
+from gitmem.store.workspace import MAIN, Scope, Workspace, home
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -70,13 +70,6 @@ class Edited:
     warnings: tuple[Finding, ...] = ()
 
 
-def scope_for(workspace: Workspace, type: str) -> ScopeName:
-    """The scope of a new memory, by its type and whether memory is shared (design.md section 2)."""
-    if workspace.sharing == "off" or type == "feedback":
-        return "local"
-    return "user" if type == "user" else "project"
-
-
 def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
     """The scope that something wanted goes to.
 
@@ -87,7 +80,7 @@ def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
         raise UsageError(f"There is no type {wanted.type!r}", f"Types are: {', '.join(TYPES)}.")
     if not wanted.text.strip():
         raise UsageError("There is nothing to remember", "Give the text: git mem remember TEXT")
-    scope = workspace.scope(wanted.scope or scope_for(workspace, wanted.type))
+    scope = workspace.scope(wanted.scope or home(wanted.type, workspace.sharing))
     _may_enter(scope, wanted.type)
     return scope
 

@@ -8,7 +8,8 @@ from itertools import chain
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import homes
-from gitmem.integrations.words import iso, sound
+from gitmem.core.text import iso
+from gitmem.integrations.words import sound
 from gitmem.store.commits import memory_commit
 from gitmem.store.gone import places
 from gitmem.store.log import LogEntry, entries, entries_of, fates

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -42,7 +41,9 @@ class Pause:
 
     def as_value(self) -> dict[str, str | None]:
         """The JSON form: ISO 8601, UTC."""
-        return {"since": _iso(self.start), "until": None if self.end is None else _iso(self.end)}
+        from gitmem.core.text import iso  # a verb asks for it; hooks do not wait for what it loads
+
+        return {"since": iso(self.start), "until": None if self.end is None else iso(self.end)}
 
 
 def intervals(state: Path) -> tuple[Pause, ...]:
@@ -137,10 +138,6 @@ def _write(state: Path, pauses: Iterable[Pause]) -> None:
     value = {"version": _VERSION, "pauses": [[one.start, one.end] for one in joined]}
     state.mkdir(parents=True, exist_ok=True)
     replace_file(state / FILE, (json.dumps(value) + "\n").encode("ascii"), 0o600)
-
-
-def _iso(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def _spanning(first: Pause, second: Pause) -> Pause:

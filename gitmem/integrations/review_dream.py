@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitmem.core.errors import UsageError
+from gitmem.core.text import iso
 from gitmem.dream.branch import Dream, DreamCommit
 from gitmem.dream.kept_aside import Rejected, rejected_dreams
 from gitmem.dream.proving import by_hand, failures_of
@@ -14,7 +15,7 @@ from gitmem.integrations.blaming import line_value
 from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
-from gitmem.integrations.words import iso, sound
+from gitmem.integrations.words import sound
 from gitmem.rules.account import errors
 from gitmem.rules.rule import Finding
 from gitmem.store.blame import Origin

@@ -21,7 +21,7 @@ from gitmem.integrations.claude_hooks import (
     plan_claude_hooks,
 )
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.editing import move, scope_for
+from gitmem.integrations.editing import move
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_setup
 from gitmem.integrations.moved import settle_old_places
@@ -42,6 +42,7 @@ from gitmem.store.workspace import (
     PRIVATE_REF,
     LiveDirectory,
     Workspace,
+    home,
     store_project_id,
 )
 
@@ -270,7 +271,7 @@ def _to_their_place(workspace: Workspace, edges: Edges, live: LiveDirectory) -> 
         memory = parse(path.partition("/")[2], repo.blob(entry.oid)) if entry else None
         if entry is None or memory is None or memory.type != "user":
             continue
-        to = scope_for(workspace, "user")
+        to = home("user", workspace.sharing)
         found = Found("project", live.agent, memory.path, memory, entry.oid, tip.commit)
         try:
             move(workspace, edges, found, to)

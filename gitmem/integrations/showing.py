@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.names import hot_path
 from gitmem.core.pointer import BEGINNING
+from gitmem.core.text import iso
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.words import iso, sound
+from gitmem.integrations.words import sound
 from gitmem.store.lookup import Found, age, find
 from gitmem.store.repository import MissingObject
 from gitmem.store.workspace import Workspace

@@ -1,17 +1,11 @@
-"""How answers to programs say when, where and what: text that JSON can hold."""
+"""How answers to programs say where and what: text that JSON can hold."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gitmem.store.lookup import Found
-
-
-def iso(time: float) -> str:
-    """A moment for a program: ISO 8601, UTC."""
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def place_value(found: Found) -> dict[str, object]:

@@ -45,8 +45,11 @@ MOST_PATHS = 50
 MESSAGE_CHARS = 20_000
 """Characters of a message that are indexed."""
 
-MOST_ROWS = 40_000
-"""Places of words that a question looks at, the rarest words first: what is everywhere tells nothing."""
+MOST_ROWS = 4_000
+"""Commits with one of the words that a question looks at, the rarest words first."""
+
+COMMON, FEW = 8, 20
+"""A word that more than one commit in eight has tells nothing, where there are more than a few of them."""
 
 STALE_SHARE = 0.2
 """Share of commits that a rewritten history has left, above which the index is made anew."""
@@ -203,7 +206,7 @@ class CommitIndex:
         worth = {
             stem: math.log(size / min(size, count)) if count else unit for stem, count in counts.items()
         }
-        places = self._places(counts)
+        places = self._places(counts, max(FEW, size // COMMON))
         scores: dict[int, float] = defaultdict(float)
         for stem in single:
             for entry, columns in places.get(stem, {}).items():
@@ -253,15 +256,17 @@ class CommitIndex:
             found[stem] = int(row[0]) if row else 0
         return found
 
-    def _places(self, counts: dict[str, int]) -> dict[str, dict[int, dict[str, list[int]]]]:
-        """Where stems stand: stem to entry to column to places; the rarest first, until it is enough."""
+    def _places(self, counts: dict[str, int], common: int) -> dict[str, dict[int, dict[str, list[int]]]]:
+        """Where stems stand: stem to entry to column to places; the rarest first, until it is enough.
+
+        Args:
+            common: commits with a stem above which it is left aside.
+        """
         found: dict[str, dict[int, dict[str, list[int]]]] = {}
         left = MOST_ROWS
         for stem, count in sorted(counts.items(), key=lambda one: one[1]):
-            if not count:
-                continue
             left -= count
-            if left < 0:
+            if count > common or left < 0:
                 break
             entries: dict[int, dict[str, list[int]]] = {}
             for entry, column, place in self._connection.execute(
@@ -326,13 +331,21 @@ class CommitIndex:
                 lines.append("…")
         return "\n".join(lines) if chosen else f"{body[: chars - 1].rstrip()}…"
 
-    def reverts(self, message: Message) -> list[tuple[str, int]]:
-        """Later commits that say they revert one and were not reverted themselves: names and times."""
+    def reverts(self, oid: str, subject: str = "") -> list[str]:
+        """Later commits that say they revert one and were not reverted themselves, the oldest first.
+
+        Args:
+            oid: a whole name, of a commit that need not be in the index.
+            subject: its own, for those that name only that.
+        """
         found = []
-        with suppress(sqlite3.Error):
-            for oid, when in self._undoing(message.oid, message.subject, message.time):
-                if not self._undoing(oid, "", when):
-                    found.append((oid, when))
+        with suppress(sqlite3.Error, ValueError):
+            row = self._connection.execute(
+                "SELECT time FROM entry WHERE oid = ?", (bytes.fromhex(oid),)
+            ).fetchone()
+            for by, when in self._undoing(oid, subject, int(row[0]) if row else 0):
+                if not self._undoing(by, "", when):
+                    found.append(by)
         return found
 
     def _undoing(self, oid: str, subject: str, since: int) -> list[tuple[str, int]]:

@@ -25,7 +25,7 @@ AMENDS = 20.0
 earlier one's text as the question). Of 145 chats and sessions, pairs of one decision weigh 21 and more,
 others that also say that they change something 20 and less."""
 
-ASKED_CHARS = 4_000
+ASKED_CHARS = 1_500
 """Characters of a memory's text that later ones are sought by."""
 
 _SHARED = 0.5

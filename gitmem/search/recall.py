@@ -12,7 +12,7 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import CANDIDATES, RECALLED, RECALLED_BYTES, RECALLED_LINES
 from gitmem.core.memory import parse
 from gitmem.search.duplicates import AMENDS, ASKED_CHARS, amends
-from gitmem.search.gate import Left, Selection, Why, background, select, weight
+from gitmem.search.gate import TOLD_IN_BODY, Left, Selection, Why, background, select, weight
 from gitmem.search.index import Catalog, Read, read_memory
 from gitmem.search.query import Candidate, search
 from gitmem.store.commits import memory_commit
@@ -252,7 +252,8 @@ def recall(
         later: knows what may amend one; asked about the first two.
     """
     opened: list[tuple[Candidate, Opened]] = []
-    selected = selection or select(candidates, shown)
+    found = list(candidates)
+    selected = selection or select(found, shown)
     left = list(selected.left)
     for candidate in selected.chosen:
         if len(opened) >= limit:
@@ -267,11 +268,11 @@ def recall(
             left.append(Left(candidate, "gone"))
             continue
         opened.append((candidate, memory))
-    amended = _put_amending_first(opened, blobs, later, shown) if later else {}
+    amended = _put_amending_first(opened, found, blobs, later, shown) if later else {}
     left += [Left(candidate, "limit") for candidate, _ in opened[limit:]]
     del opened[limit:]
-    told = {(candidate.ref, candidate.path) for candidate, _ in opened}
-    left = [one for one in left if (one.candidate.ref, one.candidate.path) not in told]
+    told = {(candidate.ref, candidate.path, candidate.blob) for candidate, _ in opened}
+    left = [one for one in left if (one.candidate.ref, one.candidate.path, one.candidate.blob) not in told]
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
@@ -364,17 +365,29 @@ def later_ones(
 
 def _put_amending_first(
     opened: list[tuple[Candidate, Opened]],
+    candidates: Sequence[Candidate],
     blobs: Callable[[Candidate], bytes | Opened],
     later: Later,
     shown: Set[str],
 ) -> dict[str, str]:
     """Puts what amends a memory before it: path of the earlier one to that of the later.
 
+    It has to share words with the question, too: most memories have no such later one, and cost nothing.
     What amends one and was shown before in this session is not shown again.
     """
     amended: dict[str, str] = {}
     for candidate, memory in opened[:MOST_AMENDED]:
+        near = {
+            (one.ref, one.path)
+            for one in candidates
+            if one.time > candidate.time > 0
+            and (one.parts["told"] >= TOLD_IN_BODY or one.parts["decisive"])
+        }
+        if not near:
+            continue
         for newer in later(candidate, memory.body):
+            if (newer.ref, newer.path) not in near:
+                continue
             known = next(
                 (one for one in opened if one[0].path == newer.path and one[0].ref == newer.ref), None
             )

@@ -373,6 +373,17 @@ class Workspace:
         return self._listed[top, folders]
 
 
+def home(type: str, sharing: str) -> ScopeName:
+    """Scope of a new memory, by its type and whether memory is shared (design.md section 2).
+
+    Args:
+        sharing: as `Workspace.sharing` says.
+    """
+    if sharing == "off" or type == "feedback":
+        return "local"
+    return "user" if type == "user" else "project"
+
+
 def open_workspace(around: Surroundings, cwd: Path, auto_memory: Path | None = None) -> Workspace:
     """Opens the memory of the repository that a folder is in; `init` need not have run.
 

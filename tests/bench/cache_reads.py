@@ -33,11 +33,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "engines"))
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 from messages_api import Answer, Call, MessagesApi
+from meters import Unmetered
 from prompt_cache import PromptCache
 
 from gitmem.core.change import Header
 from gitmem.engines.anthropic import AnthropicEngine
-from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.messages import ApiSettings, Lifetime
 from gitmem.flows.extract.sessions import part_of

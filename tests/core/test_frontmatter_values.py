@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gitmem.core import frontmatter
 from gitmem.core.frontmatter import split, values
 
 KEYS = ("name", "description", "type", "originSessionId")
@@ -61,6 +62,12 @@ def slowly(text: str) -> tuple[list[str], str]:
 @example("---\nname: a\n" + "x: y\n" * 1500 + "---\nx")
 def test_one_pattern_reads_what_the_parser_reads(text: str) -> None:
     assert values(text, KEYS) == slowly(text)
+
+
+@given(_VALUE | st.from_regex(r"[\"'][ -~]{0,12}[\"']", fullmatch=True))
+def test_what_stands_for_itself_between_quotes_needs_no_yaml(value: str) -> None:
+    if frontmatter._QUOTED.fullmatch(value):
+        assert value[1:-1] == frontmatter._load(f"name: {value}\n")
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from dream_ground import Ground, make_ground, notes
+from meters import Unmetered
 from scripted_api import Call, ScriptedApi
 from scripted_api import Step as Answer
 
 from gitmem.core.account import references
 from gitmem.core.errors import CheckFailed, EngineError
 from gitmem.engines.anthropic import AnthropicEngine
-from gitmem.engines.budget import Unmetered
 from gitmem.engines.engine import Step
 from gitmem.engines.messages import ApiSettings
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream

@@ -19,7 +19,6 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.changeset import from_json
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
-from gitmem.flows.extract.rules import home as home_scope
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.flows.extract.sessions import turns_of
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
@@ -34,6 +33,7 @@ from gitmem.store.parked import parked
 from gitmem.store.repository import Signature
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.store.workspace import home as home_scope
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import ToolCall

@@ -47,6 +47,22 @@ def test_the_text_is_in_no_object_and_no_file_afterwards(ann: Machine, team: Pat
     assert not any(SECRET.encode() in theirs[line.split()[0]][1] for line in reachable)
 
 
+def test_the_search_index_holds_no_word_of_the_text_afterwards(ann: Machine) -> None:
+    """It holds words, not texts: the text as a whole is never in it."""
+
+    def holding_a_word() -> list[Path]:
+        files = [path for path in ann.home.rglob("catalog.sqlite*") if path.is_file()]
+        files += [path for path in ann.code.rglob("catalog.sqlite*") if path.is_file()]
+        assert files
+        return [path for path in files if b"zanzibar" in path.read_bytes()]
+
+    ann.run("recall", "the password")
+    assert holding_a_word()
+    ann.run("purge", SECRET, "-y")
+    ann.run("recall", "the password")
+    assert holding_a_word() == []
+
+
 def test_history_stays_the_same_but_for_the_text(ann: Machine) -> None:
     before = messages(ann)
     first = ann.git("rev-list", "--reverse", PROJECT).splitlines()

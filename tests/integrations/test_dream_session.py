@@ -16,7 +16,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.engines import claude_guard, claude_process, claude_proof
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, denied, lay_out
-from gitmem.engines.claude_process import May, forget, run, scratch
+from gitmem.engines.claude_process import forget, run, scratch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
 from gitmem.engines.task import Task
 from gitmem.engines.tools import Writable
@@ -165,8 +165,9 @@ def test_a_dream_is_shown_memory_and_sessions_without_credentials() -> None:
 
 def test_only_memories_of_the_scope_and_its_agents_may_be_written(tmp_path: Path) -> None:
     tree = {"local/main/a.md": b"a\n", "local/main/archive/ab/old.md": b"old\n", "local/other/b.md": b"b\n"}
-    may = May(("main",), ("local",), fixed=("local/main/archive/ab/old.md", "local/other/b.md"))
-    with scratch(tmp_path.resolve(), tree, may, {"s-1": "said\n"}) as copy:
+    fixed = ("local/main/archive/ab/old.md", "local/other/b.md")
+    may = Writable(("main",), ("local",))
+    with scratch(tmp_path.resolve(), tree, may, fixed=fixed, sessions={"s-1": "said\n"}) as copy:
         rules = json.loads(copy.rules.read_text())
 
         def refusal(tool: str, path: str) -> str:
@@ -175,7 +176,7 @@ def test_only_memories_of_the_scope_and_its_agents_may_be_written(tmp_path: Path
 
         for path in ("memory/local/main/a.md", "memory/local/main/new.md"):
             assert refusal("Write", path) == ""
-        for path in (*may.fixed, "local/other/new.md", "project/main/new.md", "local/main/MEMORY.md"):
+        for path in (*fixed, "local/other/new.md", "project/main/new.md", "local/main/MEMORY.md"):
             assert refusal("Write", f"memory/{path}") != ""
         assert refusal("Write", "sessions/s-1") != "" and refusal("Write", "sessions/new.md") != ""
         assert refusal("Read", "sessions/s-1") == "" and refusal("Read", "memory/local/other/b.md") == ""

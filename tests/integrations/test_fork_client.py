@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from meters import Unmetered
 from playing import Playing, adding, answering, canary
 from real_client import Client, find_client
 from record_sessions import prepare, transcript
@@ -18,7 +19,6 @@ from scripted_api import Call, Step
 
 from gitmem.core.errors import EngineError
 from gitmem.engines import claude_process
-from gitmem.engines.budget import Unmetered
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.transcripts.claude_code import read_session

@@ -15,7 +15,8 @@ import pytest
 
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.engines import claude_guard, claude_process, claude_proof
-from gitmem.engines.claude_process import May, Scratch, scratch
+from gitmem.engines.claude_process import Scratch, scratch
+from gitmem.engines.tools import Writable
 
 KNOWN = {
     "local/main/known.md": b"known\n",
@@ -37,7 +38,7 @@ def repository(tmp_path: Path) -> Path:
 def copy(tmp_path: Path, repository: Path) -> Iterator[Scratch]:
     temp = tmp_path.resolve() / "temp"
     temp.mkdir()
-    with scratch(temp, KNOWN, May(("main",), reads=[repository])) as made:
+    with scratch(temp, KNOWN, Writable(("main",)), reads=[repository]) as made:
         yield made
 
 
@@ -277,7 +278,7 @@ def test_a_scratch_copy_is_private_and_goes_whatever_happens(tmp_path: Path) -> 
     for folder in (old, other):
         (folder / "memory").mkdir(parents=True)
     os.utime(old, (1, 1))
-    with pytest.raises(RuntimeError), scratch(tmp_path, KNOWN, May(("main",))) as made:
+    with pytest.raises(RuntimeError), scratch(tmp_path, KNOWN, Writable(("main",))) as made:
         assert made.folder.stat().st_mode & 0o777 == 0o700
         assert made.read() == KNOWN
         raise RuntimeError("stop")

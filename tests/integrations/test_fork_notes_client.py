@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from meters import Unmetered
 from playing import Playing, canary
 from real_client import Client, find_client
 from record_sessions import prepare, transcript
@@ -16,7 +17,6 @@ from scripted_api import Call, Step
 from test_fork_client import shared
 
 from gitmem.core.session_notes import TEMPLATE
-from gitmem.engines.budget import Unmetered
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import DocumentInput, NotesInput, Stale
 from gitmem.transcripts.claude_code import read_session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 
+from gitmem.core.dates import asked_days
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search import candidates, postings
 from gitmem.search.index import Catalog, read_memory
 from gitmem.search.postings import KIND_BITS, WEAK, char, number_of, unpacked
 from gitmem.search.query import Candidate, search
+from gitmem.search.relations import may_name_time
 from gitmem.search.text import MOST, links, passages
 
 FILLER = "\n\n".join(
@@ -168,3 +171,15 @@ def test_a_word_has_a_character_that_can_be_written(number: int) -> None:
 def test_a_list_gives_its_numbers_back(numbers: list[int], torn: bytes) -> None:
     data = b"".join((number << KIND_BITS | WEAK).to_bytes(4, "little") for number in numbers)
     assert [entry >> KIND_BITS for entry in unpacked(data + torn)] == numbers
+
+
+TIMES = """
+the|in|on|of|port|3|15|2026|2026-03-04|May|march|week|ago|last|two|days|next|Monday|yesterday|tonight|quarter
+|the day before yesterday|1999|decide|3rd|.|since|this|months
+""".replace("\n", "").split("|")
+
+
+@given(st.lists(st.sampled_from(TIMES), max_size=7).map(" ".join))
+def test_what_names_a_time_is_looked_at(query: str) -> None:
+    if asked_days(query, date(2026, 5, 20)):
+        assert may_name_time(query)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from memory_repository import REF, MemoryRepository, follow, memory
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.integrations.choosing import kept_here, select_by
 from gitmem.search.duplicates import headed_alike, said_by
-from gitmem.search.gate import explains, select, warns
-from gitmem.search.query import Candidate
+from gitmem.search.gate import PROMPT, QUESTION, Gate, explains, fits, select, warns
+from gitmem.search.index import Catalog
+from gitmem.search.query import Candidate, search
 from gitmem.transcripts.privacy import NOTHING, ignoring
 
 DAY = 86_400
@@ -70,7 +74,58 @@ def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
         ("weak.md", "below"),
         ("far.md", "below"),
     ]
-    assert selection.left[2].words == "matches too little of it (weighs 0.2 of 6)"
+    assert selection.left[2].words == "matches too little of it (weighs 0.2 of 5.75)"
+
+
+def asked(folder: Path, files: dict[str, str], query: str, gate: Gate) -> list[str]:
+    """What passes a gate, of memories among two hundred others."""
+    others = {
+        f"main/o{n}.md": memory(f"other-{n}", f"Notes on topic{n}", f"Colour {n}.") for n in range(200)
+    }
+    with closing(Catalog.open(folder)) as catalog:
+        follow(catalog, MemoryRepository(), {**others, **files})
+        return [one.file for one in select(search(catalog, query, [REF]), gate=gate).chosen]
+
+
+@pytest.mark.parametrize(
+    ("surprise", "prompt", "question"), [(3.0, True, True), (-2.0, False, True), (-4.0, False, False)]
+)
+def test_who_asks_is_told_more_than_who_does_not(surprise: float, prompt: bool, question: bool) -> None:
+    one = candidate(score=6.0, parts=PARTS | {"surprise": surprise, "telling": 4.0})
+    assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [prompt, question]
+
+
+def test_all_that_a_question_is_about_is_enough_for_who_asks() -> None:
+    one = candidate(score=3.0, parts=PARTS | {"surprise": -3.0})
+    assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [False, True]
+
+
+def test_one_word_deep_in_a_body_is_never_enough() -> None:
+    one = candidate(score=60.0, parts=PARTS | {"told": 1.0, "decisive": 0.0, "telling": 4.0})
+    assert not fits(one, 2.5, QUESTION)
+
+
+def test_a_word_in_a_description_weighs_more_than_one_deep_in_a_body(tmp_path: Path) -> None:
+    deep = "\n\n".join([*["Something else altogether."] * 30, "The importer and the quota.", "More."])
+    query = "raise the quota of the importer for large customers"
+    for number, (file, told) in enumerate(
+        (
+            (memory("limits", "The quota of the importer", "It is 500 rows."), True),
+            (memory("limits", "How we work", deep), False),
+        )
+    ):
+        assert bool(asked(tmp_path / str(number), {"main/a.md": file}, query, PROMPT)) is told
+
+
+def test_what_every_memory_shares_with_a_prompt_is_told_of_none(tmp_path: Path) -> None:
+    """A hit is weighed against what others score: of twenty alike none is the answer."""
+    alike = {
+        f"main/a{n}.md": memory(f"shop-{n}", f"Shop part {n}", "The shop's checkout.") for n in range(40)
+    }
+    query = "the checkout of the shop is slow"
+    assert asked(tmp_path / "alike", alike, query, PROMPT) == []
+    one = {"main/a1.md": alike["main/a1.md"]}
+    assert asked(tmp_path / "one", one, query, PROMPT) == ["a1.md"]
 
 
 SAYS = "Integration tests run on the real database"

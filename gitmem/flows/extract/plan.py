@@ -14,7 +14,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline.likeness import gist, near, same
-from gitmem.flows.extract.rules import Rules, home
+from gitmem.flows.extract.rules import Rules
 from gitmem.flows.extract.sessions import UNREAD, Conversation, Part, Turns, part_of, turns_of
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.rule import Finding
@@ -35,10 +35,10 @@ from gitmem.store.edits import (
 )
 from gitmem.store.known import Known
 from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
-from gitmem.store.workspace import MAIN, ScopeName
+from gitmem.store.workspace import MAIN, ScopeName, home
 from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import withheld
+from gitmem.transcripts.privacy import withholding
 
 WRITTEN = 0.6
 """Of the words of a statement, that stand in what the agent wrote where that says the same."""
@@ -146,7 +146,7 @@ def _turns(session: Session, handled: Container[str], engine: Engine, rules: Rul
 def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rules) -> Part:
     recorded = {message.uuid for message in record}
     rest = (message for message in session.messages if message.uuid not in recorded)
-    every = [withheld(m) if m.uuid in rules.left_out else m for m in (*record, *rest)]
+    every = withholding((*record, *rest), rules.left_out)
     return part_of(every, turns.messages, agents_too=rules.agent != MAIN)
 
 

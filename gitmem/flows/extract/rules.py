@@ -12,7 +12,6 @@ from gitmem.store.workspace import LIVE_FOLDERS, MAIN, ScopeName, Workspace
 from gitmem.transcripts.model import Session
 
 Mode = Literal["auto", "suggest", "off"]
-Sharing = Literal["off", "review", "direct"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Rules:
     """
 
     mode: Mode = "suggest"
-    sharing: Sharing = "off"
+    sharing: str = "off"
     texts: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
     allow: frozenset[str] = frozenset()
@@ -40,13 +39,6 @@ class Rules:
     scope: ScopeName | None = None
     left_out: frozenset[str] = frozenset()
     log: bool = False
-
-
-def home(type: str, sharing: Sharing) -> ScopeName:
-    """Scope of a new memory of a type (design.md section 2)."""
-    if sharing == "off" or type == "feedback":
-        return "local"
-    return "user" if type == "user" else "project"
 
 
 def folders_of(paths: Collection[Path]) -> tuple[Path, ...]:
@@ -67,7 +59,7 @@ def rules_of(
     mode = workspace.settings.get("extract")
     return Rules(
         mode="suggest" if by_hand and mode == "off" else mode,  # type: ignore[arg-type]
-        sharing=workspace.sharing,  # type: ignore[arg-type]
+        sharing=workspace.sharing,
         texts=texts,
         folders=folders_of(_live_folders(workspace)),
         allow=allow,

@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.core.change import Change
 from gitmem.core.claim import parse_body
 from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
-from gitmem.core.text import counted
+from gitmem.core.text import counted, iso
 from gitmem.core.trailers import Provenance, parse_usage
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -58,7 +57,8 @@ from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
-from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name
+from gitmem.transcripts import discover
+from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name, is_answered
 from gitmem.transcripts.model import Session
 
 FAILURES_BORNE = 2
@@ -256,32 +256,41 @@ class _AskedOnly(OfflineEngine):
 def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
     """Stores what a person plainly asked for in a session that another engine is to look at later.
 
-    The cursor stays, so that the engine is still shown all of it.
+    The cursor stays, so that the engine is still shown all of it; how far this went is kept beside it, so
+    that no job looks at the same again while the engine fails.
 
     Returns:
         how many changes of memory that was.
     """
     engine, workspace, kept = _AskedOnly(), context.workspace, 0
+    name = answered(cursor_name(one.source.path))
+    before = cursors.load(context.cursors, name).offset
+    if before <= discover.size_of(one.source.path):
+        one = replace(one, start=max(one.start, before))
     for part, session in read(workspace, [one], keep=False, follow=True):
+        if session.end == part.start:
+            break
         rules = rules_for(context.rules, one.source, session, context.left_out)
         plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
         found = (*(placed.change for placed in (*plan.stored, *plan.suggested)), *plan.known)
         marks = tuple(dict.fromkeys(answered(change.origin.first) for change in found))
-        if marks:
-            changes = replace(
-                _changeset(context, engine, session, part.start, plan),
-                job=job_id(f"{session.id} asked", part.start, session.end, context.now),
-                handled=marks,
-                cursor=("", 0),
-            )
-            _land_planned(context, engine, session, plan, changes, who, on)
-            kept += len(plan.stored)
+        if not marks:
+            cursors.save(context.cursors, Cursor(name, session.end))
+            continue
+        changes = replace(
+            _changeset(context, engine, session, part.start, plan),
+            job=job_id(answered(session.id), part.start, session.end, context.now),
+            handled=marks,
+            cursor=(name, session.end),
+        )
+        _land_planned(context, engine, session, plan, changes, who, on)
+        kept += len(plan.stored)
     return kept
 
 
 def _left_alone(engine: str, held: stuck.Stuck) -> str:
     """Why a session is not looked at now."""
-    return f"{engine} failed at it {held.tries} times; it is asked again after {_iso(held.until)}"
+    return f"{engine} failed at it {held.tries} times; it is asked again after {iso(held.until)}"
 
 
 def _planned(
@@ -439,7 +448,7 @@ def foresee(
 
 
 def _suggested(plan: ExtractionPlan, engine: Engine, now: float) -> tuple[Suggestion, ...]:
-    return tuple(suggest(placed.change, placed.scope, _iso(now), engine.name) for placed in plan.suggested)
+    return tuple(suggest(placed.change, placed.scope, iso(now), engine.name) for placed in plan.suggested)
 
 
 def _changeset(
@@ -460,10 +469,6 @@ def _changeset(
         cursor=(cursor_name(session.path), session.end),
         usage=plan.usage.line() if plan.usage else "",
     )
-
-
-def _iso(now: float) -> str:
-    return datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
 
 
 def recover(context: Context, who: Signature, on: Watch) -> None:
@@ -488,7 +493,7 @@ def land_changeset(
     workspace = context.workspace
     commits, step, usage = [], on.step, parse_usage(changes.usage)
     name, offset = changes.cursor
-    if not name:
+    if is_answered(name):
         # Where nothing was handled yet, history would tell all of these messages as handled once it holds
         # what they asked for; the rest that they say is still to be looked at.
         cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
@@ -529,7 +534,7 @@ def land_changeset(
             replace(told, op="delete", usage=None),
         )
     step("save what was handled")
-    if name and changes.handled:
+    if changes.handled:
         cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
     step("save the cursor")
     if name:

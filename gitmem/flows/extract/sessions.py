@@ -18,7 +18,7 @@ from gitmem.transcripts import discover
 from gitmem.transcripts.claude_code import is_subagents, read_subagent
 from gitmem.transcripts.cursor import cursor_name
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import ignoring, withheld
+from gitmem.transcripts.privacy import ignoring, withholding
 from gitmem.transcripts.writes import given_by, writes_memory
 
 MOST = 32 * 1024 * 1024
@@ -198,11 +198,7 @@ def record_of(workspace: Workspace, source: Source, part: Session, out: LeftOut)
     new = {message.uuid for message in part.messages}
     ends = [at for at, message in enumerate(session.messages, 1) if message.uuid in new]
     ignore = ignoring(workspace.settings.all("ignore"))
-    unheard = out(session, True)
-    return tuple(
-        withheld(message) if message.uuid in unheard or ignore.hides(message) else message
-        for message in session.messages[: ends[-1] if ends else None]
-    )
+    return withholding(session.messages[: ends[-1] if ends else None], out(session, True), ignore)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gitmem.core.limits import RECALLED
 from gitmem.core.memory import parse
-from gitmem.core.text import fence_for_model, one_line
+from gitmem.core.text import fence_for_model, iso, one_line
 from gitmem.integrations import blaming, code_commits, last_recalls, learned, showing
 from gitmem.integrations.code_commits import ToldCommit
 from gitmem.integrations.edges import allowed_fingerprints
@@ -17,7 +17,6 @@ from gitmem.integrations.exit import credentials
 from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.withholding import without_secrets
-from gitmem.integrations.words import iso
 from gitmem.search.display import as_context, as_json
 from gitmem.search.recall import capped, plain_place
 from gitmem.store.repository import MissingObject

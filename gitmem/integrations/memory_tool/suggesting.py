@@ -6,7 +6,7 @@ from gitmem.core import tombstone
 from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.memory import parse
 from gitmem.core.names import slugify
-from gitmem.core.text import decode
+from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.memory_tool import words
@@ -14,7 +14,6 @@ from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder
 from gitmem.integrations.memory_tool.record import check, described, single_memory
 from gitmem.integrations.withholding import holds_secret
-from gitmem.integrations.words import iso
 from gitmem.store.edits import claim_keys, nameless
 from gitmem.store.parked import park, suggest
 from gitmem.store.workspace import ScopeName, Workspace

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.names import archived_path, hot_path
 from gitmem.core.pointer import rule_file
-from gitmem.core.text import one_line
+from gitmem.core.text import iso, one_line
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.promoting.pending import read_state
 from gitmem.promote.moving import EVERYWHERE, Place, place_at, place_of
@@ -61,7 +60,7 @@ def propose(
     room = AT_ONCE - len([*offered(workspace)])
     if room <= 0:
         return ()
-    created = datetime.fromtimestamp(int(edges.now), UTC).isoformat().replace("+00:00", "Z")
+    created = iso(edges.now)
     made: list[tuple[Proposal, Place]] = []
     for at, recalls in _often(workspace, scope, asked):
         one = proposal(at.scope, at.agent, at.home, recalls, created)

@@ -16,7 +16,7 @@ from gitmem.core.account import lines_at, path_of
 from gitmem.core.daily_log import LogLine
 from gitmem.dream.plan import prove_plan
 from gitmem.engines import prompts
-from gitmem.engines.claude_code import lay_out, may_of
+from gitmem.engines.claude_code import fixed_in, lay_out
 from gitmem.engines.consolidation import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
@@ -153,8 +153,8 @@ def test_logs_are_read_only_to_the_client() -> None:
 
     with pytest.raises(Unfit):
         Asked().consolidate(GIVEN)
-    may = may_of(asked[0], lay_out(asked[0]), None)
-    assert f"local/{LOG}" in may.fixed and "local/main/cluster.md" not in may.fixed
+    fixed = fixed_in(asked[0], lay_out(asked[0]))
+    assert f"local/{LOG}" in fixed and "local/main/cluster.md" not in fixed
 
 
 def test_an_agent_that_has_nothing_but_a_log_is_given_to_the_model() -> None:
