@@ -104,6 +104,9 @@ def leave(
 ) -> int | None:
     """Leaves sentences for the session's next prompt; those that were left or told before are passed over.
 
+    What was said in another session as well is told without waiting for another sentence: nobody says
+    twice what does not last.
+
     Args:
         state: as `state_of` names it.
         session: id of the recorded session.
@@ -117,9 +120,11 @@ def leave(
     known, before, _ = _read(state, name)
     told = _told(state, name)
     rows = {one.key: _without_text(one) if one.key in told else one for one in known}
+    again = _said_elsewhere(state, name) if found else frozenset()
     for one in found:
         if one.key not in told:
-            rows.setdefault(one.key, one)
+            score = max(one.score, LIKELY) if one.key in again else one.score
+            rows.setdefault(one.key, Sentence(one.key, one.message, score, one.text))
     waiting = sorted((one for one in rows.values() if one.text), key=lambda one: -one.score)[:MOST]
     settled = [one for one in rows.values() if not one.text]
     undecided = _undecided([*before, *held], rows.values(), told)
@@ -198,6 +203,14 @@ def close(state: Path, session: str) -> None:
     """Lets nothing wait for a session's agent any more; what it was told, or was not, is not told again."""
     rows, _, _ = _read(state, session)
     _write(state, session, [_without_text(one) for one in rows][-KEPT:], [], "")
+
+
+def _said_elsewhere(state: Path, session: str) -> frozenset[str]:
+    """Keys of the sentences that wait for agents of other sessions, or that these were told of."""
+    folder = state / WAITING
+    others = folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ()
+    names = [path.name for path in others if path.name != session and not path.name.startswith(".")]
+    return frozenset(one.key for name in names for one in _read(state, name)[0])
 
 
 def _undecided(held: Sequence[Any], rows: Iterable[Sentence], told: Container[str]) -> list[Any]:

@@ -111,6 +111,21 @@ def test_a_sentence_that_hardly_lasts_waits_for_another(tmp_path: Path) -> None:
     assert PASSING in told and SECOND in told
 
 
+def test_what_was_said_in_another_session_as_well_waits_for_nothing(tmp_path: Path) -> None:
+    """Its agent left it; who says it again means it."""
+    words = [reminders.sentence(text, "m1", 0.1) for text in (PASSING, SECOND)]
+    reminders.leave(tmp_path, "s", words, [], "")
+    assert PASSING in reminders.take(tmp_path, "s")
+    reminders.close(tmp_path, "s")
+    other = "We release from a tag, never from a branch."
+    reminders.leave(tmp_path, "t", [reminders.sentence(other, "m2", 0.1)], [], "")
+    assert reminders.take(tmp_path, "t") == ""
+    reminders.leave(tmp_path, "t", [reminders.sentence(PASSING.upper(), "m3", 0.1)], [], "")
+    assert PASSING.upper() in reminders.take(tmp_path, "t")
+    reminders.leave(tmp_path, "u", [reminders.sentence(SECOND, "m4", 0.1)], [], "")
+    assert SECOND in reminders.take(tmp_path, "u")
+
+
 def test_what_does_not_fit_comes_with_the_prompt_after(held: Held) -> None:
     more = f"{SECOND[:-1]} and a merge says who looked at what it brings, which we want to keep for good."
     held.say(PASSING, more)
