@@ -21,6 +21,7 @@ from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
 
 if TYPE_CHECKING:
     from gitmem.integrations.code_commits import ToldCommit
+    from gitmem.store.workspace import Workspace
 
 COMMITS = "commits.sqlite"
 """The index of the code's commits (`search.commits`)."""
@@ -57,12 +58,13 @@ def answer(
     """
     question = _question(query)
     narrow = [at, scope, agent, type]
-    commits = _commits(run, question, source, any(each is not None for each in narrow))
+    workspace = run.workspace  # it is opened anew by whoever asks
+    commits = _commits(workspace, question, source, any(each is not None for each in narrow))
     if source == "commits":
         _answer_by_commits(run, question, commits)
         return
     found = ask(
-        run.workspace,
+        workspace,
         run.edges,
         question,
         limit=limit,
@@ -73,7 +75,7 @@ def answer(
         engine=engine,
         patience=PATIENT_SECONDS,
     )
-    last_recalls.keep(run.workspace, run.edges, found)
+    last_recalls.keep(workspace, run.edges, found)
     for note in found.notes:
         run.out.say(note)
     if run.out.as_json:
@@ -95,7 +97,9 @@ def answer(
         _explain(run, found)
 
 
-def _commits(run: Context, question: str, source: str | None, narrow: bool) -> tuple[ToldCommit, ...]:
+def _commits(
+    workspace: Workspace, question: str, source: str | None, narrow: bool
+) -> tuple[ToldCommit, ...]:
     """The commits that answer; whoever names the source may wait for the index to be brought up to date."""
     if source is not None and source not in SOURCES:
         raise UsageError(f"There is no source {source!r}", f"Choose one of: {', '.join(SOURCES)}.")
@@ -104,15 +108,15 @@ def _commits(run: Context, question: str, source: str | None, narrow: bool) -> t
             "Commits of the code have no scope, agent or type, and are not searched as of then",
             "Leave --source away, or the others.",
         )
-    there = (run.workspace.state / COMMITS).is_file() and run.workspace.settings.flag("recallCommits")
+    there = (workspace.state / COMMITS).is_file() and workspace.settings.flag("recallCommits")
     if source == "memory" or narrow or not (source or there):
         return ()
     from gitmem.integrations import code_commits  # a new clone has no index of its commits yet
     from gitmem.integrations.exit import credentials
 
     if source:
-        code_commits.follow_commits(run.workspace, PATIENT_SECONDS)
-    return code_commits.find_commits(run.workspace, question, credentials, unasked=False)
+        code_commits.follow_commits(workspace, PATIENT_SECONDS)
+    return code_commits.find_commits(workspace, question, credentials, unasked=False)
 
 
 def _answer_by_commits(run: Context, question: str, commits: Sequence[ToldCommit]) -> None:

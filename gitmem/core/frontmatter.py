@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from gitmem.values import dataclass
 
@@ -35,10 +35,6 @@ _QUOTED = re.compile(r"\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9
 _SIMPLE_VALUE = (
     r"(?: (?:[^\s\-?:,\[\]{}#&*!|>'\"%@`][^:#\n]*(?:(?::(?=\S)|(?<=\S)#)[^:#\n]*)*(?<!\s)"
     rf"|{_QUOTED.pattern}))?\n"
-)
-_SIMPLE = re.compile(
-    rf"---\n((?:(?!{NESTED}:\n)[A-Za-z_][\w.-]*:{_SIMPLE_VALUE}"
-    rf"|{NESTED}:\n(?:  [A-Za-z_][\w.-]*:{_SIMPLE_VALUE})*)+)---\n"
 )
 _SIMPLE_LINE = re.compile(r" *([\w.-]+):(?: (.*))?\n")
 MAX_SIMPLE = 4_096
@@ -152,13 +148,20 @@ def split(text: str) -> tuple[Frontmatter | None, str]:
     return Frontmatter(opening, _fields(inner), closing), text[end:]
 
 
+@cache
+def _simple() -> re.Pattern[str]:
+    """A block of simple values; made where a file is read, which most commands do not do."""
+    top = rf"(?!{NESTED}:\n)[A-Za-z_][\w.-]*:{_SIMPLE_VALUE}"
+    return re.compile(rf"---\n((?:{top}|{NESTED}:\n(?:  [A-Za-z_][\w.-]*:{_SIMPLE_VALUE})*)+)---\n")
+
+
 def values(text: str, keys: Sequence[str]) -> tuple[list[str], str]:
     """What a file says for some keys, as `split` and `Frontmatter.text` tell it, and its body.
 
     Nearly all files have nothing but plain or quoted values, each on one line and each key once: these are
     read by one pattern, in a third of the time.
     """
-    match = _SIMPLE.match(text, 0, MAX_SIMPLE)
+    match = _simple().match(text, 0, MAX_SIMPLE)
     if match:
         rows = _SIMPLE_LINE.findall(match[1])
         found = {key: value for key, value in rows if value or key != NESTED}

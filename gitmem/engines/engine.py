@@ -31,7 +31,7 @@ class ExtractInput:
         memory: the agent's memory, `<scope>/<agent>/<file>` to content, index left out.
         history: the session as it was recorded, oldest first, up to the end of what is new; `messages` are
             in it, or follow it. What is not to be learned from stands in it without its words (`withheld`),
-            so that a message keeps its number. Empty for an engine that does not read it (`reads_history`).
+            so that a message keeps its number. Empty for an engine that does not read it.
         seen: how many messages of `history`, from the beginning, were shown to the engine before, as far as
             the recording tells; None for all that stand before `messages`.
         known_before: the manifest as it was when the session began, the same for all extractions of the

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.core.text import one_line
 from gitmem.core.trailers import parse
 from gitmem.search.ancestry import Ancestry
+from gitmem.search.commits import CommitIndex
 from gitmem.search.gate import Left, Selection
 from gitmem.search.query import Candidate
 from gitmem.search.reach import BOUND
@@ -30,6 +31,7 @@ MOST_VERSIONS = 8
 """Earlier contents of a memory that are looked at."""
 
 BRANCH_CHARS = 60
+SHORT = 10
 
 _TEACHERS = frozenset({"agent", "extract"})
 """Whose change of a memory is undone for another branch. What a person took out stays out everywhere."""
@@ -52,14 +54,14 @@ def divide(
         seconds: for all looks at the code's history.
 
     Returns:
-        The choice, and the branches that changed memories which are told as they were, by ref and path.
+        The choice, and what is to be said of some of it, by ref and path.
     """
     codes = _codes(held, selection.chosen)
     ancestry = _ancestry(workspace, seconds)
     away = ancestry.elsewhere(codes.values())
     chosen: list[Candidate] = []
     left: list[Left] = []
-    branches: dict[tuple[str, str], str] = {}
+    notes = _reverted(workspace, codes)
     for one in selection.chosen:
         place = one.ref, one.path
         code = codes.get(place, "")
@@ -70,17 +72,23 @@ def divide(
         left.append(Left(one, "unmerged", branch))
         earlier = _earlier(held[one.ref], one, ancestry)
         if earlier is not None and earlier.blob not in shown:
-            branches[place] = branch
+            notes[place] = f"as it was before it was changed on {branch}, not merged here"
             chosen.append(earlier)
-    return Selection(tuple(chosen), (*left, *selection.left)), branches
+    return Selection(tuple(chosen), (*left, *selection.left)), notes
 
 
-def unmerged(workspace: Workspace, listed: Iterable[Listed]) -> dict[Listed, str]:
-    """Of some memories those that were taught on code that HEAD does not have, with the branch that has."""
+def unmerged(
+    workspace: Workspace, listed: Iterable[Listed], seconds: float = LISTED_SECONDS
+) -> dict[Listed, str]:
+    """Of some memories those that were taught on code that HEAD does not have, with the branch that has.
+
+    Args:
+        seconds: for all looks at the code's history.
+    """
     bound = [one for one in listed if one.code and one.type in BOUND]
     if not bound:
         return {}
-    away = _ancestry(workspace, LISTED_SECONDS).elsewhere(one.code for one in bound)
+    away = _ancestry(workspace, seconds).elsewhere(one.code for one in bound)
     return {one: one_line(away[one.code], BRANCH_CHARS) for one in bound if one.code in away}
 
 
@@ -91,6 +99,20 @@ def warm(workspace: Workspace, codes: Iterable[str]) -> None:
 
 def _ancestry(workspace: Workspace, seconds: float) -> Ancestry:
     return Ancestry(workspace.git, workspace.top, workspace.layout.common_dir, workspace.state, seconds)
+
+
+def _reverted(workspace: Workspace, codes: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+    """What to say of memories whose commit was taken back, as far as the index of commits knows."""
+    index = CommitIndex.open(workspace.state) if codes else None
+    if index is None:
+        return {}
+    with closing(index):
+        reverts = {code: index.reverts(code) for code in set(codes.values())}
+    return {
+        place: f"the commit that it was taught on was reverted since by {reverts[code][0][:SHORT]}"
+        for place, code in codes.items()
+        if reverts[code]
+    }
 
 
 def _codes(held: Mapping[str, Source], chosen: Iterable[Candidate]) -> dict[tuple[str, str], str]:

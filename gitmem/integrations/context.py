@@ -16,7 +16,7 @@ from typing import Any
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
-from gitmem.core.text import decode, fence_for_model, printable
+from gitmem.core.text import decode, encode, fence_for_model, printable
 from gitmem.integrations import picked
 from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
@@ -299,6 +299,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
             data = without_secrets(workspace, path, data)
         except MissingObject:
             return
+        data = _without_unmerged(workspace, data)
     text = decode(data)
     if scope.name == "user":
         from gitmem.integrations.promoting.noted import standing_files  # a prompt shows no index
@@ -306,6 +307,18 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
         # What is a rule here stays in the index of all projects, and only there.
         text = index.without_files(text, standing_files(workspace.state, scope.name, MAIN), alone=True)
     yield index_as_loaded(scope, tip, MAIN, text)
+
+
+def _without_unmerged(workspace: Workspace, data: bytes) -> bytes:
+    """An index of the project without memories that were taught on code which is not here."""
+    from gitmem.core import index
+    from gitmem.integrations.code_reach import unmerged
+    from gitmem.search.recall import PROMPT_SECONDS
+    from gitmem.store.lookup import headers  # a prompt shows no index
+
+    listed = headers(workspace, "project", MAIN, missed={})
+    away = {one.file for one in unmerged(workspace, listed, PROMPT_SECONDS)}
+    return encode(index.without_files(decode(data), away, alone=True)) if away else data
 
 
 def _cut(whole: str, room: int) -> str:

@@ -22,6 +22,7 @@ from gitmem.search.query import Candidate
 from gitmem.search.recall import (
     PATIENT_SECONDS,
     PROMPT_SECONDS,
+    Later,
     NotShown,
     Opened,
     Recall,
@@ -112,8 +113,8 @@ def ask(
             name = OFFLINE
         if selection is None:
             selection = _before(first, held, shown, _leading(select(candidates, shown, gate), prefer))
-        selection, branches = _divided(workspace, held, selection, shown, patience)
-        known = _Known(workspace, sources, patience, branches)
+        selection, notes_on = _divided(workspace, held, selection, shown, patience)
+        known = _Known(workspace, sources, patience, notes_on)
         answer = recall(
             query,
             candidates,
@@ -125,7 +126,9 @@ def ask(
             known,
             selection,
             known.about,
-            None if type else later_ones(sources, agents, int(edges.now)),
+            None
+            if type
+            else _merged(workspace, held, later_ones(sources, agents, int(edges.now)), patience),
         )
     return replace(answer, engine=name, notes=tuple(notes))
 
@@ -219,8 +222,8 @@ def _stands(repo: Repository, one: Candidate) -> bool:
     return False
 
 
-_Branches = Mapping[tuple[str, str], str]
-"""Ref and path of memories that are told as they were before some branch changed them, and that branch."""
+_Notes = Mapping[tuple[str, str], str]
+"""What is to be said of memories for the code that they were taught on, by ref and path."""
 
 
 def _divided(
@@ -229,7 +232,7 @@ def _divided(
     selection: Selection,
     shown: Set[str],
     patience: float,
-) -> tuple[Selection, _Branches]:
+) -> tuple[Selection, _Notes]:
     """A choice without what was taught on code that is not here."""
     from gitmem.search.reach import BOUND
 
@@ -240,14 +243,26 @@ def _divided(
     return divide(workspace, held, selection, shown, patience)
 
 
+def _merged(workspace: Workspace, held: Mapping[str, Source], later: Later, patience: float) -> Later:
+    """The same, without what was taught on code that is not here: it amends nothing here."""
+
+    def here(one: Candidate, text: str) -> Sequence[Candidate]:
+        found = Selection(tuple(later(one, text)))
+        kept, _ = _divided(workspace, held, found, frozenset(), patience)
+        blobs = {newer.blob for newer in found.chosen}
+        return [newer for newer in kept.chosen if newer.blob in blobs]
+
+    return here
+
+
 class _Known:
     """Asks git about what is shown; loaded only where something is."""
 
     def __init__(
-        self, workspace: Workspace, sources: Sequence[Source], patience: float, branches: _Branches
+        self, workspace: Workspace, sources: Sequence[Source], patience: float, notes: _Notes
     ) -> None:
         self._workspace, self._sources, self._patience = workspace, sources, patience
-        self._branches = branches
+        self._notes = notes
 
     def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
         """See `truth.Code`."""
@@ -260,11 +275,8 @@ class _Known:
         from gitmem.integrations.memory_facts import about_memories
 
         facts = about_memories(self._workspace, self._sources)(shown)
-        older = [self._branches.get((one.ref, one.path)) for one in shown]
-        return [
-            [*([f"as it was before it was changed on {branch}, not merged here"] if branch else ()), *known]
-            for known, branch in zip(facts, older, strict=True)
-        ]
+        notes = [self._notes.get((one.ref, one.path)) for one in shown]
+        return [[*([note] if note else ()), *known] for note, known in zip(notes, facts, strict=True)]
 
 
 class _Reader:

@@ -92,7 +92,7 @@ def ask(catalog: Catalog, query: str, *, completed: bool = False) -> Question:
         )
     counts = {word.char: word.texts for some in known.values() for word in some}
     facts = dict(catalog.read("SELECT name, value FROM fact"))
-    corpus = Corpus(**{name: facts.get(name, 0) for name in Corpus.__dataclass_fields__})
+    corpus = Corpus(**{name: facts.get(name, 0) for name in Corpus._fields})
     return Question(tuple(asked), counts, corpus)
 
 

@@ -45,7 +45,7 @@ MOST_PATHS = 50
 MESSAGE_CHARS = 20_000
 """Characters of a message that are indexed."""
 
-MOST_ROWS = 10_000
+MOST_ROWS = 4_000
 """Commits with one of the words that a question looks at, the rarest words first."""
 
 COMMON, FEW = 8, 20
@@ -331,13 +331,21 @@ class CommitIndex:
                 lines.append("…")
         return "\n".join(lines) if chosen else f"{body[: chars - 1].rstrip()}…"
 
-    def reverts(self, message: Message) -> list[tuple[str, int]]:
-        """Later commits that say they revert one and were not reverted themselves: names and times."""
+    def reverts(self, oid: str, subject: str = "") -> list[str]:
+        """Later commits that say they revert one and were not reverted themselves, the oldest first.
+
+        Args:
+            oid: a whole name, of a commit that need not be in the index.
+            subject: its own, for those that name only that.
+        """
         found = []
-        with suppress(sqlite3.Error):
-            for oid, when in self._undoing(message.oid, message.subject, message.time):
-                if not self._undoing(oid, "", when):
-                    found.append((oid, when))
+        with suppress(sqlite3.Error, ValueError):
+            row = self._connection.execute(
+                "SELECT time FROM entry WHERE oid = ?", (bytes.fromhex(oid),)
+            ).fetchone()
+            for by, when in self._undoing(oid, subject, int(row[0]) if row else 0):
+                if not self._undoing(by, "", when):
+                    found.append(by)
         return found
 
     def _undoing(self, oid: str, subject: str, since: int) -> list[tuple[str, int]]:

@@ -273,8 +273,8 @@ def recall(
     left += [Left(one[0], "shown", amended[one[0].path]) for one in chosen if one not in opened]
     left += [Left(candidate, "limit") for candidate, _ in opened[limit:]]
     del opened[limit:]
-    told = {(candidate.ref, candidate.path) for candidate, _ in opened}
-    left = [one for one in left if (one.candidate.ref, one.candidate.path) not in told]
+    told = {(candidate.ref, candidate.path, candidate.blob) for candidate, _ in opened}
+    left = [one for one in left if (one.candidate.ref, one.candidate.path, one.candidate.blob) not in told]
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))

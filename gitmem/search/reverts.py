@@ -58,8 +58,8 @@ def undoing(
     Args:
         seconds: for git.
     """
-    if reverts := index.reverts(message):
-        return Undoing(reverts[0][0])
+    if reverts := index.reverts(message.oid, message.subject):
+        return Undoing(reverts[0])
     later = index.later(message.oid, MOST_LATER)
     if not later:
         return None

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import mul
 from typing import NamedTuple
 
 from gitmem.search.postings import ASKS, FIELD, LABEL, PASSAGE
+from gitmem.values import dataclass
 
 BEFORE = (0.5, 0.325, 0.21, 0.14)
 """How much a term counts that stands so many passages before, against one in the passage itself."""
@@ -90,7 +91,7 @@ class Text(NamedTuple):
     after: tuple[Piece, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """One term of a question.
 
@@ -111,8 +112,7 @@ class Asked:
     labels: int
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(NamedTuple):
     """A catalog in numbers: how many texts and passages, and words of each field in all texts together."""
 
     texts: int = 0
@@ -172,7 +172,7 @@ def _length(body: float, description: float, name: float) -> float:
     return body + DESCRIPTION * description + NAME * name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Scorer:
     """A question, ready to be held against texts.
 

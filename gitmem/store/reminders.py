@@ -33,6 +33,10 @@ QUOTED = 160
 MOST = 12
 """Sentences of a session that wait to be told, the best ones."""
 
+TOGETHER, LIKELY = 2, 0.33
+"""A sentence less likely to last than this waits for another one, so that fewer prompts have a note: of 260
+in 12 recorded sessions 84, for 110."""
+
 KEPT = 500
 """Sentences of a session that are remembered, so that none is told twice."""
 
@@ -148,12 +152,13 @@ def take(state: Path, session: str) -> str:
     if not any(one.text for one in rows):
         return ""
     told = _told(state, session)
+    new = [one for one in rows if one.text and one.key not in told]
+    if len(new) < TOGETHER and not any(one.score >= LIKELY for one in new):
+        return ""
     after = _AFTER.format(place=place if 0 < len(place.encode()) <= _PLACE else _UNNAMED)
     said: list[Sentence] = []
     quotes = ""
-    for one in rows:
-        if not one.text or one.key in told:
-            continue
+    for one in new:
         room = BYTES - len(f"{_BEFORE}{quotes}{after}".encode()) - (4 if said else 2)
         quote = one.text.replace('"', "'")
         quote = quote if said else _cut(quote, min(room, QUOTED))

@@ -66,12 +66,21 @@ class Handled:
         return Handled(tuple(dict.fromkeys((*self.keys, *more)))[-HANDLED_LIMIT:])
 
 
-def answered(uuid: str) -> str:
-    """What stands among the handled ones for a message of which only what it plainly asked for was stored.
+_ANSWERED = " asked"
 
-    Of what else it says an engine is asked later, so its own uuid is not there.
+
+def answered(name: str) -> str:
+    """Names what stands for a message, or a session, of which only what was plainly asked for was stored.
+
+    Of what else is said there an engine is asked later: the message's own uuid is not among those that were
+    handled, and the session's own cursor stays.
     """
-    return f"{uuid} asked"
+    return f"{name}{_ANSWERED}"
+
+
+def is_answered(name: str) -> bool:
+    """Whether it is such a name."""
+    return name.endswith(_ANSWERED)
 
 
 def _quiet(_: str) -> None:

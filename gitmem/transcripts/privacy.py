@@ -6,7 +6,7 @@ Where the two could be read in more than one way, more is hidden rather than les
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -95,6 +95,18 @@ NOTHING = Ignore()
 def withheld(message: Message) -> Message:
     """What is left of a message that nobody may see: its place among the others."""
     return Message(message.uuid, message.role, "", message.time, "withheld")
+
+
+def withholding(
+    messages: Iterable[Message], out: Container[str], ignore: Ignore = NOTHING
+) -> tuple[Message, ...]:
+    """The messages, without the words of those that nobody may see.
+
+    Args:
+        out: their uuids.
+        ignore: says of which others the same holds.
+    """
+    return tuple(withheld(one) if one.uuid in out or ignore.hides(one) else one for one in messages)
 
 
 def ignoring(patterns: Iterable[str]) -> Ignore:

@@ -10,6 +10,8 @@ from cli_ground import Ground, ground, memory
 from ran import Gitmem
 
 from gitmem.core.trailers import Provenance
+from gitmem.integrations.code_commits import follow_commits
+from gitmem.integrations.context import session_start
 
 __all__ = ["ground"]
 
@@ -100,3 +102,61 @@ def test_an_archived_memory_keeps_its_code(ground: Ground, git: Git) -> None:
     ground.learn(moved, told=Provenance(op="page", writer="sync"))
     assert "9090" not in ground.run("recall", "where does the proxy listen").out
     assert "not merged here" in ground.run("list", "-a").out
+
+
+def test_what_was_taught_on_a_branch_amends_nothing_elsewhere(ground: Ground, git: Git) -> None:
+    """Else it would take the place of what holds here."""
+    main = git("-C", ground.repo, "rev-parse", "HEAD")
+    earlier = (
+        "merge_records keys contacts on the lowercased email; of duplicates the newest timestamp wins."
+    )
+    later = (
+        "Amends the rule for merge_records: of duplicate contacts with one email the record with "
+        "more fields wins, no longer the newest timestamp."
+    )
+    told = Provenance(op="add", writer="agent", code_commit=main)
+    others = {f"reviewer/other-{number}.md": memory(f"other-{number}") for number in range(6)}
+    text = memory("merge-rule", earlier, "How merge_records joins duplicate contacts")
+    ground.learn({"reviewer/merge-rule.md": text, **others}, told=told)
+    text = memory("fuller-record", later, "merge_records prefers the fuller of duplicate contacts")
+    told = Provenance(op="add", writer="agent", code_commit=on_branch(ground, git))
+    ground.learn({"reviewer/fuller-record.md": text}, told=told)
+    question = "why does the newest timestamp win in merge_records"
+    assert "amended since by" in ground.run("recall", question).out
+    git("-C", ground.repo, "switch", "-q", "main")
+    found = ground.run("recall", question)
+    assert "keys contacts on the lowercased email" in found.out
+    assert "more fields wins" not in found.out
+    assert "amended since by" not in found.out
+
+
+def test_an_index_at_the_start_leaves_it_out(ground: Ground, git: Git) -> None:
+    """What a person typed there, and what holds here, stays."""
+    lines = ["- [Proxy](proxy.md): the proxy listens on 9090", "- [Tea](tea.md): tea at four"]
+    index = "\n".join([*lines, "Ask before a release.", ""])
+    ground.learn({"main/tea.md": memory("tea"), "main/MEMORY.md": index})
+    told = Provenance(op="add", writer="agent", code_commit=on_branch(ground, git))
+    ground.learn({"main/proxy.md": memory("proxy")}, told=told)
+    payload = {"source": "startup", "session_id": "5f0c52d4", "cwd": str(ground.repo)}
+    assert "9090" in session_start(payload)
+    git("-C", ground.repo, "switch", "-q", "main")
+    started = session_start(payload)
+    assert "tea at four" in started
+    assert "Ask before a release." in started
+    assert "9090" not in started
+
+
+def test_a_reverted_commit_is_named(ground: Ground, git: Git) -> None:
+    """It is history of HEAD, so that what was taught on it is told, with what became of it."""
+    (ground.repo / "proxy.conf").write_text("listen 9090\n")
+    git("-C", ground.repo, "add", "proxy.conf")
+    git("-C", ground.repo, "commit", "-q", "-m", "Let the proxy listen on 9090")
+    code = git("-C", ground.repo, "rev-parse", "HEAD")
+    told = Provenance(op="add", writer="agent", code_commit=code)
+    ground.learn({"reviewer/proxy.md": memory("proxy", "The proxy listens on 9090.")}, told=told)
+    git("-C", ground.repo, "revert", "--no-edit", code)
+    assert follow_commits(ground.workspace, 30)
+    revert = git("-C", ground.repo, "rev-parse", "HEAD")
+    found = ground.run("recall", "where does the proxy listen").out
+    assert f"the commit that it was taught on was reverted since by {revert[:10]}" in found
+    assert "The proxy listens on 9090." in found

@@ -335,3 +335,28 @@ def test_finds_keep_the_persons_words_and_the_limits(frame: str, text: str) -> N
         assert "\n" not in find.description
         assert len(find.description) <= 110
         assert 0 < find.confidence <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why do you keep forgetting the tests?",
+        "can you remind me what we decided on caching?",
+        "was there a reason we never enabled strict mode?",
+    ],
+)
+def test_a_question_is_no_statement_however_it_is_worded(text: str) -> None:
+    assert wide(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the csv comes from the mainframe so the encoding is windows-1252",
+        "half of our installs are on prem and upgrade once a year",
+        "keep the descriptions of pull requests to three sentences max",
+        "no comments that repeat the code please",
+    ],
+)
+def test_facts_and_preferences_need_no_word_that_says_so(text: str) -> None:
+    assert wide(text)

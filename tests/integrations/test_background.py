@@ -17,6 +17,7 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import withholds
@@ -295,6 +296,26 @@ def test_what_was_asked_at_the_end_of_a_long_session_is_stored_while_an_engine_f
     use(Engine(fails=9), monkeypatch)
     with pytest.raises(EngineError):
         do(repo)
+    assert memories(workspace) == {"main/deploy-release-branch-only.md"}
+
+
+def test_no_job_looks_twice_for_what_was_asked_while_an_engine_fails(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    extract = OfflineEngine.extract
+
+    def counted(self: OfflineEngine, given: ExtractInput) -> Extraction:
+        looked.extend(message.text for message in given.messages if message.role == "person")
+        return extract(self, given)
+
+    monkeypatch.setattr(OfflineEngine, "extract", counted)
+    use(Engine(fails=9), monkeypatch)
+    for said in (("The tests are slow.",), ("The tests are slow.", ASKED), ("The tests are slow.", ASKED)):
+        write(home, repo, *said)
+        with pytest.raises(EngineError):
+            do(repo)
+    assert looked == ["The tests are slow.", ASKED]
     assert memories(workspace) == {"main/deploy-release-branch-only.md"}
 
 

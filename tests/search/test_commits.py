@@ -178,8 +178,9 @@ def test_the_index_follows(code: Code) -> None:
 def test_a_history_that_is_mostly_another_is_indexed_anew(code: Code) -> None:
     assert code.follow()
     code.run("switch", "-q", "--orphan", "other")
-    for number in range(33):
-        code.commit(f"Let the wibblewobble be {number}")
+    code.commit("Let the wibblewobble be")
+    for number in range(32):
+        code.commit(f"Let the zigzag be {number}")
     assert code.follow()
     assert code.search("wibblewobble")
     assert not code.search("first")

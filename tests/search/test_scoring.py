@@ -98,7 +98,7 @@ def test_a_long_memory_is_not_worth_more_for_saying_something_else_too() -> None
 def test_neither_short_nor_long_memories_come_first_for_being_so() -> None:
     """The same word once in a memory of one passage and in one of five, each of mean length."""
     terms = tuple(replace(one, passages=one.count) for one in (A, B))
-    corpus = replace(CORPUS, passages=100)
+    corpus = CORPUS._replace(passages=100)
     filler = [said("x" * 20) for _ in range(4)]
     one, five = text(said("ab" + "x" * 78)), text(said("ab" + "x" * 18), *filler)
     short, long = (scores(terms, [memory], corpus)[0] for memory in (one, five))

@@ -90,6 +90,27 @@ def test_a_sentence_is_told_once_with_the_folder_and_in_few_words(held: Held) ->
     assert held.waits() == []
 
 
+def test_an_answer_waits_with_its_question_though_that_was_read_before(held: Held) -> None:
+    """The worker reads on where it ended, which is behind what the agent asked."""
+    held.session.user("Write the client for the mail vendor.")
+    held.session.agent("How many calls a minute does the vendor allow?")
+    held.say()
+    held.session.user("seven, eight trips their alarm")
+    held.session.agent("Done.")
+    held.say()
+    waiting = (held.state / reminders.WAITING / ID).read_text("utf-8")
+    assert "How many calls a minute does the vendor allow? Seven, eight" in waiting
+
+
+def test_a_sentence_that_hardly_lasts_waits_for_another(tmp_path: Path) -> None:
+    """Each note costs the agent a look: fewer prompts have one where two doubtful sentences share it."""
+    reminders.leave(tmp_path, "s", [reminders.sentence(PASSING, "m1", 0.1)], [], "")
+    assert reminders.take(tmp_path, "s") == ""
+    reminders.leave(tmp_path, "s", [reminders.sentence(SECOND, "m2", 0.2)], [], "")
+    told = reminders.take(tmp_path, "s")
+    assert PASSING in told and SECOND in told
+
+
 def test_what_does_not_fit_comes_with_the_prompt_after(held: Held) -> None:
     more = f"{SECOND[:-1]} and a merge says who looked at what it brings, which we want to keep for good."
     held.say(PASSING, more)

@@ -76,15 +76,15 @@ class Heard:
         return self.circumstances.union(*(one.cues for passage in self.passages for one in passage))
 
 
-def read(messages: Sequence[Message], first: int = 0) -> tuple[Heard, ...]:
+def read(messages: Sequence[Message], first: int = 0, opening: str = "") -> tuple[Heard, ...]:
     """Reads the words of people and what they bear.
 
     Args:
         messages: a conversation, oldest first.
         first: how many messages of people went before.
+        opening: what the session began with, where these do not.
     """
     found: list[Heard] = []
-    opening = ""
     for place, (message, before) in enumerate(_with_agent(messages), first):
         question = _last_question(before)
         passages = tuple(
@@ -103,14 +103,17 @@ def read(messages: Sequence[Message], first: int = 0) -> tuple[Heard, ...]:
         )
         told = opening if place < OPENING else ""
         found.append(Heard(message, question, passages, around, before, told))
-        if place == 0 and spoken and not request(spoken[0].text):
-            opening = _opening([one.text for one in spoken])
+        if place == 0:
+            opening = opened(message)
     return tuple(found)
 
 
-def _opening(sentences: Sequence[str]) -> str:
-    """What a session is about, as far as its first sentences of some length say so."""
+def opened(message: Message) -> str:
+    """Says what a session is about that a message opens, as far as its first longer sentences do."""
     told = ""
+    sentences = [one for passage in prose.passages(message.text) for one in passage]
+    if not sentences or request(sentences[0]):
+        return told
     for one in sentences:
         text = wording.without_opening(one)
         if len(text.split()) >= OPENING_WORDS and len(told) + len(text) < OPENING_CHARS:

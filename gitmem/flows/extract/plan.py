@@ -38,7 +38,7 @@ from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, di
 from gitmem.store.workspace import MAIN, ScopeName, home
 from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import withheld
+from gitmem.transcripts.privacy import withholding
 
 WRITTEN = 0.6
 """Of the words of a statement, that stand in what the agent wrote where that says the same."""
@@ -84,7 +84,7 @@ def plan_extraction(
         session: what was said.
         handled: uuids of messages that were extracted from before.
         known: memories, tombstones and suggestions that are there.
-        whole: for an engine that reads the whole session.
+        whole: what else was said in the session.
         worktree: top of the code's work tree.
         now: epoch seconds.
 
@@ -93,7 +93,9 @@ def plan_extraction(
         DetectorUnavailable: secrets cannot be looked for, so nothing may be stored.
     """
     turns = _turns(session, handled, engine, rules)
-    part = _part(session, whole.record, turns, rules) if engine.reads_history else Part(turns.messages)
+    part = Part(turns.messages, whole.record)
+    if engine.reads_history:
+        part = _part(session, whole.record, turns, rules)
     given = ExtractInput(
         part.messages,
         known.manifest,
@@ -144,7 +146,7 @@ def _turns(session: Session, handled: Container[str], engine: Engine, rules: Rul
 def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rules) -> Part:
     recorded = {message.uuid for message in record}
     rest = (message for message in session.messages if message.uuid not in recorded)
-    every = [withheld(m) if m.uuid in rules.left_out else m for m in (*record, *rest)]
+    every = withholding((*record, *rest), rules.left_out)
     return part_of(every, turns.messages, agents_too=rules.agent != MAIN)
 
 

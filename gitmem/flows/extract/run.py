@@ -33,6 +33,7 @@ from gitmem.flows.extract.sessions import (
     label,
     news,
     read,
+    record_of,
     reporter,
 )
 from gitmem.store import reminders, stuck
@@ -56,7 +57,8 @@ from gitmem.store.record import write_atomically
 from gitmem.store.repository import Signature
 from gitmem.store.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
-from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name
+from gitmem.transcripts import discover
+from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name, is_answered
 from gitmem.transcripts.model import Session
 
 FAILURES_BORNE = 2
@@ -136,10 +138,13 @@ class Context:
         return reminders.state_of(self.workspace.private_state, self.workspace.project_id)
 
     def conversation(self, engine: Engine, one: News, session: Session) -> Conversation:
-        """What an engine that reads the whole session gets besides its new part."""
-        if not engine.reads_history:
-            return UNREAD
-        return conversation_of(self.workspace, one.source, session, self.left_out)
+        """What an engine gets of the session besides its new part."""
+        if engine.reads_history:
+            return conversation_of(self.workspace, one.source, session, self.left_out)
+        if isinstance(engine, OfflineEngine) and one.start > 0 and session.end <= MOST:
+            # An answer means nothing without its question, which was read the last time.
+            return Conversation(record_of(self.workspace, one.source, session, self.left_out))
+        return UNREAD
 
 
 @dataclass(frozen=True)
@@ -251,26 +256,35 @@ class _AskedOnly(OfflineEngine):
 def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
     """Stores what a person plainly asked for in a session that another engine is to look at later.
 
-    The cursor stays, so that the engine is still shown all of it.
+    The cursor stays, so that the engine is still shown all of it; how far this went is kept beside it, so
+    that no job looks at the same again while the engine fails.
 
     Returns:
         how many changes of memory that was.
     """
     engine, workspace, kept = _AskedOnly(), context.workspace, 0
+    name = answered(cursor_name(one.source.path))
+    before = cursors.load(context.cursors, name).offset
+    if before <= discover.size_of(one.source.path):
+        one = replace(one, start=max(one.start, before))
     for part, session in read(workspace, [one], keep=False, follow=True):
+        if session.end == part.start:
+            break
         rules = rules_for(context.rules, one.source, session, context.left_out)
         plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
         found = (*(placed.change for placed in (*plan.stored, *plan.suggested)), *plan.known)
         marks = tuple(dict.fromkeys(answered(change.origin.first) for change in found))
-        if marks:
-            changes = replace(
-                _changeset(context, engine, session, part.start, plan),
-                job=job_id(f"{session.id} asked", part.start, session.end, context.now),
-                handled=marks,
-                cursor=("", 0),
-            )
-            _land_planned(context, engine, session, plan, changes, who, on)
-            kept += len(plan.stored)
+        if not marks:
+            cursors.save(context.cursors, Cursor(name, session.end))
+            continue
+        changes = replace(
+            _changeset(context, engine, session, part.start, plan),
+            job=job_id(answered(session.id), part.start, session.end, context.now),
+            handled=marks,
+            cursor=(name, session.end),
+        )
+        _land_planned(context, engine, session, plan, changes, who, on)
+        kept += len(plan.stored)
     return kept
 
 
@@ -479,7 +493,7 @@ def land_changeset(
     workspace = context.workspace
     commits, step, usage = [], on.step, parse_usage(changes.usage)
     name, offset = changes.cursor
-    if not name:
+    if is_answered(name):
         # Where nothing was handled yet, history would tell all of these messages as handled once it holds
         # what they asked for; the rest that they say is still to be looked at.
         cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
@@ -520,7 +534,7 @@ def land_changeset(
             replace(told, op="delete", usage=None),
         )
     step("save what was handled")
-    if name and changes.handled:
+    if changes.handled:
         cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
     step("save the cursor")
     if name:

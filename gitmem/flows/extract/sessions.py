@@ -18,7 +18,7 @@ from gitmem.transcripts import discover
 from gitmem.transcripts.claude_code import is_subagents, read_subagent
 from gitmem.transcripts.cursor import cursor_name
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import ignoring, withheld
+from gitmem.transcripts.privacy import ignoring, withholding
 from gitmem.transcripts.writes import given_by, writes_memory
 
 MOST = 32 * 1024 * 1024
@@ -155,12 +155,12 @@ def reporter(workspace: Workspace) -> Callable[[str], None]:
 
 @dataclass(frozen=True)
 class Conversation:
-    """A session as an engine that reads all of it gets it, besides what is new.
+    """What an engine gets of a session besides what is new.
 
     Attributes:
         record: all that was said in the session up to the end of the new part, handled or not; what is not
             to be learned from is there without its words.
-        known_before: the manifest as it was when the session began.
+        known_before: the manifest as it was when the session began, for an engine that reads history.
     """
 
     record: tuple[Message, ...] = ()
@@ -180,13 +180,17 @@ def conversation_of(workspace: Workspace, source: Source, part: Session, out: Le
     Raises:
         RepositoryError: the recording cannot be read.
     """
-    record = _record(workspace, source, part, out)
+    record = record_of(workspace, source, part, out)
     began = record[0].time if record else None
     return Conversation(record, known_before(workspace, source.agent, began))
 
 
-def _record(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> tuple[Message, ...]:
-    """All that was said up to the end of the part; without its words what is not to be learned from."""
+def record_of(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> tuple[Message, ...]:
+    """All that was said up to the end of a part; without its words what is not to be learned from.
+
+    Raises:
+        RepositoryError: the recording cannot be read.
+    """
     if source.agent == MAIN:
         session = discover.read(part.path, keep=False, most=part.end)
     else:
@@ -194,11 +198,7 @@ def _record(workspace: Workspace, source: Source, part: Session, out: LeftOut) -
     new = {message.uuid for message in part.messages}
     ends = [at for at, message in enumerate(session.messages, 1) if message.uuid in new]
     ignore = ignoring(workspace.settings.all("ignore"))
-    unheard = out(session, True)
-    return tuple(
-        withheld(message) if message.uuid in unheard or ignore.hides(message) else message
-        for message in session.messages[: ends[-1] if ends else None]
-    )
+    return withholding(session.messages[: ends[-1] if ends else None], out(session, True), ignore)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from gitmem.store.files import log, read_regular
 from gitmem.store.workspace import Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, ToolCall, strings_in
-from gitmem.transcripts.privacy import ignoring, withheld
+from gitmem.transcripts.privacy import ignoring, withholding
 
 FILE = "session-notes.md"
 """Name of a person's own template, in `$XDG_CONFIG_HOME/gitmem`."""
@@ -33,8 +33,7 @@ def said_in(workspace: Workspace, path: Path, now: float) -> Session:
     session = discover.read(path, keep=False)
     ignore = ignoring(workspace.settings.all("ignore"))
     out = left_out(workspace, session, now, strict=True)
-    messages = (withheld(one) if one.uuid in out or ignore.hides(one) else one for one in session.messages)
-    return replace(session, messages=tuple(messages))
+    return replace(session, messages=withholding(session.messages, out, ignore))
 
 
 def clean_messages(workspace: Workspace, messages: Sequence[Message]) -> tuple[Message, ...]:
