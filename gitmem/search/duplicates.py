@@ -22,18 +22,18 @@ HALF_A_DAY = 43_200
 
 AMENDS = 20.0
 """How much must speak for it that a later memory is about what an earlier one is about (`gate.weight`, the
-earlier one's text as the question). Of 145 chats and sessions, pairs of one decision weigh 21 and more,
-others that also say that they change something 20 and less."""
+earlier one's text as the question). Set on 92 chats, each as a whole and by its last long turn: six of
+eight amendments weigh 21 and more, and no pair passes that amends nothing."""
 
 ASKED_CHARS = 1_500
 """Characters of a memory's text that later ones are sought by."""
 
 _SHARED = 0.5
-# What says that something decided before holds no more. "Instead of", "changed" and "drop" stand anywhere.
+# What says that something decided before holds no more. "Instead of", "used to" and "drop" stand anywhere.
 _AMENDING = re.compile(
     r"\b(?:amend(?:s|ed|ing|ment|ments)?|supersed(?:e|es|ed|ing)|overrul(?:e|es|ed|ing)|revers(?:e|es|ed|al)"
     r"|replac(?:e|es|ed)|revis(?:e|es|ed|ion)|no longer|from now on|(?:not|n['’]t) \w+ any ?more|anymore"
-    r"|switch(?:ed|ing)? (?:over )?from|(?:mov|migrat)(?:ed|ing) (?:away )?from|used to)\b",
+    r"|switch(?:ed|ing)? (?:over )?from|(?:mov|migrat)(?:ed|ing) (?:away )?from)\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")

@@ -268,7 +268,9 @@ def recall(
             left.append(Left(candidate, "gone"))
             continue
         opened.append((candidate, memory))
+    chosen = list(opened)
     amended = _put_amending_first(opened, found, blobs, later, shown) if later else {}
+    left += [Left(one[0], "shown", amended[one[0].path]) for one in chosen if one not in opened]
     left += [Left(candidate, "limit") for candidate, _ in opened[limit:]]
     del opened[limit:]
     told = {(candidate.ref, candidate.path, candidate.blob) for candidate, _ in opened}
@@ -373,7 +375,7 @@ def _put_amending_first(
     """Puts what amends a memory before it: path of the earlier one to that of the later.
 
     It has to share words with the question, too: most memories have no such later one, and cost nothing.
-    What amends one and was shown before in this session is not shown again.
+    Where what amends one was shown before in this session, neither is shown.
     """
     amended: dict[str, str] = {}
     for candidate, memory in opened[:MOST_AMENDED]:
@@ -396,8 +398,11 @@ def _put_amending_first(
                 continue
             if known:
                 opened.remove(known)
-            if known or newer.blob not in shown:
-                opened.insert(opened.index((candidate, memory)), pair)
+            at = opened.index((candidate, memory))
+            if newer.blob in shown:
+                del opened[at]
+            else:
+                opened.insert(at, pair)
             amended[candidate.path] = newer.path
             break
     return amended

@@ -174,3 +174,26 @@ def test_a_prompt_loads_nothing_heavy(filled: Ground) -> None:
     env = os.environ | {"PYTHONPATH": str(Path(gitmem.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_a_prompt_that_calls_nothing_up_loads_nothing_that_only_an_answer_needs(filled: Ground) -> None:
+    """Most prompts are such, and each waits for every module."""
+    code = (
+        "import sys\nfrom gitmem.integrations.context import user_prompt\n"
+        f"payload = {{'cwd': {str(filled.repo)!r}, 'prompt': 'paint the hall green', 'session_id': 'x'}}\n"
+        "assert user_prompt(payload) == ''\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('gitmem.')))"
+    )
+    env = os.environ | {"PYTHONPATH": str(Path(gitmem.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    loaded = set(done.stdout.split())
+    answering = {
+        "gitmem.core.index",
+        "gitmem.core.references",
+        "gitmem.engines.offline.likeness",
+        "gitmem.integrations.code_now",
+        "gitmem.integrations.code_past",
+        "gitmem.integrations.last_recalls",
+        "gitmem.integrations.memory_facts",
+    }
+    assert (done.stderr, loaded & answering) == ("", set())

@@ -371,6 +371,15 @@ def test_what_amends_a_memory_is_told_before_it(tmp_path: Path) -> None:
     assert "keys contacts on" not in text, "of what was amended a line is enough"
 
 
+def test_of_what_was_amended_nothing_is_told_once_the_amendment_was(tmp_path: Path) -> None:
+    newer = amended(tmp_path / "first", AMENDING, START + DAY).items[0].blob
+    again = amended(tmp_path / "again", AMENDING, START + DAY, frozenset({newer}))
+    assert again.items == ()
+    assert ("earlier.md", "shown", "main/later.md") in [
+        (one.candidate.file, one.why, one.detail) for one in again.left
+    ]
+
+
 def test_what_does_not_say_that_it_amends_takes_no_place(tmp_path: Path) -> None:
     also = AMENDING.replace("Amends the rule", "A rule").replace("no longer", "not")
     answer = amended(tmp_path, also, START + DAY)
