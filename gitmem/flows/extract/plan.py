@@ -198,7 +198,7 @@ class _Sorter:
             return
         if placed is None or into is None:
             self.seen.append(replace(change, op="noop", reason=f"known already: {change.description}"))
-        elif not doubts and self._may_pass(change, placed.change, is_open):
+        elif not doubts and self._may_pass(placed, is_open):
             self.stored.append(into)
         elif self._waits(placed.change):
             self.seen.append(
@@ -219,18 +219,24 @@ class _Sorter:
             known += [placed.change.description, placed.change.body]
         return not says(change.body, known)
 
-    def _may_pass(self, change: Change, placed: Change, is_open: bool) -> bool:
+    def _may_pass(self, placed: Placed, is_open: bool) -> bool:
         """Whether no person has to look at it first."""
-        return (placed.asked and self._may_take(change)) or self._may_store(placed, is_open)
+        asked = placed.change.asked and self._may_take(placed)
+        return asked or self._may_store(placed.change, is_open)
 
     def _may_store(self, change: Change, is_open: bool) -> bool:
         """Whether it is stored unasked: what takes something away or needs a date is a person's."""
         takes = change.op == "delete" or (bool(taken_out(change)) and not self.rules.log)
         return self.rules.mode == "auto" and not is_open and not takes
 
-    def _may_take(self, change: Change) -> bool:
-        """Whether what was plainly asked for may be done unreviewed: in log mode nothing is taken out."""
-        return change.op != "delete" or not self.rules.log
+    def _may_take(self, placed: Placed) -> bool:
+        """Whether what was plainly asked for may be done unreviewed: it takes nothing from the team.
+
+        In log mode nothing is taken out.
+        """
+        gone = placed.change.op == "delete"
+        theirs = placed.scope == "project" and (gone or bool(taken_out(placed.change)))
+        return not theirs and not (gone and self.rules.log)
 
     def _logged(self, placed: Placed) -> Placed | None:
         """The lines for a log of the scope that a change goes to; None where all of it is known."""
