@@ -12,6 +12,7 @@ from gitmem.core.claim import parse_body
 from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.trailers import Usage
+from gitmem.engines.derive import asked_in
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline.likeness import gist, near, same
 from gitmem.flows.extract.rules import Rules
@@ -118,7 +119,7 @@ def plan_extraction(
     times = {m.uuid: m.time for m in (*whole.record, *session.messages)}
     sorter = _Sorter(known, rules, times, session.id, now, turns.written)
     found = engine.extract(given)
-    made = sorter.judged(found.changes)
+    made = sorter.judged(_open_changes(found.changes, given))
     return replace(
         plan,
         **vars(made),
@@ -127,6 +128,26 @@ def plan_extraction(
         log=found.log,
         tell=None if found.tell is None else tuple(filter(sorter.may_be_told, found.tell)),
     )
+
+
+def _open_changes(changes: Sequence[Change], given: ExtractInput) -> Iterator[Change]:
+    """The changes without those that were made while another engine failed.
+
+    Whoever took one of them back since would have it again. Of what else such a message says the person
+    asked for nothing.
+    """
+    done = asked_in(given) if given.answered else ()
+    for change in changes:
+        if not change.asked or change.origin.first not in given.answered:
+            yield change
+        elif not any(_is_same_request(change, one) for one in done):
+            yield replace(change, asked=False)
+
+
+def _is_same_request(change: Change, done: Change) -> bool:
+    if change.op == "delete" or done.op == "delete":
+        return (change.op, change.file) == (done.op, done.file)
+    return change.body == done.body or says(change.body, [done.body])
 
 
 def judge(change: Change, known: Known, rules: Rules) -> Judged:
