@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,15 @@ class _Known:
     Attributes:
         held: commits that HEAD has, or an equal of.
         elsewhere: those that only some ref has, with its name and where it stood.
-        lost: those that nobody has, or that cannot be decided, until something is fetched.
+        lost: those that nobody has, or that cannot be decided, until a ref has them or git fetches.
         fetched: when something was, by the time of git's own note.
+        refs: digest of where all stood when it was last looked whether one has what is lost.
     """
 
     held: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     fetched: int = 0
+    refs: str = ""
     elsewhere: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
@@ -113,11 +116,12 @@ class Ancestry:
 
     def _from(self, head: str, asked: set[str]) -> Mapping[str, str]:
         known = self._read(head)
-        self._drop_moved(known)
+        moved = self._drop_moved(known)
         new = asked - known.held - known.lost - known.elsewhere.keys()
         if new:
             older, then = self._newest(head) if not known.held else ("", _Known())
             self._learn(head, known, new, older, then)
+        if new or moved:
             self._write(head, known)
         return {one: branch(known.elsewhere[one][0]) for one in asked if one in known.elsewhere}
 
@@ -272,21 +276,43 @@ class Ancestry:
             return False
         return bool(cut) and not cut.isdisjoint(self._lines(["rev-list", head, f"^{commit}", "--"]))
 
-    def _drop_moved(self, known: _Known) -> None:
-        """Forgets what was decided before a ref moved or came: a branch may be gone, or go on."""
+    def _drop_moved(self, known: _Known) -> bool:
+        """Forgets what was decided before a ref moved or came: a branch may be gone, go on, or be back.
+
+        Returns:
+            Whether the refs were looked at for what is lost.
+        """
         fetched = 0
         with suppress(OSError):
             fetched = (self._common / "FETCH_HEAD").stat().st_mtime_ns
         if fetched != known.fetched:
             known.lost, known.fetched = set(), fetched
+        moved = bool(known.lost) and self._drop_found(known)
         if not known.elsewhere:
-            return
+            return moved
         refs = {ref for ref, _ in known.elsewhere.values()}
         words = ["for-each-ref", "--format=%(objectname) %(refname)", *sorted(refs)]
         now = {ref: oid for oid, _, ref in (line.partition(" ") for line in self._lines(words))}
         known.elsewhere = {
             one: (ref, place) for one, (ref, place) in known.elsewhere.items() if now.get(ref) == place
         }
+        return moved
+
+    def _drop_found(self, known: _Known) -> bool:
+        """Forgets that something is lost that a ref has now; looks only where the refs are others."""
+        listed = self._lines(["for-each-ref", "--format=%(objectname) %(refname)", *_BRANCHES])
+        own = (line for line in listed if not _is_memory(line.partition(" ")[2]))
+        refs = blake2b("\n".join(own).encode(), digest_size=8).hexdigest()
+        if refs == known.refs:
+            return False
+        here = self._here(known.lost)
+        words = ["rev-list", "--stdin", "--not", "--branches", "--remotes", "--tags"]
+        done = self._peek(words, "".join(f"{one}\n" for one in sorted(here)))
+        if done.returncode != 0:
+            return False
+        known.lost -= here - set(done.text.split("\n"))
+        known.refs = refs
+        return True
 
     def _lines(self, words: Sequence[str]) -> list[str]:
         return [line for line in self._peek(words).text.split("\n") if line]
@@ -320,6 +346,7 @@ class Ancestry:
             "held": sorted(held),
             "lost": sorted(known.lost),
             "fetched": known.fetched,
+            "refs": known.refs,
             "elsewhere": known.elsewhere,
         }
         with suppress(OSError):
@@ -338,7 +365,7 @@ def _known(value: Any) -> _Known:
         return _Known()
     elsewhere = {str(one): (str(ref), str(place)) for one, (ref, place) in value["elsewhere"].items()}
     held, lost = ({str(one) for one in value[key]} for key in ("held", "lost"))
-    return _Known(held, lost, int(value["fetched"]), elsewhere)
+    return _Known(held, lost, int(value["fetched"]), str(value["refs"]), elsewhere)
 
 
 def _is_memory(ref: str) -> bool:

@@ -32,7 +32,7 @@ from gitmem.store.repository import Commit, MissingObject
 from gitmem.values import dataclass
 
 FILE = "commits.sqlite"
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x6D656D63
 """Marks the file as gitmem's (`memc`): anything else under that name is replaced."""
 
@@ -66,6 +66,9 @@ WHOLE = 0.5
 BACKGROUND = slice(5, 25)
 """Ranks whose mean score is what any commit of this history would get."""
 
+MOST_REVERTS = 100
+"""Commits that are looked at for whether they were reverted themselves, one after another."""
+
 READ_BYTES = 64 << 20
 
 _BOT = re.compile(
@@ -81,14 +84,15 @@ CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entry(id INTEGER PRIMARY KEY AUTOINCREMENT, oid BLOB NOT NULL UNIQUE, time INTEGER NOT NULL,
   length INTEGER NOT NULL);
 CREATE TABLE touch(path INTEGER NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY(path, entry)) WITHOUT ROWID;
-CREATE TABLE undoing(what TEXT NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY(what, entry)) WITHOUT ROWID;
+CREATE TABLE undoing(what TEXT NOT NULL, entry INTEGER NOT NULL, subject TEXT NOT NULL,
+  PRIMARY KEY(what, entry)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE message USING fts5(subject, body, paths, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE message_place USING fts5vocab(message, 'instance');
 CREATE VIRTUAL TABLE message_count USING fts5vocab(message, 'row');
 """
 """`length` is that of subject and body in words; 0 for what is not searched but may undo something. What is
-undone is a commit's name, maybe cut short, or `=` and its subject. No number is given twice: the words of
-an entry that went stay."""
+undone is a commit's name, maybe cut short, or `=` and its subject; beside it stands the subject of what
+undoes it. No number is given twice: the words of an entry that went stay."""
 
 _TEMPORARY = f"""
 CREATE VIRTUAL TABLE temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
@@ -338,25 +342,37 @@ class CommitIndex:
             oid: a whole name, of a commit that need not be in the index.
             subject: its own, for those that name only that.
         """
-        found = []
         with suppress(sqlite3.Error, ValueError):
             row = self._connection.execute(
                 "SELECT time FROM entry WHERE oid = ?", (bytes.fromhex(oid),)
             ).fetchone()
-            for by, when in self._undoing(oid, subject, int(row[0]) if row else 0):
-                if not self._undoing(by, "", when):
-                    found.append(by)
-        return found
+            return self._reverts(oid, subject, int(row[0]) if row else 0)
+        return []
 
-    def _undoing(self, oid: str, subject: str, since: int) -> list[tuple[str, int]]:
+    def _reverts(self, oid: str, subject: str, since: int) -> list[str]:
+        # A revert that was reverted may come back by one more: all are found before any is judged.
+        by: dict[str, list[str]] = {}
+        left = [(oid, subject, since)]
+        while left and len(by) < MOST_REVERTS:
+            one, named, when = left.pop(0)
+            found = [] if one in by else self._undoing(one, named, when)
+            by.setdefault(one, [name for name, _, _ in found])
+            left += found
+        stands: dict[str, bool] = {}
+        for one in reversed(by):
+            stands[one] = not any(stands.get(other, True) for other in by[one])
+        return [one for one in by[oid] if stands.get(one, True)]
+
+    def _undoing(self, oid: str, subject: str, since: int) -> list[tuple[str, str, int]]:
+        """Commits that say they revert one: name, subject, and time."""
         rows = self._connection.execute(
-            "SELECT what, e.oid, e.time FROM undoing JOIN entry e ON e.id = entry"
+            "SELECT what, e.oid, subject, e.time FROM undoing JOIN entry e ON e.id = entry"
             " WHERE (what BETWEEN ? AND ? OR what = ?) AND e.time >= ? ORDER BY e.time, e.id",
             (oid[:7], oid, f"={subject}", since),
         )
         return [
-            (by.hex(), when)
-            for what, by, when in rows
+            (by.hex(), named, when)
+            for what, by, named, when in rows
             if by.hex() != oid and (what.startswith("=") or oid.startswith(what))
         ]
 
@@ -413,12 +429,19 @@ class _Follower:
         return self._until - time.monotonic()
 
     def follow(self, tip: str) -> bool:
-        row = self._connection.execute("SELECT value FROM state WHERE name = 'tip'").fetchone()
-        if row and row[0] == tip:
+        state = dict(self._connection.execute("SELECT name, value FROM state"))
+        cut, base = self._cut(), state.get("tip")
+        if cut is None:
+            return False
+        if state.get("cut", cut) != cut:
+            raise sqlite3.DatabaseError("a shallow clone was deepened, or cut elsewhere")
+        if base == tip:
             return True
+        with writing(self._connection):
+            self._connection.execute("INSERT OR REPLACE INTO state VALUES('cut', ?)", (cut,))
         new = gone = None
-        if row:
-            new, gone = self._list([tip, f"^{row[0]}"]), self._list([row[0], f"^{tip}"])
+        if base:
+            new, gone = self._list([tip, f"^{base}"]), self._list([base, f"^{tip}"])
         if new is None or gone is None:
             every = self._list([tip])
             if every is None:
@@ -433,6 +456,18 @@ class _Follower:
         with writing(self._connection):
             self._connection.execute("INSERT OR REPLACE INTO state VALUES('tip', ?)", (tip,))
         return True
+
+    def _cut(self) -> str | None:
+        """Tells one shallow clone from another that was cut elsewhere; None where git does not say.
+
+        Where a history is cut, a commit seems to bring every file: such an index is made anew.
+        """
+        words = ["rev-parse", "--git-path", "shallow"]
+        seen = peek(self._git, words, cwd=self._top, seconds=self._left, size=READ_BYTES)
+        if seen.returncode != 0:
+            return None
+        file = self._top / seen.text.rstrip("\n")
+        return blake2b(file.read_bytes()).hexdigest() if file.is_file() else ""
 
     def _list(self, which: Sequence[str]) -> list[str] | None:
         """Commits without merges, the newest first; None where git does not say, or time ran out."""
@@ -473,7 +508,8 @@ class _Follower:
         if not undone and (quoted := _REVERTED.fullmatch(message.subject)):
             undone = [f"={quoted[1]}"]
         self._connection.executemany(
-            "INSERT OR IGNORE INTO undoing VALUES(?, ?)", [(what, entry) for what in undone]
+            "INSERT OR IGNORE INTO undoing VALUES(?, ?, ?)",
+            [(what, entry, message.subject) for what in undone],
         )
 
     def _paths(self, oids: Sequence[str]) -> dict[str, list[str]]:

@@ -123,13 +123,12 @@ def test_a_query_that_finds_nothing_counts_as_nothing(tmp_path: Path, home: Path
     assert total["recall@10"]["mean"] == total["mrr"] == total["selected"]["answered"] == 0
 
 
-def test_what_stands_around_a_line_is_no_part_of_it() -> None:
-    """The catalog may use it; a body that held it would be shown with it."""
-    head = json.dumps({"id": "a", "name": "n", "text": 4})
-    fields = read_line("main/0/0.md", f"{head}\nbodycontext".encode())
-    assert (fields.name, fields.body, fields.near) == ("n", "body", "context")
+def test_a_line_is_read_as_a_memory_with_its_own_name() -> None:
+    head = json.dumps({"id": "a", "name": "n"})
+    fields = read_line("main/0/0.md", f"{head}\nbody".encode())
+    assert (fields.name, fields.body) == ("n", "body")
     text = "---\nname: real\ndescription: about\ntype: user\n---\n\nbody"
-    head = json.dumps({"id": "a", "name": "", "text": len(text)})
+    head = json.dumps({"id": "a", "name": ""})
     fields = read_line("main/0/0.md", f"{head}\n{text}".encode())
     assert (fields.name, fields.description, fields.type) == ("real", "about", "user")
 

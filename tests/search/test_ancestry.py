@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.search import ancestry
 from gitmem.search.ancestry import FOLDER, Ancestry
 from gitmem.store.git import GitCommand
 from gitmem.store.rewrites import keep_rewrites
@@ -220,6 +221,32 @@ def test_deleted_branch(code: Code, taught: str) -> None:
     assert code.elsewhere(taught)
     code.run("branch", "-q", "-D", "feature")
     assert code.elsewhere(taught) == {}
+
+
+def test_restored_branch(code: Code, taught: str) -> None:
+    tip = code.run("rev-parse", "feature")
+    code.run("branch", "-q", "-D", "feature")
+    assert code.elsewhere(taught) == {}
+    code.run("branch", "other", "main")
+    assert code.elsewhere(taught) == {}
+    code.run("branch", "feature", tip)
+    assert code.elsewhere(taught) == {taught: "feature"}
+
+
+def test_what_is_lost_is_sought_again_only_where_refs_moved(
+    code: Code, taught: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code.run("branch", "-q", "-D", "feature")
+    code.elsewhere(taught)
+    code.run("branch", "gitmem/team", "main")
+    asked: list[str] = []
+    peek = ancestry.peek
+    monkeypatch.setattr(
+        ancestry, "peek", lambda git, words, **how: asked.append(words[0]) or peek(git, words, **how)
+    )
+    code.elsewhere(taught)
+    assert "for-each-ref" in asked
+    assert "rev-list" not in asked
 
 
 def test_deleted_here_but_not_at_the_remote(code: Code, taught: str) -> None:

@@ -320,3 +320,32 @@ def test_lines_that_were_moved_are_not_gone(code: Code) -> None:
     code.commit("Give the rules a file of their own", cookie="see rules\n", rules=lines)
     assert code.follow()
     assert code.undoing(decision) is None
+
+
+def test_a_squashed_revert_that_was_reverted_names_only_subjects(code: Code) -> None:
+    """A hosting service's titles: each quotes the one before, and has a number of its own."""
+    decision = code.commit("Cap the retries (#41)", cap="3\n")
+    first = code.commit('Revert "Cap the retries (#41)" (#42)\n\nReverts acme/app#41', cap="9\n")
+    code.follow()
+    assert code.undoing(decision) == Undoing(first)
+    again = 'Revert "Revert "Cap the retries (#41)" (#42)" (#43)'
+    code.commit(f"{again}\n\nReverts acme/app#42", cap="3\n")
+    code.follow()
+    assert code.undoing(decision) is None
+    code.commit(f'Revert "{again}" (#44)\n\nReverts acme/app#43', cap="9\n")
+    code.follow()
+    assert code.undoing(decision) == Undoing(first)
+
+
+def test_a_shallow_clone_that_is_deepened_is_indexed_anew(code: Code, tmp_path: Path) -> None:
+    """The tip is the same, so nothing else would say that older commits are there now."""
+    code.commit(DECISION, session="1800\n")
+    code.commit("Sort the cities by name", cities="a\n")
+    code.run("clone", "-q", "--depth=1", f"file://{code.top}", str(tmp_path / "clone"))
+    clone = object.__new__(Code)
+    clone.top, clone.minute, clone.state = tmp_path / "clone", 0, tmp_path / "clone/.git/gitmem"
+    assert clone.follow()
+    assert clone.search(QUESTION) == []
+    clone.run("fetch", "-q", "--unshallow")
+    assert clone.follow()
+    assert clone.search(QUESTION)[0].oid == code.run("rev-parse", "HEAD~1")

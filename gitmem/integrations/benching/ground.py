@@ -58,9 +58,8 @@ def number_of(path: str) -> int:
 
 def read_line(path: str, data: bytes) -> Fields:
     """Reads the fields of a line's blob; see `catalog.Read`."""
-    head, _, rest = data.decode("utf-8", "replace").partition("\n")
+    head, _, text = data.decode("utf-8", "replace").partition("\n")
     given = json.loads(head)
-    text = rest[: given["text"]]
     fields = read_memory(path, text.encode("utf-8"))
     named = text.startswith("---\n")
     name = given["name"] or (fields.name if named else "")
@@ -133,8 +132,6 @@ def _sessions(lines: Sequence[Line]) -> list[str]:
 
 
 def _blob(line: Line, session: str) -> bytes:
-    # The text first: of what is longer than a memory may be, the catalog reads the beginning. With its
-    # id, a line is a content of its own, whatever others say.
-    text = line.text.encode("utf-8", "replace").decode()
-    head = json.dumps({"id": line.id, "name": line.name, "text": len(text), "session": session})
-    return f"{head}\n{text}{line.near}".encode("utf-8", "replace")
+    # With its id, a line is a content of its own, whatever others say.
+    head = json.dumps({"id": line.id, "name": line.name, "session": session})
+    return f"{head}\n{line.text}".encode("utf-8", "replace")
