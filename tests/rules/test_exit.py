@@ -241,7 +241,7 @@ def test_no_hook_lets_anything_out(hostile: Hostile, event: str, source: str) ->
         "cwd": str(hostile.repo),
         "session_id": SESSION,
         "source": source,
-        "prompt": f"how do deploys go, and which port? {TAGS[0]}",
+        "prompt": f"how do deploys go? {TAGS[0]}",
         "transcript_path": str(next(hostile.home.rglob(f"{SESSION}.jsonl"))),
         "hook_event_name": event,
     }
