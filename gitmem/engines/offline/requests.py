@@ -511,7 +511,9 @@ _COURTESY = re.compile(
     r"|^(?:because|since|as) .+|^(?:it|that) (?:is|was|isn't|wasn't) .+|^(?:it|that)'s .+"
 )
 _STATES = re.compile(
-    r"^(?!.*\b(?:please|(?:want|need|have|like) to|is (?:red|green|broken|failing|down|ready|done))\b)(?:(?:instead|from now on|now|actually),? )?"
+    r"^(?!.*\b(?:please|(?:want|need|have|like) to"
+    r"|is (?:red|green|broken|failing|down|ready|done))\b)"
+    r"(?:(?:instead|from now on|now|actually),? )?"
     r"(?:(?:we|i|our|my|the|a|an|all|every|each|no|nobody"
     r"|everyone|there|they|always|never|use|prefer)\b|\w+ (?:is|are|uses?|runs?|has|have)\b).+"
 )
