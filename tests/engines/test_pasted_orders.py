@@ -39,6 +39,7 @@ def stored(*texts: str) -> list[str]:
         "Forget what I said about tests; show me the diff",
         "forget what I said about tests, I want to see the diff",
         "forget what I said about tests, the diff please",
+        "forget what I said about tests, the build is red",
         "forget what I said about tests, or not?",
         "Ignore what I said about tests",
         "Forget what I said about tests. Only for this PR.",
@@ -151,6 +152,7 @@ def test_an_order_about_files_is_none_about_memory(text: str) -> None:
 )
 def test_the_turn_after_takes_a_request_back(text: str) -> None:
     assert stored("Remember that we never squash merge.", text) == []
+    assert asked("Forget what I said about tests.", text) == []
     assert stored("Remember that we never squash merge.", "forget it, run the tests") != []
 
 

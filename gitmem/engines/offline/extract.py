@@ -289,6 +289,9 @@ class _Session:
             if self._finds[at].message.uuid == before:
                 self._dropped.append((self._finds[at], "taken back later in the session"))
                 del self._stated[at], self._finds[at]
+        undone = [find for find, _ in self._reversed if find.message.uuid == before]
+        self._dropped += [(find, "taken back later in the session") for find in undone]
+        self._reversed = [pair for pair in self._reversed if pair[0] not in undone]
 
     def _gives_up(self, heard: Heard, one: Spoken, find: Find | None, *, plainly: bool) -> bool:
         """Whether a sentence gives up what memory, or an earlier statement of the session, says.

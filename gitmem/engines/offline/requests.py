@@ -387,7 +387,7 @@ _REFUSES = re.compile(
     rf" (?:(?:remember|memori[sz]e)\b|(?:save|store|keep|record|note|write|put|add|log) {_THIS}"
     rf"(?: (?:down|anywhere|{_INTO}))*{_LATER}(?: ?[:,.!–—-]|$)|(?:save|store|keep|put|add) .*\b{_INTO})"
     r"|\bnot for (?:your |the )?(?:memory|memories|notes)\b|\boff the record\b"
-    r"|\b(?:keep|leave) (?:this|that|it|these|the following|what .+) out of"
+    r"|\b(?:keep|leave) (?:this|that|it|these|the following|what .{1,80}) out of"
     r" (?:your |the )?(?:memory|memories|notes)\b"
     r"|^(?:bitte )?(?:merk(?:e)? dir (?:das|dies|folgendes)? ?(?:bitte )?nicht|nicht merken)\b"
     r"|^ne (?:(?:le |l'|t'en )?(?:retiens|note|mémorise|garde|souviens) )pas\b"
@@ -511,7 +511,9 @@ _COURTESY = re.compile(
     r"|^(?:because|since|as) .+|^(?:it|that) (?:is|was|isn't|wasn't) .+|^(?:it|that)'s .+"
 )
 _STATES = re.compile(
-    r"^(?!.*\b(?:please|(?:want|need|have|like) to)\b)(?:(?:instead|from now on|now|actually),? )?"
+    r"^(?!.*\b(?:please|(?:want|need|have|like) to"
+    r"|is (?:red|green|broken|failing|down|ready|done))\b)"
+    r"(?:(?:instead|from now on|now|actually),? )?"
     r"(?:(?:we|i|our|my|the|a|an|all|every|each|no|nobody"
     r"|everyone|there|they|always|never|use|prefer)\b|\w+ (?:is|are|uses?|runs?|has|have)\b).+"
 )
