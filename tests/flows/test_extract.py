@@ -521,6 +521,58 @@ def test_what_the_team_knows_is_taken_away_after_review_alone(tmp_path: Path, sc
     assert (waits, done) == (([op], []) if scope == "project" else ([], [op]))
 
 
+def test_a_changed_number_takes_the_place_of_the_old_one_with_its_record(
+    workspace: Workspace, edges: Edges, home: Path, repo: Path
+) -> None:
+    extract(workspace, edges, session(home, repo, "Remember that the grpc port is 7000."))
+    extract(workspace, edges, session(home, repo, "Remember that the grpc port is 7001.", number=2))
+    files = tree(workspace)
+    (text,) = (text for path, text in files.items() if path.endswith(".md") and "MEMORY" not in path)
+    assert "grpc port is 7001." in text and "is 7000" not in text
+    assert "port is 7001" in files["main/MEMORY.md"] and "is 7000" not in files["main/MEMORY.md"]
+    fates = parse_trailers(history(workspace)[0]).claims
+    assert fates and {fate.kind for fate in fates} == {"superseded"}
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Step 1 of the release needs root.", "Step 2 of the release needs root."),
+        ("The staging grpc port is 7000.", "The production grpc port is 7001."),
+        ("Never deploy the web app on Fridays.", "Deploy the web app on Fridays by 10."),
+    ],
+)
+def test_what_may_be_about_something_else_joins_no_memory_and_takes_nothing_out(
+    tmp_path: Path, known: str, said: str
+) -> None:
+    made = Transcript()
+    made.user("anything")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    text = f"---\nname: x\ndescription: {known}\n---\n\n{known}\n"
+    there = Known({"local": {"main/x.md": text.encode()}})
+    [placed] = plan_extraction(
+        read, frozenset(), there, Scripted(change(said, description=said)), Rules()
+    ).stored
+    assert (placed.change.op, placed.change.edited) == ("add", None)
+
+
+def test_a_changed_number_that_nobody_asked_to_remember_waits_as_a_replacement(tmp_path: Path) -> None:
+    made = Transcript()
+    made.user("anything")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    text = b"---\nname: x\ndescription: The grpc port is 7000\n---\n\nThe grpc port is 7000.\n"
+    there = Known({"local": {"main/x.md": text}})
+    said = "The grpc port is 7001.\n\n**Why:** Envoy has the other."
+    one = change(said, description="The grpc port is 7001", asked=False)
+    plan = plan_extraction(read, frozenset(), there, Scripted(one), Rules(mode="auto"))
+    assert not plan.stored
+    [placed] = plan.suggested
+    assert placed.change.edited is not None
+    assert (
+        placed.change.edited.after == text.replace(b"7000", b"7001") + b"\n**Why:** Envoy has the other.\n"
+    )
+
+
 def test_feedback_joins_no_memory_of_the_team(tmp_path: Path) -> None:
     made = Transcript()
     made.user("anything")

@@ -25,6 +25,7 @@ _WORD = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*|[+#]+")
 _LIGHT_WORDS = "a an the please just really that here is are was were be been ok"
 _LIGHT = frozenset(_LIGHT_WORDS.split())
 _CUES = frozenset(words("actually sorry correction rather instead meant"))
+_EQUATES = frozenset(("is", "are", "be", "at", "to", "than"))
 _REASONED = ("**why", "**how to apply", "why:", "how to apply:")
 
 OLD_WORDS = 4
@@ -160,7 +161,7 @@ def given_up(
     data = given.memory[path]
     _, agent, file = path.split("/", 2)
     memory = parse(file, data)
-    after = _edited(memory, number, text)
+    after = replaced(memory, number, text)
     kind: MemoryType = next((one for one in TYPES if one == memory.type), "project")
     base = Change(
         "delete", memory.name, memory.description, kind, "", "", 0.0, False, agent=agent, file=file
@@ -181,6 +182,23 @@ def given_up(
         file=file,
         edited=Edited(data, after.render()),
     )
+
+
+def differs_in_value(new: str, known: str) -> bool:
+    """Whether two statements are the same but for one number or name, and both say what something is.
+
+    "The port is 7001" is about what "the port is 7000" is about; "step 2 needs root" is not about step 1.
+    """
+    ours, theirs = (_WORD.findall(text.replace("’", "'")) for text in (new, known))
+    if len(ours) != len(theirs):
+        return False
+    pairs = enumerate(zip(ours, theirs, strict=True))
+    apart = [at for at, (our, their) in pairs if our.lower() != their.lower()]
+    if len(apart) != 1 or not apart[0]:
+        return False
+    (at,) = apart
+    told = all(word[0].isdigit() or word[0].isupper() for word in (ours[at], theirs[at]))
+    return told and ours[at - 1].lower() in _EQUATES
 
 
 def agrees(known: Gist, old: str, new: str) -> bool:
@@ -233,8 +251,16 @@ def _contradicts(new: Gist, known: Gist) -> bool:
     return not same(new, known)
 
 
-def _edited(memory: Memory, number: int, text: str) -> Memory | None:
-    """The memory with the new statement for the old one and its reasons; None where nothing is left."""
+def replaced(memory: Memory, number: int, text: str) -> Memory | None:
+    """The memory with a new statement for one claim of its body and the reasons behind that.
+
+    Args:
+        number: which claim, by position.
+        text: the statement; empty where nothing takes its place.
+
+    Returns:
+        None where nothing is left, or other claims would change by it.
+    """
     claims = memory.parsed.claims
     behind = number + 1
     while behind < len(claims) and claims[behind].text.lower().startswith(_REASONED):

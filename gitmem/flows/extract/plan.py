@@ -7,14 +7,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from gitmem.core.change import Change, Header
-from gitmem.core.claim import parse_body
+from gitmem.core.change import Change, Edited, Header
+from gitmem.core.claim import Claim, parse_body
 from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import Memory, parse
 from gitmem.core.trailers import Usage
 from gitmem.engines.derive import asked_in
 from gitmem.engines.engine import Engine, ExtractInput
+from gitmem.engines.offline import wording
+from gitmem.engines.offline.corrections import differs_in_value, replaced
 from gitmem.engines.offline.likeness import gist, near, same
+from gitmem.engines.offline.revision import with_after
 from gitmem.flows.extract.rules import Rules
 from gitmem.flows.extract.sessions import UNREAD, Conversation, Part, Turns, part_of, turns_of
 from gitmem.rules.exclusions import excluded
@@ -25,6 +29,7 @@ from gitmem.store.edits import (
     as_logged,
     claim_keys,
     dated,
+    is_reason,
     is_text,
     log_lines,
     moment,
@@ -353,9 +358,39 @@ class _Sorter:
             joins = nearest(change, self._open_to(change))
             if joins is not None:
                 why = f"says more or otherwise than {joins.name}: {change.reason}"
-                change = replace(change, op="update", file=joins.file, reason=why, edited=None)
-                return Placed(joins.scope, change)  # type: ignore[arg-type]
+                update = replace(change, op="update", file=joins.file, reason=why, edited=None)
+                change = self._joined(update, joins.scope) or change
+                scope = joins.scope if change.op == "update" else scope  # type: ignore[assignment]
+        elif (joined := self._joined(change, scope)) is not None:
+            change = joined
+        else:
+            name = wording.slug(change.description)
+            return Placed(self._home(change.type), replace(change, op="add", name=name, file=""))
         return Placed(scope, change)
+
+    def _joined(self, change: Change, scope: str) -> Change | None:
+        """What joins claims to a memory about the same, judged; None for what is to be a memory of its own.
+
+        What is against a claim of the memory joins nothing: it would stand under the old description. It
+        takes the claim's place where the two differ in one value alone, unless a person rejected that.
+        """
+        data = self.known.files[scope][f"{change.agent}/{change.file}"]
+        memory = parse(change.file, data)
+        said = parse_body(change.body).claims
+        against = [
+            number
+            for number, claim in enumerate(memory.parsed.claims)
+            if said and not is_reason(claim.text) and opposed(said[0].key, claim.key)
+        ]
+        if not against and not opposed(change.description, memory.description):
+            return change
+        after = _in_place_of(against[0], memory, said) if len(against) == 1 else None
+        if after is None:
+            return None
+        edited = Edited(data, after.render())
+        instead = replace(change, name=memory.name, description=after.description, edited=edited)
+        buried = any(self.known.buried(instead.agent, key) for key in claim_keys(instead))
+        return None if buried else instead
 
     def _home(self, type: str) -> ScopeName:
         """Scope of a new memory; a subagent's own, unless the team would see what is about a person."""
@@ -424,6 +459,22 @@ def _may_hold(scope: str, type: str) -> bool:
 
 def _body_keys(change: Change) -> frozenset[str]:
     return frozenset(claim.key for claim in parse_body(change.body).claims)
+
+
+def opposed(new: str, known: str) -> bool:
+    """Whether two texts about the same thing each lack a number, a name or a negation of the other."""
+    return near(gist(new), gist(known)) and bool(lacking(new, known)) and bool(lacking(known, new))
+
+
+def _in_place_of(number: int, memory: Memory, said: Sequence[Claim]) -> Memory | None:
+    """The memory with a statement, reasons and all, in a claim's place; None where more differs."""
+    statement, *reasons = said
+    if statement.item or not all(is_reason(claim.text) for claim in reasons):
+        return None
+    if not differs_in_value(statement.key, memory.parsed.claims[number].key):
+        return None
+    after = replaced(memory, number, statement.text)
+    return with_after(after, number, reasons) if after is not None and reasons else after
 
 
 def nearest(change: Change, headers: Iterable[Header]) -> Header | None:
