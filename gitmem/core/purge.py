@@ -20,7 +20,8 @@ LEAST_CHARACTERS = 4
 """Of a text that may be purged, without white space: a shorter one is part of too much."""
 
 SLUG_CHARACTERS = 8
-"""From this length on, the form that a text takes in the name of a file is taken out, too."""
+"""From this length on, the form that a text takes in the name of a file is taken out wherever it stands; a
+shorter one only as words of a longer name (`the-pin-is-durian`, `durian.md`): it is part of too much."""
 
 CUT_WORDS = 3
 """The first so many words of a text, followed by an ellipsis, are the text cut short."""
@@ -230,6 +231,10 @@ def _forms(text: str) -> list[bytes]:
     slug = slugify(text)
     if len(slug) >= SLUG_CHARACTERS:
         forms.append(re.escape(slug.encode()))
+    elif len(slug) >= LEAST_CHARACTERS:
+        named = re.escape(slug.encode())
+        forms.append(rb"(?<![a-z0-9])" + named + rb"(?=-[a-z0-9]|\.md\b|\]\]|\]\()")
+        forms.append(rb"(?:(?<=[a-z0-9]-)|(?<=name: ))" + named + rb"(?![a-z0-9])")
     return forms
 
 

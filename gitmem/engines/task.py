@@ -229,8 +229,7 @@ class ModelEngine:
             return replace(found, log=(*found.log, f"{why.message}: looked at offline"))
         asked = asked_in(given)
         changes = proposed(given, done.files, "\n".join(done.answers), uuids(asked))
-        open_ones = tuple(one for one in asked if one.origin.first not in given.answered)
-        return Extraction(with_asked(changes, open_ones), done.usage, done.log)
+        return Extraction(with_asked(changes, asked), done.usage, done.log)
 
     def sum_up(self, given: NotesInput) -> Notes:
         """Has a model write a session's notes on.

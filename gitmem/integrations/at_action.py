@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.store.files import read_json
+from gitmem.store.files import keep_newest, read_json
 
 if TYPE_CHECKING:
     from gitmem.store.repository import Repository
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 AT = "action"
 """The word of `gitmem.recallAt` that lets this happen."""
-
-FOLDER = "at-action"
-"""In the private state: a file a clone."""
 
 BYTES = 360
 """Of what is told at once, for 120 tokens at most, as in `reminders`."""
@@ -37,7 +34,10 @@ SECONDS = 0.2
 """For a look at the code's history, most of which the worker has taken ahead."""
 
 LONGEST_NAME = 200
-"""Characters of a file's name; it says inside whose it is, for clones whose paths end alike for longer."""
+"""Bytes of a file's name; it says inside whose it is, for clones whose paths end alike for longer."""
+
+CLONES = 200
+"""Clones of which warnings are kept, those that were looked at last."""
 
 MOST_KEPT = 2_000
 """Memories whose warnings are kept ready."""
@@ -62,7 +62,7 @@ def answer(
         At most `BYTES` bytes that state facts; empty where nothing fits.
     """
     worktree, common = place
-    kept = _read(_file(data, common), common)
+    kept = _read(file_of(data, common), common)
     if not kept:
         return ""
     from gitmem.search.action import FILE_TOOLS, fitting
@@ -71,9 +71,11 @@ def answer(
     tool = str(payload.get("tool_name"))
     given = given if isinstance(given, dict) else {}
     touched = given.get(FILE_TOOLS.get(tool, ""))
-    path = (
-        os.path.relpath(touched, worktree) if isinstance(touched, str) and touched.startswith("/") else ""
-    )
+    path = ""
+    if isinstance(touched, str) and touched.startswith("/") and "\0" not in touched:
+        path = os.path.relpath(touched, worktree)
+        if path.startswith(".."):  # one of them may be named through a link
+            path = os.path.relpath(os.path.realpath(touched), os.path.realpath(worktree))
     error = payload.get("error")
     error = error[:_LARGEST] if isinstance(error, str) else ""
     if payload.get("hook_event_name") == "PostToolUseFailure" and not error:
@@ -116,6 +118,9 @@ def _standing(
 
     worktree, common = place
     git = GitCommand(environ, fetches=False)
+    setting = git.run(["config", "--get", "gitmem.recallAt"], cwd=worktree, check=False)
+    if not setting.returncode and AT not in setting.text.lower().replace(",", " ").split():
+        return []  # the worker takes the file away with its next job
     found = []
     for folder in dict.fromkeys(row["git_dir"] for row in rows):
         mine = [row for row in rows if row["git_dir"] == folder]
@@ -144,7 +149,7 @@ def keep(workspace: Workspace) -> None:
     """
     from gitmem.store.record import write_atomically
 
-    path = _file(workspace.around.data, workspace.layout.common_dir)
+    path = file_of(workspace.around.data, workspace.layout.common_dir)
     if AT not in workspace.settings.words("recallAt"):
         path.unlink(missing_ok=True)
         return
@@ -168,6 +173,7 @@ def keep(workspace: Workspace) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if len(data) <= _LARGEST:
         write_atomically(path, data)
+        keep_newest([each for each in path.parent.iterdir() if each.suffix == ".json"], CLONES)
     else:
         path.unlink(missing_ok=True)
 
@@ -248,7 +254,12 @@ def _read(path: Path, common: Path) -> dict[str, Any]:
     return value if whole and isinstance(value.get("tips"), dict) else {}
 
 
-def _file(data: Path, common: Path) -> Path:
-    # No digest, which would cost the hook a library: a path is a name once its slashes are none.
-    name = str(common).replace("%", "%25").replace("/", "%2F")[-LONGEST_NAME:]
-    return data / "state" / FOLDER / f"{name}.json"
+def file_of(data: Path, common: Path) -> Path:
+    """Names the file of a clone's warnings, in gitmem's private folder."""
+    from gitmem.search.action import FOLDER
+
+    # No digest, which would cost the hook a library.
+    plain = (
+        chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}" for byte in os.fsencode(common)
+    )
+    return data / "state" / FOLDER / f"{''.join(plain)[-LONGEST_NAME:]}.json"

@@ -46,6 +46,9 @@ NOTES_CHARS = 5_000
 LONGEST_PROMPT = 4_000
 """Characters of a prompt that a model is asked about: what is pasted into a longer one stays here."""
 
+ASKED_CHARS = 10_000
+"""Of a longer prompt its beginning and its end are searched with: a whole log may be pasted into it."""
+
 FEWEST_WORDS = 3
 """Of a prompt that a model is asked about: "yes, do that" says nothing of what is needed."""
 
@@ -101,10 +104,15 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         recalls = "prompt" in workspace.settings.words("recallAt")
         text = ""
         if recalls:
+            asked = (
+                prompt
+                if len(prompt) <= 2 * ASKED_CHARS
+                else f"{prompt[:ASKED_CHARS]}\n{prompt[-ASKED_CHARS:]}"
+            )
             answer = ask(
                 workspace,
                 edges,
-                prompt,
+                asked,
                 shown=frozenset(seen),
                 first=picked.take(workspace.private_state, session),
                 tools=partial(_tools, payload),
@@ -112,7 +120,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                 gate=PROMPT,
             )
             memories, told = for_prompt(answer)
-            commits, named = _commits(workspace, prompt, seen)
+            commits, named = _commits(workspace, asked, seen)
             if memories or commits:
                 shown = [*(item.blob for item in told), *named]
                 per_session.remember(workspace.state, session, [*seen, *shown])
@@ -301,6 +309,8 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
             return
         data = _without_unmerged(workspace, data)
     text = decode(data)
+    if not text.strip():
+        return
     if scope.name == "user":
         from gitmem.integrations.promoting.noted import standing_files  # a prompt shows no index
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
+from gitmem.integrations.at_action import file_of
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
     apply_settings,
@@ -142,6 +143,8 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
             shutil.rmtree(entry, ignore_errors=True)
         else:
             entry.unlink(missing_ok=True)
+    with suppress(OSError):
+        file_of(workspace.around.data, workspace.layout.common_dir).unlink(missing_ok=True)
     with suppress(OSError):
         plan.state.rmdir()
 

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
 
+FOLDER = "at-action"
+"""In the private state: memories' warnings, kept ready in a file a clone; derived, like an index."""
+
 FILE_TOOLS = {
     "Read": "file_path",
     "Edit": "file_path",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 
-from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES
+from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES, slugify
 from gitmem.core.purge import MARK, Purge, explain, unfit
 from gitmem.store.rewriting_objects import RawObjects, Row
 from gitmem.values import dataclass
@@ -229,7 +229,9 @@ def _bare(text: bytes) -> bytes:
 
 
 def _fit(texts: set[str]) -> frozenset[str]:
-    """Those that can be a text that somebody purged, without those that hold another."""
+    """Those that can be a text that somebody purged, without those that hold or name another."""
     fit = {text for text in texts if unfit(text) is None}
+    # `durian` went from the name of a file for `Durian`: in a text it is another word.
+    fit -= {name for text in fit if (name := slugify(text)) != text}
     whole = {text for text in fit if not any(other != text and other in text for other in fit)}
     return frozenset(whole)

@@ -13,7 +13,7 @@ from pathlib import Path
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_name
 from gitmem.core.purge import Purge
-from gitmem.search import database
+from gitmem.search import action, commits, database
 from gitmem.store.files import linked
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_atomically, write_record
@@ -24,6 +24,8 @@ from gitmem.store.workspace import LIVE_FOLDERS, MAIN, LiveDirectory
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file of gitmem's state that is looked into."""
+
+INDEXES = (database.FILE, commits.FILE)
 
 WORDS = "recalls-"
 """Begins the names of files in which the words of the last recalls stand: no text can be found there, so
@@ -83,8 +85,8 @@ def scrub_records(
 
 
 def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int:
-    """Takes the texts out of the files of gitmem's own state. A search index goes whole, and so do
-    the files that `WORDS` names.
+    """Takes the texts out of the files of gitmem's own state. What is derived goes whole: search indexes,
+    warnings that are kept ready, and the files that `WORDS` names.
 
     Args:
         besides: folders in it that are left alone.
@@ -93,8 +95,9 @@ def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int
         How many files held one.
     """
     count = 0
+    shutil.rmtree(folder / action.FOLDER, ignore_errors=True)
     for path in files_below(folder, besides):
-        if path.name.startswith(database.FILE):
+        if path.name.startswith(INDEXES):
             continue
         data = _content(path)
         if data is not None and purge.holds(data):
@@ -108,8 +111,9 @@ def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int
     for record in folder.glob(f"{WORDS}*"):
         record.unlink(missing_ok=True)
     # Made anew from the refs by whoever looks next; one who has it open goes on with what he has.
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        (folder / f"{database.FILE}{suffix}").unlink(missing_ok=True)
+    for file in INDEXES:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            (folder / f"{file}{suffix}").unlink(missing_ok=True)
     return count
 
 

@@ -94,8 +94,8 @@ def test_the_longer_of_two_texts_goes_as_a_whole() -> None:
     assert purge("the key", "the key is red").clean(b"the key is red; the key") == b"[purged]; [purged]"
 
 
-def test_only_a_long_text_goes_as_the_name_of_a_file() -> None:
-    assert purge("One two!").clean_name(b"one-two.md") == b"one-two.md"
+def test_a_text_that_is_too_short_for_a_name_stays_in_the_names_of_files() -> None:
+    assert purge("One!").clean_name(b"one-two.md") == b"one-two.md"
     assert purge("One three").clean_name(b"one-three.md") == b"[purged].md"
     assert purge("one two x").clean_name(b"one-two-x") == b"[purged]"
 
@@ -214,3 +214,20 @@ def test_what_was_taken_out_is_told_from_two_versions(
     old: str, new: str, texts: tuple[str, ...] | None
 ) -> None:
     assert explain(old.encode(), new.encode()) == texts
+
+
+@pytest.mark.parametrize(
+    ("written", "cleaned"),
+    [
+        ("the-pin-is-durian-for-deploys.md", "the-pin-is-[purged]-for-deploys.md"),
+        ("durian.md", "[purged].md"),
+        ("Forget the-pin-is-durian", "Forget the-pin-is-[purged]"),
+        ("name: durian", "name: [purged]"),
+        ("[[durian]]", "[[[purged]]]"),
+        ("[durian](durian.md)", "[[purged]]([purged].md)"),
+        ("a durian is no name", "a durian is no name"),
+        ("the-durians-are-many.md", "the-durians-are-many.md"),
+    ],
+)
+def test_a_short_text_goes_from_names_and_not_from_other_words(written: str, cleaned: str) -> None:
+    assert purge("Durian").clean(written.encode()).decode() == cleaned

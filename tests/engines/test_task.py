@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -70,13 +70,10 @@ def put(path: str, old: str, new: str, answer: str = "done") -> Edit:
     return edit
 
 
-def test_what_was_asked_for_and_stored_before_is_not_added_to_what_a_model_left_out() -> None:
-    """It was stored while the engine failed; whoever changed it since is not to find it back."""
+def test_what_was_asked_for_is_added_to_what_a_model_left_out() -> None:
     given = ExtractInput((person(1, "Remember that we deploy from the release branch only."),), now=NOW)
-    silent = Scripted([lambda _: "nothing"])
-    (added,) = silent.extract(given).changes
+    (added,) = Scripted([lambda _: "nothing"]).extract(given).changes
     assert added.asked
-    assert silent.extract(replace(given, answered=frozenset({"u1"}))).changes == ()
 
 
 def test_an_extraction_is_a_task_about_the_session() -> None:

@@ -12,7 +12,7 @@ from transcripts import Transcript
 from typer.testing import CliRunner
 
 from gitmem.core import tombstone
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -503,6 +503,22 @@ def test_a_deletion_waits_unless_it_was_asked_for(tmp_path: Path) -> None:
     gone = change("", op="delete", file="x.md", asked=False)
     plan = plan_extraction(read, frozenset(), known, Scripted(gone), Rules(mode="auto"))
     assert not plan.stored and [placed.change.op for placed in plan.suggested] == ["delete"]
+
+
+@pytest.mark.parametrize("op", ["delete", "update"])
+@pytest.mark.parametrize("scope", ["project", "local", "user"])
+def test_what_the_team_knows_is_taken_away_after_review_alone(tmp_path: Path, scope: str, op: str) -> None:
+    """Also where a model says that a person plainly asked for it."""
+    made = Transcript()
+    made.user("anything")
+    read = read_session(made.write(tmp_path / "s.jsonl"))
+    before = b"---\nname: x\ndescription: x\ntype: project\n---\n\nThe API runs on Heroku.\n"
+    edited = Edited(before, before.replace(b"Heroku", b"Fly")) if op == "update" else None
+    gone = change("The API runs on Fly.", op=op, file="x.md", type="project", edited=edited)
+    known = Known({scope: {"main/x.md": before}})
+    plan = plan_extraction(read, frozenset(), known, Scripted(gone), Rules(mode="auto"))
+    waits, done = ([placed.change.op for placed in found] for found in (plan.suggested, plan.stored))
+    assert (waits, done) == (([op], []) if scope == "project" else ([], [op]))
 
 
 def test_feedback_joins_no_memory_of_the_team(tmp_path: Path) -> None:

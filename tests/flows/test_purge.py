@@ -354,3 +354,14 @@ def test_the_same_through_the_other_backend_and_sha256(
     made.run("purge", SECRET, "-y")
     assert is_gone(made)
     assert files_holding(made.home) == []
+
+
+def test_a_short_text_goes_from_the_name_of_the_memory_that_says_it(ann: Machine) -> None:
+    ann.run("remember", "The pin is Durian for deploys.")
+    assert any("durian" in path for path in ann.memories())
+    ran = ann.run("purge", "Durian", "-y")
+    assert "the text is in none" in ran.out
+    for path, text in ann.memories().items():
+        assert "durian" not in f"{path}\n{text}".lower()
+    for _, data in objects(ann.private).values():
+        assert b"durian" not in data.lower()

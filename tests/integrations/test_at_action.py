@@ -18,7 +18,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.integrations import hook_entry
-from gitmem.integrations.at_action import BYTES, keep
+from gitmem.integrations.at_action import BYTES, file_of, keep
 from gitmem.integrations.context import session_start
 
 __all__ = ["ground"]
@@ -144,10 +144,38 @@ def test_a_damaged_file_or_input_says_nothing(ruled: Ground, damage: str) -> Non
 @pytest.mark.parametrize("value", ["prompt", "off"])
 def test_it_can_be_switched_off(ruled: Ground, value: str) -> None:
     subprocess.run(["git", "config", "gitmem.recallAt", value], cwd=ruled.repo, check=True)
+    assert touch(ruled) == "", "at once, not with the worker's next job"
     keep(ruled.workspace)
+    assert not list((ruled.workspace.private_state / "at-action").iterdir())
     assert touch(ruled) == ""
     with pytest.raises(UsageError, match="recallAt"):
         keep(ruled.workspace.with_settings(recallat="acton"))
+
+
+def test_a_link_on_the_way_to_the_file_or_the_work_tree_changes_nothing(
+    ruled: Ground, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(ruled.repo)
+    assert touch(ruled, file_path=str(link / "db/schema.rb"))
+
+
+def test_the_file_of_a_clone_has_a_name_that_any_file_system_takes() -> None:
+    name = file_of(Path("/data"), Path("/home") / ("記" * 80) / "a b" / ".git").name
+    assert len(name.encode()) <= 255 and name.isascii() and name.endswith("%2Fa%20b%2F%2Egit.json")
+
+
+def test_a_purge_and_an_uninstall_leave_nothing_of_it(ruled: Ground) -> None:
+    folder = ruled.workspace.private_state / "at-action"
+    assert "db/schema.rb" in next(folder.iterdir()).read_text()
+    ruled.learn({"main/kiln.md": memory("kiln", "Never run `make kiln` at night.")}, "local")
+    keep(ruled.workspace)
+    ruled.run("purge", "kiln", "--memory", "-y")
+    assert not folder.exists()
+    keep(ruled.workspace)
+    assert "make kiln" not in next(folder.iterdir()).read_text()
+    ruled.run("uninstall", "-y")
+    assert not list(folder.iterdir())
 
 
 def test_a_call_that_nothing_is_known_of_loads_no_git(ruled: Ground) -> None:

@@ -16,6 +16,7 @@ from transcripts import Transcript
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage, parse
+from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
@@ -271,6 +272,51 @@ def test_what_was_asked_is_stored_once_while_an_engine_fails_and_the_rest_is_loo
     assert [m.text for m in engine.given[-1].messages if m.role == "person"] == [said]
     assert engine.given[-1].answered == {m.uuid for m in engine.given[-1].messages if m.role == "person"}
     assert not engine.given[0].answered
+
+
+@pytest.mark.parametrize("engine", [OfflineEngine, AgentEngine])
+def test_what_was_asked_while_an_engine_failed_and_was_taken_back_is_not_done_again_by_another(
+    workspace: Workspace,
+    home: Path,
+    repo: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: type[OfflineEngine],
+) -> None:
+    write(home, repo, ASKED)
+    use(Engine(fails=1), monkeypatch)
+    with pytest.raises(EngineError):
+        do(repo)
+    (path,) = memories(workspace)
+    local = workspace.scope("local")
+    gone = Write({path: None}, "Delete it", Provenance("delete", "human"))
+    commit(local.repo, local.ref, lambda _: gone, Signature("Ann", "ann@example.com", NOW))
+    use(engine(), monkeypatch)  # type: ignore[arg-type]
+    do(repo)
+    assert memories(workspace) == set() and parked(workspace) == ()
+    write(home, repo, ASKED, MORE)
+    do(repo)
+    assert len(memories(workspace)) == 1
+
+
+def test_a_deletion_asked_for_while_an_engine_failed_and_undone_is_not_made_again(
+    workspace: Workspace, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home, repo, ASKED, id="00000002-0000-4000-8000-000000000000")
+    use(OfflineEngine(), monkeypatch)  # type: ignore[arg-type]
+    do(repo)
+    (path,) = memories(workspace)
+    local = workspace.scope("local")
+    before = read_files(local.repo, local.repo.commit(local.repo.ref(local.ref) or "").tree)[path]
+    write(home, repo, "please forget what I said about the release branch")
+    use(Engine(fails=1), monkeypatch)
+    with pytest.raises(EngineError):
+        do(repo)
+    assert memories(workspace) == set()
+    back = Write({path: before}, "Undo it", Provenance("restore", "human"))
+    commit(local.repo, local.ref, lambda _: back, Signature("Ann", "ann@example.com", NOW))
+    use(OfflineEngine(), monkeypatch)  # type: ignore[arg-type]
+    do(repo)
+    assert memories(workspace) == {path}
 
 
 def test_what_was_asked_in_sessions_that_no_engine_was_asked_about_is_stored_too(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,12 @@ from cli_ground import Ground, ground, memory
 
 import gitmem
 from gitmem.core.limits import PROMPT_RECALL_CHARS
+from gitmem.integrations import context
 from gitmem.integrations.context import session_start, user_prompt
+from gitmem.integrations.edges import Edges
+from gitmem.search.recall import Recall
 from gitmem.store import per_session
+from gitmem.store.workspace import Workspace
 
 __all__ = ["ground"]
 
@@ -48,6 +53,23 @@ def test_a_prompt_gets_what_bears_on_it_as_data(filled: Ground) -> None:
 def test_a_prompt_that_calls_nothing_up_gets_nothing(filled: Ground) -> None:
     assert prompt(filled, "hello there") == ""
     assert prompt(filled, "") == ""
+
+
+def test_of_a_long_prompt_the_beginning_and_the_end_are_searched_with(
+    filled: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = context.ask
+
+    def ask(workspace: Workspace, edges: Edges, query: str, **more: Any) -> Recall:
+        asked.append(query)
+        return real(workspace, edges, query, **more)
+
+    monkeypatch.setattr(context, "ask", ask)
+    log = "line of a log " * 50_000
+    assert prompt(filled, f"Here is a log: {log} Which port is taken?")
+    assert len(asked[0]) <= 2 * context.ASKED_CHARS + 1
+    assert asked[0].startswith("Here is a log") and asked[0].endswith("port is taken?")
 
 
 def test_prompts_can_be_left_out(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,12 +140,14 @@ def given_up(
         way: what is given up.
         new: the new statement; empty where nothing takes its place.
         text: the same with its dates made clear.
-        surely: no person looks at it first: it has to be plain which claim is meant.
+        surely: no person looks at it first: it has to be plain which claim is meant, and no one else's.
 
     Returns:
         an edit of the memory that is meant; None where there is none, or it could be several.
     """
     found = sorted(_meant(given, way, new), key=lambda one: (-one[0], one[1:]))
+    if surely and any(path.startswith("project/") for _, path, _ in found):
+        return None
     if surely and way.plainly:
         found = found if len(found) == 1 else []
     elif surely:

@@ -18,8 +18,18 @@ from gitmem.core.dates import annotate, relative_dates, unclear
 from gitmem.engines.engine import Considered, ExtractInput
 from gitmem.engines.offline import corrections, prose, signals, wording
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
-from gitmem.engines.offline.requests import Request, Reversal, request, reversals, takes_back
-from gitmem.engines.offline.speech import SHORTEST, Heard, Spoken, opened, read
+from gitmem.engines.offline.requests import Request, Reversal, passing, request, reversals, takes_back
+from gitmem.engines.offline.speech import (
+    SHORTEST,
+    STEPS,
+    Heard,
+    Spoken,
+    announced,
+    below,
+    end_below,
+    opened,
+    read,
+)
 from gitmem.transcripts.model import Message
 
 SUGGESTED = 0.33
@@ -65,12 +75,18 @@ _PERSON = re.compile(
     r"|rather|review|care|don't like|live|use|come|maintain|own)|my|personally)\b"
 )
 
+_POINTS = re.compile(r"^(?:it|they|this|these|those) ", re.I)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)*(?![\w])")
+_VALUE = re.compile(
+    r"(?:(?:actually|sorry|no|nope|wait|correction|i meant?|make that)[,:. ]+)*(\d+(?:\.\d+)*)[ .!]*", re.I
+)
+"""A correction that is nothing but another number: "Sorry, 9090."."""
+
 _RULE = re.compile(r"^(?:we|nobody|everyone|everybody|people)\b(?: \w+)? (?:never|always|no longer)\b")
 _TELLS_HOW = frozenset({"corrects", "likes", "forbids"})
 _REPLIES = frozenset({"corrects", "agrees", "starts pointing", "negation", "contrast"})
 _PUTS_RIGHT = frozenset({"forbids", "contrast", "must not"})
-_STEPS = frozenset({"question", "asks", "task", "lets", "i did"})
-_OF_THE_TASK = _STEPS | {"agrees", "broken"}
+_OF_THE_TASK = STEPS | {"agrees", "broken"}
 
 
 @dataclass(frozen=True)
@@ -244,14 +260,19 @@ class _Session:
         return found
 
     def _hear(self, heard: Heard) -> None:
+        if heard.undoes:
+            self._undo(heard)
         used: set[str] = set()
+        others = any(prose.from_others(one.text) for passage in heard.passages for one in passage)
         for at, passage in enumerate(heard.passages):
             for number, one in enumerate(passage):
                 if one.text in used:
                     continue
-                wish = request(one.text)
+                own = not (others or announced(heard, at, number))
+                wish = request(one.text) if own else None
                 find = self._asked(heard, at, number, wish) if wish else None
-                if self._gives_up(heard, one, find):
+                lasting = own and heard.places[at].paragraph == 0 and not any(map(_passes, passage))
+                if self._gives_up(heard, one, find, plainly=lasting):
                     used.add(one.text)
                 elif find is not None:
                     used.update((one.text, *find.parts))
@@ -260,9 +281,23 @@ class _Session:
         for find in _likely(heard, used):
             self._state(find, corrects=takes_back(find.sentence))
 
-    def _gives_up(self, heard: Heard, one: Spoken, find: Find | None) -> bool:
-        """Whether a sentence gives up what memory, or an earlier statement of the session, says."""
+    def _undo(self, heard: Heard) -> None:
+        """Drops what the message before asked for, or suggests."""
+        place = next(n for n, other in enumerate(self._every) if other.message.uuid == heard.message.uuid)
+        before = self._every[place - 1].message.uuid if place else ""
+        for at in reversed(range(len(self._finds))):
+            if self._finds[at].message.uuid == before:
+                self._dropped.append((self._finds[at], "taken back later in the session"))
+                del self._stated[at], self._finds[at]
+
+    def _gives_up(self, heard: Heard, one: Spoken, find: Find | None, *, plainly: bool) -> bool:
+        """Whether a sentence gives up what memory, or an earlier statement of the session, says.
+
+        Args:
+            plainly: the words are the person's own and hold beyond the moment: they may take memory away.
+        """
         for way in reversals(one.text):
+            way = way if plainly else replace(way, plainly=False)
             new = "" if way.start < 0 else wording.without_opening(one.text[way.start :])
             if find is not None and new:
                 new = find.said
@@ -273,14 +308,18 @@ class _Session:
                 new or one.text,
                 new or one.text,
                 _type(new or one.text, one.cues),
-                "takes back what was said before" if way.plainly else "says otherwise than before",
+                "takes back what was said before" if way.start < 0 else "says otherwise than before",
                 score,
                 asked=asked,
                 sentence=one.text,
             )
+            if not way.old and find is None and self._put_right(made):
+                return True
             stood = self._taken_back(way, new) if way.old else []
             text = _dated(new, heard.message)
-            change = corrections.given_up(self._given, way, new, text, surely=asked)
+            change = None
+            if plainly or not asked:
+                change = corrections.given_up(self._given, way, new, text, surely=asked)
             if change is not None:
                 self._reversed.append((made, self._as_said(change, made)))
                 return True
@@ -298,6 +337,21 @@ class _Session:
             if stood:
                 return True
         return False
+
+    def _put_right(self, made: Find) -> bool:
+        """Whether a correction without the old word is about what was asked for in this session."""
+        asked = [at for at, one in enumerate(self._stated) if one.asked]
+        value = _VALUE.fullmatch(made.said.strip())
+        if value and asked and len(_NUMBER.findall(self._finds[asked[-1]].said)) == 1:
+            old = self._finds[asked[-1]]
+            said, line = (_NUMBER.sub(value[1], text) for text in (old.said, old.line))
+            made = replace(old, said=said, line=line, message=made.message, sentence=made.sentence)
+        new = corrections.Stated(wording.statement(made.said), gist(made.said), made.asked)
+        before = corrections.earlier(new, self._stated, corrects=True)
+        if before is None or before.how != "corrects" or before.at not in asked:
+            return False
+        self._state(made, corrects=True)
+        return True
 
     def _as_said(self, change: Change, find: Find) -> Change:
         return replace(
@@ -359,12 +413,16 @@ class _Session:
         if wish.standing and (at or number) and _of_the_task(heard):
             return None
         said = _cut(one.text, wish) if wish.end else ""
+        if number and _POINTS.match(said) and passage[number - 1].cues & {"task", "asks"}:
+            # "Write a haiku. Remember that it must have 17 syllables."
+            return None
         why = first = ""
         parts: tuple[str, ...] = ()
         if wish.where == "below":
-            below = _below(heard, at, number)
-            said = f"{wording.statement(said)}\n\n{below}" if said and below else said or below
-            parts = tuple(other.text for passage in heard.passages[at:] for other in passage)
+            end = end_below(heard, at)
+            more = below(heard, at, number, end)
+            said = f"{wording.statement(said)}\n\n{more}" if said and more else said or more
+            parts = tuple(other.text for passage in heard.passages[at:end] for other in passage)
         if wish.where == "before" or not said:
             said, first = self._before(heard, at, number)
         if not said or len(said) > BELOW_CHARS:
@@ -520,7 +578,7 @@ def _find(heard: Heard, passage: Sequence[Spoken], best: int, run: range) -> Fin
         why=why,
         sentence=one.text,
         stated=stated,
-        plain=stated and not _STEPS & frozenset().union(*(other.cues for other in passage)),
+        plain=stated and not STEPS & frozenset().union(*(other.cues for other in passage)),
         occasion="" if why else _occasion(heard, asks=said.startswith("Asked “")),
         odds=one.odds,
     )
@@ -574,15 +632,8 @@ def _cut(text: str, wish: Request) -> str:
     return f"don't {said}" if wish.negated else said
 
 
-def _below(heard: Heard, at: int, number: int) -> str:
-    """What stands below a request: the rest of its passage, those that follow, and what was pasted."""
-    rest = [one.text for one in heard.passages[at][number + 1 :]]
-    more = [" ".join(one.text for one in passage) for passage in heard.passages[at + 1 :]]
-    parts = ([" ".join(map(wording.statement, rest))] if rest else []) + [f"- {text}" for text in more]
-    if len(more) == 1 and not rest:
-        parts = [wording.statement(more[0])]
-    pasted = [text.strip() for text in heard.message.pasted if text.strip()]
-    return "\n".join(parts) or "\n\n".join(pasted)
+def _passes(one: Spoken) -> bool:
+    return passing(one.text)
 
 
 def _agents(text: str) -> str:

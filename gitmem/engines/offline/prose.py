@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 # Beyond this a message is mostly pasted: only short paragraphs can be the person's own words, the first
 # and the last of them and those in which somebody speaks.
@@ -233,26 +234,74 @@ def _split(text: str) -> list[str]:
     return [p for p in parts if p]
 
 
-def passages(text: str) -> tuple[tuple[str, ...], ...]:
-    """Gives what a person wrote themselves, cut into passages of sentences.
+@dataclass(frozen=True)
+class Passage:
+    """Sentences that belong together.
+
+    Attributes:
+        sentences: one line each, apostrophes put back (`spelled`).
+        paragraph: number of the paragraph that they stand in, from 0.
+        item: it is an item of a list.
+    """
+
+    sentences: tuple[str, ...]
+    paragraph: int = 0
+    item: bool = False
+
+
+def placed(text: str) -> tuple[Passage, ...]:
+    """Gives what a person wrote themselves, cut into passages of sentences, with their places.
 
     Args:
         text: one message.
 
     Returns:
-        paragraphs in order, each as its sentences, one line each; a list item is a passage of its own.
-        Apostrophes that were left out are put back (`spelled`).
+        passages in order; a list item is one of its own.
     """
-    found: list[tuple[str, ...]] = []
-    for paragraph in paragraphs(text):
+    found: list[Passage] = []
+    for number, paragraph in enumerate(paragraphs(text)):
         begun: list[str] = []
+        item = False
         for is_item, unit in _units(paragraph):
-            if is_item and begun:
-                found.append(tuple(begun))
-                begun = []
+            if is_item:
+                found.append(Passage(tuple(begun), number, item))
+                begun, item = [], True
             begun += [spelled(one) for one in _split(" ".join(" ".join(unit).split()))]
-        found.append(tuple(begun))
-    return tuple(passage for passage in found if passage)
+        found.append(Passage(tuple(begun), number, item))
+    return tuple(passage for passage in found if passage.sentences)
+
+
+def passages(text: str) -> tuple[tuple[str, ...], ...]:
+    """Gives the sentences of `placed` alone, by passage.
+
+    Args:
+        text: one message.
+    """
+    return tuple(passage.sentences for passage in placed(text))
+
+
+# A mail's header or end, and a line of a chat. A word that labels one's own line is no name.
+_MAIL = re.compile(
+    r"^(?:from|to|cc|subject|sent|date|von|an|betreff|objet): |^(?:best |kind )?regards\b", re.I
+)
+_CHAT = re.compile(r"^[A-Za-z][\w.@-]*(?: [A-Z][\w.@-]*)?(?: \([^)]*\))?: \S")
+_LABEL = re.compile(
+    r"^(?:(?:p\.?s|n\.?b|btw|fyi|todo|note|hint|tip|rule|remember|important|warning|correction|update|edit"
+    r"|context|background|question|answer|goal|task|example|reason|why|fix|bug|feat|docs?|test|chore"
+    r"|first|second|third|also|then|finally|next|so|ok|okay|yes|no|sorry|one|two|new|last|house|my|our|the|please"
+    r"|step|option|error|result|expected|actual|problem|solution|idea|memory|reminder|https?|file|merk)\b)",
+    re.I,
+)
+
+
+def from_others(sentence: str) -> bool:
+    """Says whether a line looks like one of a mail or a chat: a header, "alice: ok".
+
+    Args:
+        sentence: as in `placed`.
+    """
+    chat = _CHAT.match(sentence) is not None and _LABEL.match(sentence) is None
+    return chat or _MAIL.match(sentence) is not None
 
 
 def masked(text: str) -> str:

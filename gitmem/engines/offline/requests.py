@@ -77,8 +77,8 @@ _HERE = tuple(
     re.compile(_OPEN + _POLITE + pattern, re.S)
     for pattern in (
         rf"{_REMEMBER}{_LATER} (?P<to>(?:not |never )?to) (?P<rest>.+)",
-        rf"{_REMEMBER}{_LATER} ?(?:that (?:fact )?|: ?|, (?!(?:it|this|that)(?:'s| is) )| ?[–—-] "
-        rf"|(?:this|it|the following)(?: one| fact| too| also)*"
+        rf"{_REMEMBER}{_LATER} ?(?:that (?:fact )?|: ?|, (?!(?:it|this|that)(?:'s| is) |don't |do not )"
+        rf"| ?[–—-] |(?:this|it|the following)(?: one| fact| too| also)*"
         rf"{_LATER} ?(?::|[–—-]|,) ?)(?P<rest>{_NOT_A_FACT}.+)",
         rf"{_REMEMBER}{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
         rf"(?:don't|do not|never|dont) (?:ever )?forget{_LATER} ?(?:that |: ?|, "
@@ -269,6 +269,13 @@ _AT_HAND = re.compile(
     r"^(?!.*\b(?:always|never|every|each|whenever|before|after|when|from now on|next time)\b)"
     r".*\b(?:this|that|these|those|too|here|as well|first|now|afterwards|at the end)\b"
 )
+_STATED = re.compile(_CLAUSE)
+_FOR_GOOD = re.compile(
+    rf"\b(?:{_FILE}|{_INTO}|rules?|policy|habit|convention|memory|future|next|later|self|yourself|for good"
+    r"|going forward|permanent)\b"
+)
+"""Of what is to be known later, whatever is to be done."""
+
 _SO_NOW = re.compile(
     r"[,;]? (?:so|and then|then) (?:please |now |you (?:should|need to|have to) )?"
     r"(?:update|change|fix|adapt|adjust|remove|delete|add|rename|rerun|run|revert|undo)\b"
@@ -328,7 +335,8 @@ def request(sentence: str) -> Request | None:
         kinds = found.groupdict()
         to_do = "to" in kinds
         asks = low.rstrip(" )\"'").endswith("?") and not _asks_politely(low)
-        if to_do and (_AT_HAND.search(rest) or _ENDS_TASK.search(rest)):
+        orders = to_do or not (_STATED.match(rest) or _FOR_GOOD.search(low))
+        if orders and (_AT_HAND.search(rest) or _ENDS_TASK.search(rest)):
             return None
         if _SO_NOW.search(rest) or _IN_THIS.search(rest):
             return None
@@ -369,6 +377,50 @@ def _asks_politely(low: str) -> bool:
 def _enough(rest: str) -> bool:
     plain = rest.strip(" .!?")
     return len(plain.split()) >= SHORTEST or (not plain.isascii() and len(plain) >= SHORTEST_LETTERS)
+
+
+_REFUSES = re.compile(
+    r"^(?:(?:please|also|and|but|so|just|oh|ok(?:ay)?|no|nope|wait|actually|sorry|btw|by the way)[,.:! ]+)*"
+    r"(?:(?:you (?:should|must) |(?:can|could) you (?:please )?)?"
+    r"(?:don't|do not|never|not to)(?: ever| please)?"
+    r"|(?:there's |there is )?no need to)"
+    rf" (?:(?:remember|memori[sz]e)\b|(?:save|store|keep|record|note|write|put|add|log) {_THIS}"
+    rf"(?: (?:down|anywhere|{_INTO}))*{_LATER}(?: ?[:,.!–—-]|$)|(?:save|store|keep|put|add) .*\b{_INTO})"
+    r"|\bnot for (?:your |the )?(?:memory|memories|notes)\b|\boff the record\b"
+    r"|\b(?:keep|leave) (?:this|that|it|these|the following|what .+) out of"
+    r" (?:your |the )?(?:memory|memories|notes)\b"
+    r"|^(?:bitte )?(?:merk(?:e)? dir (?:das|dies|folgendes)? ?(?:bitte )?nicht|nicht merken)\b"
+    r"|^ne (?:(?:le |l'|t'en )?(?:retiens|note|mémorise|garde|souviens) )pas\b"
+    r"|^no (?:lo )?(?:recuerdes|memorices|anotes)\b|^no guardes esto\b"
+    r"|^non (?:ricordare|memorizzare|annotare)\b|^não (?:se )?(?:lembre|memorize|anote)\b"
+    r"|^onthoud (?:dit|dat|het) niet\b|^nie zapami[ęe]tuj\b|^не (?:запоминай|запоминайте)\b"
+    r"|覚えないで|^(?:请)?(?:别|不要|不用)记|기억하지 ?마"
+)
+_REFUSES_BEFORE = re.compile(
+    r"\b(?:that|this|it|das|ça|cela|esto|eso|questo|isso|dat|dit|это)\b[^:,]*[.!]*$"
+)
+_UNDOES = re.compile(
+    r"^(?:(?:no|nope|oh|wait|actually|sorry|ok(?:ay)?|please)[,.! ]+)*"
+    r"(?:please )?(?:forget|scratch|unlearn) (?:that|this|what i (?:just )?said)(?: again| please)?[ .!]*$"
+)
+
+
+def refuses(sentence: str) -> Literal["", "rest", "all"]:
+    """Says what of its paragraph a sentence keeps out of memory: nothing, itself and the rest, or all.
+
+    Args:
+        sentence: as `prose.passages` gives it.
+    """
+    low = masked(sentence)
+    if _REFUSES.search(low) is None:
+        return ""
+    return "all" if _REFUSES_BEFORE.search(low) else "rest"
+
+
+def undoes(sentence: str) -> bool:
+    """Says whether a sentence, the first of its message, takes back what was said in the one before."""
+    low = masked(sentence)
+    return _UNDOES.match(low) is not None or refuses(sentence) == "all"
 
 
 @dataclass(frozen=True)
@@ -448,6 +500,28 @@ _CUE = re.compile(
 )
 
 
+_PASSING = re.compile(
+    r"\b(?:for (?:now|once|the (?:moment|time being)|a (?:moment|bit|while|minute))|at the moment|right now"
+    r"|meantime|temporarily|today|tonight|here|until|sessions?|th(?:is|ese)(?! memor))\b"
+)
+# "Disregard" and "ignore" ask for an action, not of memory.
+_OF_MEMORY = re.compile(r"\b(?:forget|unlearn|drop|delete|remove|scratch)\b")
+_COURTESY = re.compile(
+    r"^(?:please|thanks?|thank you|thx|any ?more|any longer|completely|after all|ok(?:ay)?)?[ .!)]*$"
+    r"|^(?:because|since|as) .+|^(?:it|that) (?:is|was|isn't|wasn't) .+|^(?:it|that)'s .+"
+)
+_STATES = re.compile(
+    r"^(?!.*\b(?:please|(?:want|need|have|like) to)\b)(?:(?:instead|from now on|now|actually),? )?"
+    r"(?:(?:we|i|our|my|the|a|an|all|every|each|no|nobody"
+    r"|everyone|there|they|always|never|use|prefer)\b|\w+ (?:is|are|uses?|runs?|has|have)\b).+"
+)
+
+
+def passing(sentence: str) -> bool:
+    """Says whether a sentence speaks of the moment or of the thing at hand: "for now", "in this PR"."""
+    return _PASSING.search(masked(sentence)) is not None
+
+
 def reversals(sentence: str) -> Iterator[Reversal]:
     """Yields the ways in which a sentence may give something up, the plainest first.
 
@@ -459,9 +533,17 @@ def reversals(sentence: str) -> Iterator[Reversal]:
     if forgets:
         loose = forgets["that"] or forgets["loose"]
         old = forgets["old"] or forgets["memory"] or loose
-        start = forgets.start("new") if len(forgets["new"].split()) > SHORTEST else -1
-        # "Forget that the test failed" may be about the moment: a person decides.
-        yield Reversal(old.strip(), start, plainly=not loose)
+        if passing(sentence):
+            # A memory outlives what is said of one pull request.
+            return
+        new = forgets["new"]
+        states = len(new.split()) > SHORTEST and _STATES.match(new) is not None and not new.endswith("?")
+        start = forgets.start("new") if states else -1
+        # "Forget that the test failed" may be about the moment, and so may "…, just push".
+        of_memory = _OF_MEMORY.search(low[: forgets.start("new")]) is not None and not loose
+        polite = not low.rstrip().endswith("?") or _asks_politely(low)
+        whole = states or _COURTESY.match(new.rstrip("?")) is not None
+        yield Reversal(old.strip(), start, plainly=of_memory and polite and whole)
         return
     if low.rstrip().endswith("?"):
         return

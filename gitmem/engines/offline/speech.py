@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitmem.engines.offline import prose, signals, wording
-from gitmem.engines.offline.requests import request
+from gitmem.engines.offline.requests import refuses, request, undoes
 from gitmem.transcripts.model import Message
 
 SHORTEST = 3
@@ -15,6 +15,9 @@ SHORTEST = 3
 
 QUESTION_CHARS = 160
 """Characters of a question that is kept beside its answer, at most."""
+
+STEPS = frozenset({"question", "asks", "task", "lets", "i did"})
+"""Cues of what is asked for now, or was done."""
 
 OPENING = 12
 """Messages after which a session is no longer about what it began with; its opening is told till then."""
@@ -57,7 +60,9 @@ class Heard:
 
     Attributes:
         question: what the agent asked just before; empty where it asked nothing.
-        passages: the person's own words, see `prose.passages`.
+        passages: the person's own words, see `prose.passages`; without what they keep out of memory.
+        places: of each passage its paragraph, and whether it is an item of a list.
+        undoes: it takes back what was said in the message before.
         circumstances: names of cues that the whole message bears.
         agent: what the agent said before.
         opening: what the session began with; empty for its first message and long after it.
@@ -69,6 +74,8 @@ class Heard:
     circumstances: frozenset[str]
     agent: str = field(default="", repr=False)
     opening: str = ""
+    places: tuple[prose.Passage, ...] = field(default=(), repr=False)
+    undoes: bool = False
 
     @property
     def cues(self) -> frozenset[str]:
@@ -87,9 +94,10 @@ def read(messages: Sequence[Message], first: int = 0, opening: str = "") -> tupl
     found: list[Heard] = []
     for place, (message, before) in enumerate(_with_agent(messages), first):
         question = _last_question(before)
+        written = prose.placed(message.text)
+        places = _kept(written)
         passages = tuple(
-            tuple(Spoken(text, signals.cues(text)) for text in passage)
-            for passage in prose.passages(message.text)
+            tuple(Spoken(text, signals.cues(text)) for text in passage.sentences) for passage in places
         )
         spoken = [one for passage in passages for one in passage]
         words = sum(len(one.text.split()) for one in spoken)
@@ -102,7 +110,8 @@ def read(messages: Sequence[Message], first: int = 0, opening: str = "") -> tupl
             pasted=bool(message.pasted) or len(message.text.split()) > 2 * words,
         )
         told = opening if place < OPENING else ""
-        found.append(Heard(message, question, passages, around, before, told))
+        back = bool(written) and undoes(written[0].sentences[0])
+        found.append(Heard(message, question, passages, around, before, told, places, back))
         if place == 0:
             opening = opened(message)
     return tuple(found)
@@ -111,7 +120,7 @@ def read(messages: Sequence[Message], first: int = 0, opening: str = "") -> tupl
 def opened(message: Message) -> str:
     """Says what a session is about that a message opens, as far as its first longer sentences do."""
     told = ""
-    sentences = [one for passage in prose.passages(message.text) for one in passage]
+    sentences = [one for passage in _kept(prose.placed(message.text)) for one in passage.sentences]
     if not sentences or request(sentences[0]):
         return told
     for one in sentences:
@@ -119,6 +128,66 @@ def opened(message: Message) -> str:
         if len(text.split()) >= OPENING_WORDS and len(told) + len(text) < OPENING_CHARS:
             told = f"{told} {text}".strip()
     return told
+
+
+def _kept(written: tuple[prose.Passage, ...]) -> tuple[prose.Passage, ...]:
+    """What a person wrote, less what they ask not to be remembered: that is neither learned nor quoted."""
+    found: list[prose.Passage] = []
+    gone = -1
+    below = False
+    for passage in written:
+        sentences: list[str] = []
+        for text in passage.sentences:
+            refused = refuses(text)
+            if refused:
+                gone = passage.paragraph
+                below = below or text.endswith((":", "："))
+            if refused == "all":
+                sentences = []
+                found = [one for one in found if one.paragraph != gone]
+            if not below and passage.paragraph != gone:
+                sentences.append(text)
+        if sentences:
+            found.append(replace(passage, sentences=tuple(sentences)))
+    return tuple(found)
+
+
+def announced(heard: Heard, at: int, number: int) -> bool:
+    """Whether a line before a sentence announces words that may be another's: "From Slack:".
+
+    A list ends with its items; what is asked to be remembered is announced by the person.
+    """
+    found = in_list = False
+    for place, passage in enumerate(heard.passages[: at + 1]):
+        if found and in_list and not heard.places[place].item:
+            found = False
+        last = number if place == at else len(passage)
+        for one in passage[:last]:
+            if one.text.endswith((":", "：")) and request(one.text) is None:
+                found, in_list = True, heard.places[place + 1 : place + 2] != ()
+                in_list = in_list and heard.places[place + 1].item
+    return found
+
+
+def end_below(heard: Heard, at: int) -> int:
+    """Number of the first passage that is no longer below a request: after its list, or of the task."""
+    for place in range(at + 1, len(heard.passages)):
+        here, before = heard.places[place], heard.places[place - 1]
+        to_do = place > at + 1 and heard.passages[place][0].cues & STEPS
+        if here.paragraph != before.paragraph and not here.item and (before.item or to_do):
+            return place
+    return len(heard.passages)
+
+
+def below(heard: Heard, at: int, number: int, end: int) -> str:
+    """What stands below a request: the rest of its passage, those up to an end, or what was pasted."""
+    rest = [one.text for one in heard.passages[at][number + 1 :]]
+    more = [" ".join(one.text for one in passage) for passage in heard.passages[at + 1 : end]]
+    parts = ([" ".join(map(wording.statement, rest))] if rest else []) + [f"- {text}" for text in more]
+    if len(more) == 1 and not rest:
+        parts = [wording.statement(more[0])]
+    pasted = [text.strip() for text in heard.message.pasted if text.strip()]
+    return "\n".join(parts) or "\n\n".join(pasted)
 
 
 def _with_agent(messages: Sequence[Message]) -> Iterator[tuple[Message, str]]:

@@ -12,6 +12,7 @@ from gitmem.core.claim import parse_body
 from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.trailers import Usage
+from gitmem.engines.derive import asked_in
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline.likeness import gist, near, same
 from gitmem.flows.extract.rules import Rules
@@ -118,7 +119,7 @@ def plan_extraction(
     times = {m.uuid: m.time for m in (*whole.record, *session.messages)}
     sorter = _Sorter(known, rules, times, session.id, now, turns.written)
     found = engine.extract(given)
-    made = sorter.judged(found.changes)
+    made = sorter.judged(_open_changes(found.changes, given))
     return replace(
         plan,
         **vars(made),
@@ -127,6 +128,26 @@ def plan_extraction(
         log=found.log,
         tell=None if found.tell is None else tuple(filter(sorter.may_be_told, found.tell)),
     )
+
+
+def _open_changes(changes: Sequence[Change], given: ExtractInput) -> Iterator[Change]:
+    """The changes without those that were made while another engine failed.
+
+    Whoever took one of them back since would have it again. Of what else such a message says the person
+    asked for nothing.
+    """
+    done = asked_in(given) if given.answered else ()
+    for change in changes:
+        if not change.asked or change.origin.first not in given.answered:
+            yield change
+        elif not any(_is_same_request(change, one) for one in done):
+            yield replace(change, asked=False)
+
+
+def _is_same_request(change: Change, done: Change) -> bool:
+    if change.op == "delete" or done.op == "delete":
+        return (change.op, change.file) == (done.op, done.file)
+    return change.body == done.body or says(change.body, [done.body])
 
 
 def judge(change: Change, known: Known, rules: Rules) -> Judged:
@@ -198,7 +219,7 @@ class _Sorter:
             return
         if placed is None or into is None:
             self.seen.append(replace(change, op="noop", reason=f"known already: {change.description}"))
-        elif not doubts and self._may_pass(change, placed.change, is_open):
+        elif not doubts and self._may_pass(placed, is_open):
             self.stored.append(into)
         elif self._waits(placed.change):
             self.seen.append(
@@ -219,18 +240,24 @@ class _Sorter:
             known += [placed.change.description, placed.change.body]
         return not says(change.body, known)
 
-    def _may_pass(self, change: Change, placed: Change, is_open: bool) -> bool:
+    def _may_pass(self, placed: Placed, is_open: bool) -> bool:
         """Whether no person has to look at it first."""
-        return (placed.asked and self._may_take(change)) or self._may_store(placed, is_open)
+        asked = placed.change.asked and self._may_take(placed)
+        return asked or self._may_store(placed.change, is_open)
 
     def _may_store(self, change: Change, is_open: bool) -> bool:
         """Whether it is stored unasked: what takes something away or needs a date is a person's."""
         takes = change.op == "delete" or (bool(taken_out(change)) and not self.rules.log)
         return self.rules.mode == "auto" and not is_open and not takes
 
-    def _may_take(self, change: Change) -> bool:
-        """Whether what was plainly asked for may be done unreviewed: in log mode nothing is taken out."""
-        return change.op != "delete" or not self.rules.log
+    def _may_take(self, placed: Placed) -> bool:
+        """Whether what was plainly asked for may be done unreviewed: it takes nothing from the team.
+
+        In log mode nothing is taken out.
+        """
+        gone = placed.change.op == "delete"
+        theirs = placed.scope == "project" and (gone or bool(taken_out(placed.change)))
+        return not theirs and not (gone and self.rules.log)
 
     def _logged(self, placed: Placed) -> Placed | None:
         """The lines for a log of the scope that a change goes to; None where all of it is known."""

@@ -14,6 +14,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
 from gitmem.core.text import counted, iso
 from gitmem.core.trailers import Provenance, parse_usage
+from gitmem.engines.derive import asked_in
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.changeset import ChangeSet, from_json, job_id, to_json
@@ -246,11 +247,10 @@ def extract_sessions(
 
 
 class _AskedOnly(OfflineEngine):
-    """The offline rules, as far as they find what was plainly asked for and is not answered yet."""
+    """The offline rules, as far as they find what was plainly asked for."""
 
     def extract(self, given: ExtractInput) -> Extraction:
-        found = super().extract(given).changes
-        return Extraction(tuple(c for c in found if c.asked and c.origin.first not in given.answered))
+        return Extraction(asked_in(given))
 
 
 def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
