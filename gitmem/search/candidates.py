@@ -106,10 +106,7 @@ class _Word(NamedTuple):
 
 
 # A list's length is in its header: nothing of the list itself is read.
-_WORDS = (
-    "SELECT text, number, coalesce(length(ids), 0) / 4, coalesce(passages, 0), coalesce(labels, 0)"
-    " FROM word LEFT JOIN posting ON word = number"
-)
+_WORDS = "SELECT text, number, length(ids) / 4, passages, labels FROM word JOIN posting ON word = number"
 
 
 def _stems(catalog: Catalog, query: str) -> list[tuple[str, ...]]:

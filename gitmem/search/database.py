@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "catalog.sqlite"
-VERSION = 8
+VERSION = 9
 """Of the tables, below zero in a file without stems: one who has them makes it anew."""
 
 APPLICATION = 0x6D656D31
@@ -53,7 +53,7 @@ CREATE INDEX {where}.{table}_thread ON {table}(thread, time, path) WHERE thread 
 """What stands where. A thread is what one agent learned in one session."""
 
 _SCHEMA = f"""
-CREATE TABLE blob(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, body BLOB NOT NULL,
+CREATE TABLE blob(id INTEGER PRIMARY KEY AUTOINCREMENT, oid BLOB NOT NULL UNIQUE, body BLOB NOT NULL,
   session TEXT NOT NULL, head TEXT NOT NULL, words TEXT NOT NULL);
 CREATE TABLE word(text TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE posting(word INTEGER PRIMARY KEY, passages INTEGER NOT NULL, labels INTEGER NOT NULL,
@@ -73,6 +73,7 @@ CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked IN
   value TEXT NOT NULL);
 {_AGES.format(where="main")}
 """
+"""No number of a text is given twice: another process may still hold it."""
 
 _TEMPORARY = f"""
 {_AGES.format(where="temp")}

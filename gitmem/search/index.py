@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -85,7 +85,12 @@ class Catalog:
         return cls(folder, database.connect(folder))
 
     def close(self) -> None:
-        """Frees the file."""
+        """Frees the file; what was laid out alone stays in it no longer, where nobody writes just now."""
+        with suppress(sqlite3.Error):
+            if past := self._connection.execute("SELECT DISTINCT blob FROM temp.past").fetchall():
+                with database.writing(self._connection):
+                    self._connection.execute("DELETE FROM temp.past")
+                    postings.remove_texts(self._connection, (blob for (blob,) in past))
         self._connection.close()
 
     @property
@@ -100,7 +105,7 @@ class Catalog:
         return row[0][0] if row else None
 
     def bring_up_to_date(self, repo: Repository, ref: str, tip: str | None, read: Read) -> bool:
-        """Follows a ref to its tip, opening only blobs that the catalog has never seen.
+        """Follows a ref to its tip, opening only blobs that the catalog does not hold.
 
         Args:
             tip: commit that the ref points at; None where the ref is gone.
@@ -287,7 +292,7 @@ class Catalog:
         base: str | None,
         start: str | None,
         tip: str | None,
-        entered: Iterable[Texts],
+        entered: Sequence[Texts],
         gone: Collection[str],
         logs: Collection[str] = (),
         times: Callable[[], Mapping[str, int]] = dict,
@@ -309,6 +314,8 @@ class Catalog:
             row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
             if (row[0] if row else None) != base:
                 return row is not None and row[0] == tip  # another process was here; its state is sound
+            if any(postings.known(connection, ids) != ids for _, ids in indexed):
+                return False  # another process took out what stood nowhere yet
             if tip:
                 connection.execute(
                     "INSERT INTO ref(name, tip) VALUES(?, ?)"
@@ -317,22 +324,28 @@ class Catalog:
                 )
             number: int = connection.execute("SELECT id FROM ref WHERE name = ?", (ref,)).fetchone()[0]
             if start is None:
-                connection.execute("DELETE FROM entry WHERE ref = ?", (number,))
+                which: list[tuple[str, tuple[object, ...]]] = [("ref = ?", (number,))]
             else:
-                connection.executemany(
-                    "DELETE FROM entry WHERE ref = ? AND path = ?",
-                    [(number, postings.storable(path)) for path in gone],
+                paths = {path for one in entered for path in one.wanted}.union(gone)
+                which = [("ref = ? AND path = ?", (number, path)) for path in map(postings.storable, paths)]
+                which += [
+                    ("ref = ? AND path > ? AND path < ?", (number, f"{path}#", f"{path}$"))
+                    for path in map(postings.storable, logs)
+                ]
+            left: set[int] = set()
+            for where, values in which:
+                left.update(
+                    blob
+                    for (blob,) in connection.execute(f"SELECT blob FROM entry WHERE {where}", values)  # noqa: S608
                 )
-                connection.executemany(
-                    "DELETE FROM entry WHERE ref = ? AND path > ? AND path < ?",
-                    [(number, f"{path}#", f"{path}$") for path in map(postings.storable, logs)],
-                )
+                connection.execute(f"DELETE FROM entry WHERE {where}", values)  # noqa: S608
             for one, ids in indexed:
                 connection.executemany(
                     ENTER_NOW, entry_rows(number, ref, one.wanted, ids, one.times or known)
                 )
             if not tip:
                 connection.execute("DELETE FROM ref WHERE id = ?", (number,))
+            postings.remove_texts(connection, left)
         return True
 
     def _lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:

@@ -15,9 +15,11 @@ import sqlite3
 import sys
 import zlib
 from array import array
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from gitmem.core.limits import MEMORY_BYTES
@@ -59,6 +61,12 @@ _GROW = (
     "INSERT INTO posting(word, passages, labels, ids) VALUES(?, ?, ?, ?) ON CONFLICT(word) DO UPDATE SET"
     " passages = passages + excluded.passages, labels = labels + excluded.labels,"
     " ids = CAST(ids || excluded.ids AS BLOB)"
+)
+
+
+_COUNT = (
+    "INSERT INTO fact(name, value) VALUES(?, ?)"
+    " ON CONFLICT(name) DO UPDATE SET value = value + excluded.value"
 )
 
 
@@ -338,7 +346,8 @@ def _insert(
     new = [cut for cut in cuts if cut.oid not in ids]
     vocabulary.number(texts)
     chars = vocabulary.chars
-    last: int = connection.execute("SELECT coalesce(max(id), 0) FROM blob").fetchone()[0]
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'blob'").fetchone()
+    last: int = row[0] if row else 0
     rows: list[tuple[object, ...]] = []
     lists: defaultdict[str, list[int]] = defaultdict(list)
     totals: Counter[str] = Counter()
@@ -352,20 +361,21 @@ def _insert(
         pieces: list[str] = []
         bare: list[str] = []
         for label_tokens, text_tokens, asks in cut.pieces:
-            text = chars(text_tokens)
-            piece = "".join(text) + ASKS if asks else "".join(text)
-            passages.update(set(text))
+            said = chars(text_tokens)
+            piece = "".join(said) + ASKS if asks else "".join(said)
+            passages.update(set(said))
             if label_tokens and (label := chars(label_tokens)):
                 labels.update(set(label))
                 bare += label
                 piece = f"{''.join(label)}{LABEL}{piece}"
-            bare += text
+            bare += said
             pieces.append(piece)
-        words = FIELD.join(("".join(name), "".join(description), PASSAGE.join(pieces)))
+        text = PASSAGE.join(pieces)
+        words = FIELD.join(("".join(name), "".join(description), text))
         rows.append((number, bytes.fromhex(cut.oid), _digest(fields.body), session, cut.head, words))
         _place(lists, number << KIND_BITS, {*name, *description}, bare)
         totals["texts"] += 1
-        totals["passages"] += len(pieces)
+        totals["passages"] += len(pieces) if text else 0
         totals["name"] += len(name)
         totals["description"] += len(description)
         totals["body"] += len(bare)
@@ -376,11 +386,7 @@ def _insert(
         _GROW,
         [(number_of(word), passages[word], labels[word], _packed(lists[word])) for word in sorted(lists)],
     )
-    connection.executemany(
-        "INSERT INTO fact(name, value) VALUES(?, ?)"
-        " ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
-        totals.items(),
-    )
+    connection.executemany(_COUNT, totals.items())
     _insert_names(connection, [(ids[cut.oid].id, cut) for cut in new])
     return ids
 
@@ -396,11 +402,78 @@ def _place(lists: defaultdict[str, list[int]], entry: int, headed: Set[str], bod
             lists[word].append(strong if count >= least else weak)
 
 
-def _packed(entries: list[int]) -> bytes:
+def _packed(entries: Iterable[int]) -> bytes:
     numbers = array("I", entries)
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()
+
+
+def remove_texts(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Takes out those of some texts that stand nowhere, now or in what this connection laid out.
+
+    Within a writing transaction.
+
+    A text that stayed would count towards how rare its words are, once for each version of a memory. Taking
+    one out costs what entering it did: the same lists are written.
+    """
+    left = iter(sorted(set(numbers)))
+    while some := ",".join(map(str, islice(left, BATCH))):
+        rows = connection.execute(
+            "SELECT id, words FROM blob b"  # noqa: S608
+            f" WHERE id IN ({some}) AND NOT EXISTS (SELECT 1 FROM main.entry WHERE blob = b.id)"
+            " AND NOT EXISTS (SELECT 1 FROM temp.past WHERE blob = b.id) ORDER BY id"
+        ).fetchall()
+        if rows:
+            _remove(connection, rows)
+
+
+def _remove(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> None:
+    lists: defaultdict[str, list[int]] = defaultdict(list)
+    totals: Counter[str] = Counter()
+    passages: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
+    for number, words in rows:
+        name, description, text = words.split(FIELD)
+        pieces = text.split(PASSAGE) if text else []
+        standing = {*name, *description}
+        for piece in pieces:
+            label, _, said = piece.rpartition(LABEL)
+            said = said.removesuffix(ASKS)
+            passages.update(set(said))
+            labels.update(set(label))
+            standing.update(label, said)
+            totals["body"] -= len(label) + len(said)
+        for word in standing:
+            lists[word].append(number)
+        totals["texts"] -= 1
+        totals["passages"] -= len(pieces)
+        totals["name"] -= len(name)
+        totals["description"] -= len(description)
+    for word, gone in sorted(lists.items()):
+        key = number_of(word)
+        (ids,) = connection.execute("SELECT ids FROM posting WHERE word = ?", (key,)).fetchone()
+        if kept := _without(ids, gone):
+            connection.execute(
+                "UPDATE posting SET passages = passages - ?, labels = labels - ?, ids = ? WHERE word = ?",
+                (passages[word], labels[word], kept, key),
+            )
+        else:
+            connection.execute("DELETE FROM posting WHERE word = ?", (key,))
+    connection.executemany(_COUNT, totals.items())
+    some = ",".join(str(number) for number, _ in rows)
+    for table, column in (("called", "blob"), ("link", "blob"), ("period", "blob"), ("blob", "id")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({some})")  # noqa: S608
+
+
+def _without(ids: bytes, gone: Sequence[int]) -> bytes:
+    """A list without some texts: both ascend."""
+    entries = array("I", unpacked(ids))
+    for number in reversed(gone):
+        at = bisect_left(entries, number << KIND_BITS)
+        if at < len(entries) and entries[at] >> KIND_BITS == number:
+            del entries[at]
+    return _packed(entries)
 
 
 def _insert_names(connection: sqlite3.Connection, cuts: Iterable[tuple[int, _Cut]]) -> None:

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository, memory
 
-from gitmem.search import database
+from gitmem.search import database, postings
 from gitmem.search.index import Catalog, Fields, Texts, read_memory
 from gitmem.search.query import search
 from gitmem.search.trees import Trees
@@ -31,6 +31,7 @@ from gitmem.store.repository import BLOB, LINK, TREE, Entry, Signature
 
 MOCKS = memory("no-mocks", "Tests use the real database", "Mocked queries hid a broken migration.")
 DEPLOY = memory("deploy-window", "Deploys happen before noon", "The freeze starts on Fridays.", "project")
+OTHER = "refs/heads/gitmem/other"
 TABS = memory("tabs", "Indent with tabs", "Makefiles need them.")
 
 
@@ -202,14 +203,77 @@ def test_as_of_then_answers_from_the_tree_then(catalog: Catalog, fake: MemoryRep
     assert found(catalog, "deploys", when={REF: old}) == ["main/b.md"]
 
 
-def test_as_of_then_opens_nothing_that_was_ever_the_tip(catalog: Catalog, fake: MemoryRepository) -> None:
-    old = fake.put({"main/a.md": MOCKS})
+def test_as_of_then_opens_only_what_stands_nowhere_now(catalog: Catalog, fake: MemoryRepository) -> None:
+    old = fake.put({"main/a.md": MOCKS, "main/b.md": TABS})
     catalog.bring_up_to_date(fake, REF, old, read_memory)
-    catalog.bring_up_to_date(fake, REF, fake.put({}, old, time=START + 1), read_memory)
+    catalog.bring_up_to_date(fake, REF, fake.put({"main/b.md": TABS}, old, time=START + 1), read_memory)
     fake.opened.clear()
     catalog.lay_out(fake, REF, old, read_memory)
     assert found(catalog, "mocks", when={REF: old}) == ["main/a.md"]
-    assert fake.opened == []
+    assert found(catalog, "makefiles", when={REF: old}) == ["main/b.md"]
+    assert len(fake.opened) == 1
+
+
+def state_of(folder: Path) -> dict[str, object]:
+    """What an index says about its texts, whatever numbers texts and words have."""
+    with closing(sqlite3.connect(folder / database.FILE)) as connection:
+        names = {number: text for text, number in connection.execute("SELECT text, number FROM word")}
+        held = connection.execute("SELECT word, passages, labels, length(ids) FROM posting")
+        facts = connection.execute("SELECT name, value FROM fact WHERE name <> 'words'")
+        sizes = [
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("blob", "called", "link", "period", "entry")
+        ]
+        return {
+            "lists": sorted((names[word], *counts) for word, *counts in held),
+            "facts": sorted(facts),
+            "sizes": sizes,
+        }
+
+
+def test_what_was_edited_often_counts_once(tmp_path: Path, fake: MemoryRepository) -> None:
+    """An index that followed each edit says the same as one that is made now."""
+    others = {f"main/m{n}.md": memory(f"m{n}", f"Fact {n}", "Who: a fact?\n\n!!!") for n in range(8)}
+    commits: list[str] = []
+    for edit in range(20):
+        text = memory(
+            "exporter", "The exporter", f"Exporter: edit {edit} on 2026-09-21, see [[m1]]?\n\n{edit}"
+        )
+        commits.append(fake.put(others | {"main/exporter.md": text}, commits[-1] if commits else None))
+    with closing(Catalog.open(tmp_path / "fresh")) as fresh:
+        fresh.bring_up_to_date(fake, REF, commits[-1], read_memory)
+        expected = search(fresh, "the exporter", [REF])
+    with closing(Catalog.open(tmp_path / "long")) as long:
+        for commit in commits:
+            long.bring_up_to_date(fake, REF, commit, read_memory)
+        again = search(long, "the exporter", [REF])
+        long.lay_out(fake, REF, commits[3], read_memory)
+        assert [c.blob for c in search(long, "edit", [REF], when={REF: commits[3]})][:1] != [again[0].blob]
+        long.bring_up_to_date(fake, OTHER, commits[-2], read_memory)
+        assert search(long, "edit", [REF], when={REF: commits[3]})
+        long.bring_up_to_date(fake, OTHER, None, read_memory)
+    assert [(c.path, c.score, c.parts) for c in again] == [(c.path, c.score, c.parts) for c in expected]
+    assert state_of(tmp_path / "long") == state_of(tmp_path / "fresh")
+
+
+def test_what_another_process_took_out_is_indexed_again(
+    catalog: Catalog, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the texts and where they stand, another process may find that they stand nowhere."""
+    tip = fake.put({"main/a.md": MOCKS})
+    index_texts = postings.index_texts
+
+    def taken_out(connection: sqlite3.Connection, *given: Any) -> dict[str, postings.Indexed]:
+        ids = index_texts(connection, *given)
+        with database.writing(connection):
+            postings.remove_texts(connection, [one.id for one in ids.values()])
+        return ids
+
+    with monkeypatch.context() as patch:
+        patch.setattr(postings, "index_texts", taken_out)
+        assert not catalog.bring_up_to_date(fake, REF, tip, read_memory)
+    assert catalog.bring_up_to_date(fake, REF, tip, read_memory)
+    assert found(catalog, "mocks") == ["main/a.md"]
 
 
 @pytest.mark.parametrize(
@@ -435,12 +499,12 @@ def test_a_term_that_is_everywhere_finds_nothing_beside_a_rare_one(
     assert len(found(catalog, "project unicorn", limit=7)) == 7
 
 
-def test_what_stands_nowhere_now_does_not_crowd_out_what_does(
+def test_what_stands_elsewhere_does_not_crowd_out_what_does(
     catalog: Catalog, fake: MemoryRepository
 ) -> None:
-    """Texts of the past stay indexed: the search looks below them."""
+    """Texts that stand elsewhere are indexed too: the search looks below them."""
     old = fake.put({f"main/m{n:03}.md": f"mocks mocks {n}" for n in range(400)})
-    catalog.bring_up_to_date(fake, REF, old, read_memory)
+    catalog.bring_up_to_date(fake, OTHER, old, read_memory)
     now = {"main/a.md": "a long text in which the word mocks comes up once and nothing else does at all"}
     catalog.bring_up_to_date(fake, REF, fake.put(now, old, time=START + 1), read_memory)
     assert found(catalog, "mocks", limit=5) == ["main/a.md"]
