@@ -185,6 +185,39 @@ def test_an_amended_request_takes_the_place_of_what_was_stored(
     assert text.count("**Why:**") == 1 and "8000 is taken" in text
 
 
+def test_what_a_rebased_commit_still_asks_for_gives_way_to_no_other_of_that_second(
+    workspace: Workspace, repo: Path, say: Callable[..., str], git: Git
+) -> None:
+    say("Begin")
+    when = "--date=2026-01-01T10:00:00Z"
+    first = say("Build\n\nRemember: the build needs Java 21\n", when)
+    assert len(learn(repo).stored) == 1
+    say("Sign\n\nRemember: the nightly job signs every package\n", when)
+    git("-C", repo, "switch", "-q", "-c", "base", "HEAD~2")
+    say("Another beginning")
+    git("-C", repo, "switch", "-q", "main")
+    git("-C", repo, "rebase", "-q", "--empty=keep", "base")
+    assert first not in git("-C", repo, "rev-list", "--all")
+    assert len(learn(repo).stored) == 1
+    assert len(files(workspace)) == 2
+
+
+def test_a_memory_that_was_edited_since_stays_when_its_commit_is_amended(
+    workspace: Workspace, repo: Path, say: Callable[..., str], git: Git
+) -> None:
+    say("Ports\n\nRemember: Metrics are served by prometheus from port 8000\n")
+    assert len(learn(repo).stored) == 1
+    local = workspace.scope("local")
+    ((path, text),) = files(workspace).items()
+    mine = text.replace("8000", "8500")
+    write = Write({path: mine.encode()}, "Edit it", Provenance("update", "human"))
+    commit(local.repo, local.ref, lambda _: write, workspace.author(1_795_000_000))
+    said = "Ports\n\nRemember: For metrics ask the exporter at 9000\n"
+    git("-C", repo, "commit", "-q", "--amend", "--allow-empty", "-m", said)
+    assert len(learn(repo).stored) == 1
+    assert files(workspace)[path] == mine
+
+
 def test_an_own_commit_that_was_rebased_before_it_was_looked_at_is_still_the_persons(
     workspace: Workspace, repo: Path, say: Callable[..., str], git: Git
 ) -> None:
