@@ -2,6 +2,9 @@
 
 Commits are looked at once: `<common git dir>/gitmem/commits.json` holds the tips that were looked at, and
 the keys of the requests that were handled, which amended, rebased and picked commits share with the first.
+It holds, too, which commit each request was handled for: what is asked again once that commit is in no
+branch any more is the same commit rewritten, and nothing new. Where it was amended to ask for something
+else, that takes the place of what was stored.
 
 Anyone can put the person's address into a commit. So a commit counts as theirs only where its author is
 them and the reflog shows that it was made in this clone; what was fetched or applied waits in review.
@@ -12,18 +15,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
 from typing import Literal
 
-from gitmem.core.change import TYPES, Change, Header, MemoryType, Origin
-from gitmem.core.claim import normal_form, repeated
+from gitmem.core.change import TYPES, Change, Edited, Header, MemoryType, Origin
+from gitmem.core.claim import normal_form, parse_body, repeated
 from gitmem.core.errors import UsageError
+from gitmem.core.memory import parse
 from gitmem.core.text import iso
 from gitmem.core.trailers import Provenance, one_line
 from gitmem.engines.offline import wording
+from gitmem.engines.offline.corrections import replaced
+from gitmem.engines.offline.revision import with_after
 from gitmem.store.apply import Judged, Placed, Refused, Sync, bring_up_to_date, land
 from gitmem.store.files import log, read_json
 from gitmem.store.forget import Holding, find_claim, forget_claim, forget_memory
@@ -48,10 +55,13 @@ BEGUN_KEPT = 1_000
 TIPS_KEPT = 64
 HANDLED_KEPT = 10_000
 REFLOG_LOOKED = 500
+AMENDED_LOOKED = 200
+"""Requests that were handled last, among which what was amended is looked for."""
 
 _BYTES = 4 * 1024 * 1024
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _KEY = re.compile(r"[0-9a-f]{16}")
+_ASKED = re.compile(r"[0-9a-f]{16} (?:[0-9a-f]{40}|[0-9a-f]{64})")
 _MADE = re.compile(r"commit(?: \((?:initial|amend|merge)\))?: ")
 
 MOST_REQUESTS = 20
@@ -83,13 +93,16 @@ class Request:
     scope: ScopeName | None
     text: str
 
-    def key(self, email: str, time: int) -> str:
+    def key(self, email: str, time: int | None) -> str:
         """16 hex digits that stay the same when the commit is amended, rebased or picked.
 
         Args:
-            email, time: the commit's author and author time (epoch seconds), which all of these keep.
+            email, time: the commit's author and author time (epoch seconds), which all of these keep;
+                without a time the key stays when the commit is made anew, too.
         """
-        text = "\0".join([email.casefold(), str(time), self.op, self.scope or "", self.text])
+        text = "\0".join(
+            [email.casefold(), "" if time is None else str(time), self.op, self.scope or "", self.text]
+        )
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
     def says(self, key: str) -> bool:
@@ -106,11 +119,13 @@ class Progress:
         begun: tips of all branches at the beginning: what they hold was there before.
         tips: commits whose whole history was looked at since, newest last.
         handled: keys of requests, oldest first.
+        asked: `KEY COMMIT` of each request that was handled, with its key without time; oldest first.
     """
 
     begun: tuple[str, ...] = ()
     tips: tuple[str, ...] = ()
     handled: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass
@@ -182,6 +197,34 @@ def wanted(request: Request, said: datetime, asked: bool, reason: str) -> Change
     )
 
 
+def in_place_of(before: Request, change: Change, known: Known) -> Change | None:
+    """The change as an edit of the memory that still says just what an earlier request taught.
+
+    Returns:
+        None where none does: somebody made something else of it.
+    """
+    taught = parse_body(wanted(before, datetime.fromtimestamp(0, UTC), True, "").body).claims
+    at = known.find(change.agent, taught[0].key) if taught else None
+    if at is None:
+        return None
+    data = known.files[at.scope][f"{at.agent}/{at.file}"]
+    memory = parse(at.file, data)
+    number = next(n for n, claim in enumerate(memory.parsed.claims) if claim.key == taught[0].key)
+    said, *reasons = parse_body(change.body).claims
+    after = replaced(memory, number, said.text)
+    after = with_after(after, number, reasons) if after is not None and reasons else after
+    if after is None:
+        return None
+    return replace(
+        change,
+        op="update",
+        name=memory.name,
+        description=after.description,
+        file=at.file,
+        edited=Edited(data, after.render()),
+    )
+
+
 def named(request: Request, known: Known) -> tuple[Header, ...]:
     """The memories whose name or file is just what a `Forget:` says."""
     sought = request.text.casefold().removesuffix(".md")
@@ -240,7 +283,12 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Syn
         if workspace.settings.get("extract") != "off":
             known = _learn(_Work(workspace, now, judge, sync, done), known, heads)
         tips = tuple(tip for tip in known.tips if tip not in heads)
-        kept = replace(known, tips=(*tips, *heads)[-TIPS_KEPT:], handled=known.handled[-HANDLED_KEPT:])
+        kept = replace(
+            known,
+            tips=(*tips, *heads)[-TIPS_KEPT:],
+            handled=known.handled[-HANDLED_KEPT:],
+            asked=known.asked[-HANDLED_KEPT:],
+        )
         _write(workspace, kept)
     for line in done.notes:
         log(workspace.layout.common_dir, f"commits: {line}")
@@ -251,16 +299,77 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Syn
 
 def _learn(work: _Work, known: Progress, heads: tuple[str, ...]) -> Progress:
     handled = dict.fromkeys(known.handled)
+    rows = dict.fromkeys(known.asked)
+    gone = _Rewritten(work.workspace, known.asked, heads)
     found = _asking(work.workspace, heads, (*known.begun, *known.tips))
     if len(found) == MOST_COMMITS:
         work.done.notes.append(f"only the newest {MOST_COMMITS} commits with requests were looked at")
+    said = {request for _, asked in found for request in asked}
     for commit, asked in found:
+        fresh = [one for one in asked if one.key(commit.author.email, commit.author.time) not in handled]
         for number, request in enumerate(asked, 1):
             key = request.key(commit.author.email, commit.author.time)
-            if key not in handled:
-                work.do(commit, request, number)
-                handled[key] = None
-    return replace(known, handled=tuple(handled))
+            bare = request.key(commit.author.email, None)
+            if key not in handled and gone.has(bare):
+                where = work.workspace.layout.common_dir
+                log(where, f"commits: {commit.oid[:12]} asks for what it asked before it was made anew")
+            elif key not in handled:
+                before = gone.amended(commit, request, said) if len(fresh) == 1 else None
+                work.do(commit, request, number, before)
+            handled[key] = rows[f"{bare} {commit.oid}"] = None
+    return replace(known, handled=tuple(handled), asked=tuple(rows))
+
+
+class _Rewritten:
+    """Commits whose requests were handled and that no branch leads to any more."""
+
+    def __init__(self, workspace: Workspace, asked: tuple[str, ...], heads: tuple[str, ...]) -> None:
+        self._workspace, self._heads = workspace, heads
+        self._commits: dict[str, list[str]] = {}
+        self._newest = asked[-AMENDED_LOOKED:]
+        for row in asked:
+            key, _, oid = row.partition(" ")
+            self._commits.setdefault(key, []).append(oid)
+
+    def has(self, key: str) -> bool:
+        """Whether a request (by its key without time) was handled, and for such commits alone."""
+        commits = self._commits.get(key, ())
+        return bool(commits) and all(self._is_gone(oid) for oid in commits)
+
+    def amended(self, commit: Commit, request: Request, asked: Container[Request]) -> Request | None:
+        """What a commit asked to remember before it was amended; None where that is not one thing.
+
+        Args:
+            request: what it asks for now, and did not before.
+            asked: all that new commits ask for: what one of them still says was not amended away.
+        """
+        who = commit.author
+        earlier: dict[Request, None] = {}
+        for row in self._newest:
+            key, _, oid = row.partition(" ")
+            with suppress(MissingObject):
+                before = self._workspace.code.commit(oid)
+                if (before.author.email, before.author.time) == (who.email, who.time) and self.has(key):
+                    found = (one for one in requests(before.message) if one.key(who.email, None) == key)
+                    earlier.update({one: None for one in found if one not in asked})
+        left = [one for one in earlier if one.op == request.op]
+        return left[0] if len(left) == 1 and request.op == "remember" else None
+
+    def _is_gone(self, oid: str) -> bool:
+        git, where = self._workspace.git, self._workspace.layout.common_dir
+        words = [
+            "for-each-ref",
+            "--count=1",
+            f"--contains={oid}",
+            "refs/heads",
+            "refs/remotes",
+            "refs/tags",
+        ]
+        if git.run(words, git_dir=where, check=False).text.strip():
+            return False
+        with suppress(MissingObject):
+            return not any(self._workspace.code.is_ancestor(oid, head) for head in self._heads)
+        return True
 
 
 @dataclass(frozen=True)
@@ -281,20 +390,31 @@ class _Work:
     def mine(self) -> _Mine:
         return _Mine(self.workspace)
 
-    def do(self, commit: Commit, request: Request, number: int) -> None:
+    def do(self, commit: Commit, request: Request, number: int, before: Request | None = None) -> None:
+        """Does what a request asks for; `before` is what the commit asked to remember in its place."""
         said = _moment(commit.author)
         own = self.mine.has(commit, request)
         if not own and len(self.done.suggested) >= MOST_SUGGESTED:
             self.done.notes.append(f"{commit.oid[:12]} asks for more than waits in review at a time")
         elif request.op == "remember":
-            self._remember(commit, request, number, said, own)
+            self._remember(commit, request, number, said, own, before)
         else:
             self._forget(commit, request, said, own)
 
-    def _remember(self, commit: Commit, request: Request, number: int, said: datetime, own: bool) -> None:
+    def _remember(
+        self,
+        commit: Commit,
+        request: Request,
+        number: int,
+        said: datetime,
+        own: bool,
+        before: Request | None,
+    ) -> None:
         by = "you" if own else f"{commit.author.name} <{commit.author.email}>"
         reason = f"{by} asked to remember it in the commit {commit.oid[:12]}"
         change = wanted(request, said, own, reason)
+        if before is not None and own:
+            change = in_place_of(before, change, known_at(self.workspace)) or change
         judged = self.judge(change, request.scope)
         for placed in judged.stored:
             self._store(placed, commit, number)
@@ -475,7 +595,10 @@ def _read(workspace: Workspace) -> Progress | None:
         if value is None or value["version"] != 1:
             return None
         begun, tips = (tuple(tip for tip in value[key] if _OID.fullmatch(tip)) for key in ("begun", "tips"))
-        return Progress(begun, tips, tuple(key for key in value["handled"] if _KEY.fullmatch(key)))
+        handled = tuple(key for key in value["handled"] if _KEY.fullmatch(key))
+        # What an earlier version wrote has none.
+        asked = tuple(row for row in value.get("asked", ()) if _ASKED.fullmatch(row))
+        return Progress(begun, tips, handled, asked)
     except (KeyError, TypeError):
         return None
 

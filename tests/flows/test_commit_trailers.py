@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.trailers import parse
+from gitmem.core.trailers import Provenance, parse
 from gitmem.flows.commit_trailers import (
     CommitsLearned,
     Request,
@@ -17,6 +17,7 @@ from gitmem.flows.commit_trailers import (
 )
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import commits_learned
+from gitmem.store.commits import Write, commit
 from gitmem.store.parked import parked
 from gitmem.store.trees import read_files
 from gitmem.store.workspace import Workspace, store_project_id
@@ -137,6 +138,84 @@ def test_amend_rebase_and_pick_store_nothing_twice(
     git("-C", repo, "cherry-pick", "--allow-empty", "main")
     assert learn(repo) == CommitsLearned()
     assert len(files(workspace)) == 1
+
+
+def test_a_commit_made_anew_brings_back_nothing_that_was_edited_since(
+    workspace: Workspace, repo: Path, say: Callable[..., str], git: Git
+) -> None:
+    say("Begin")
+    said = "Build\n\nRemember: the build needs Java 21\n"
+    say(said, "--date=2026-01-01T10:00:00Z")
+    assert len(learn(repo).stored) == 1
+    local = workspace.scope("local")
+    ((path, text),) = files(workspace).items()
+    write = Write({path: text.replace("21", "24").encode()}, "Edit it", Provenance("update", "human"))
+    commit(local.repo, local.ref, lambda _: write, workspace.author(1_795_000_000))
+    git("-C", repo, "reset", "-q", "--soft", "HEAD~1")
+    say(said, "--date=2026-01-02T10:00:00Z")
+    assert learn(repo) == CommitsLearned()
+    assert "21" not in "".join(files(workspace).values())
+
+
+def test_what_is_asked_again_in_another_commit_is_done_again(
+    workspace: Workspace, repo: Path, say: Callable[..., str]
+) -> None:
+    said = "Build\n\nRemember: the build needs Java 21\n"
+    say(said, "--date=2026-01-01T10:00:00Z")
+    assert len(learn(repo).stored) == 1
+    local = workspace.scope("local")
+    (path,) = files(workspace)
+    write = Write({path: None}, "Delete it", Provenance("delete", "human"))
+    commit(local.repo, local.ref, lambda _: write, workspace.author(1_795_000_000))
+    say(said, "--date=2026-01-02T10:00:00Z")
+    assert len(learn(repo).stored) == 1
+
+
+def test_an_amended_request_takes_the_place_of_what_was_stored(
+    workspace: Workspace, repo: Path, say: Callable[..., str], git: Git
+) -> None:
+    say("Ports\n\nRemember: Metrics are served by prometheus from port 8000, since 9000 is taken\n")
+    assert len(learn(repo).stored) == 1
+    said = "Ports\n\nRemember: For metrics ask the exporter at 9000, since 8000 is taken\n"
+    git("-C", repo, "commit", "-q", "--amend", "--allow-empty", "-m", said)
+    assert len(learn(repo).stored) == 1
+    (text,) = files(workspace).values()
+    assert "For metrics ask the exporter at 9000." in text and "prometheus" not in text.split("---")[2]
+    assert "description: For metrics ask the exporter at 9000" in text
+    assert text.count("**Why:**") == 1 and "8000 is taken" in text
+
+
+def test_what_a_rebased_commit_still_asks_for_gives_way_to_no_other_of_that_second(
+    workspace: Workspace, repo: Path, say: Callable[..., str], git: Git
+) -> None:
+    say("Begin")
+    when = "--date=2026-01-01T10:00:00Z"
+    first = say("Build\n\nRemember: the build needs Java 21\n", when)
+    assert len(learn(repo).stored) == 1
+    say("Sign\n\nRemember: the nightly job signs every package\n", when)
+    git("-C", repo, "switch", "-q", "-c", "base", "HEAD~2")
+    say("Another beginning")
+    git("-C", repo, "switch", "-q", "main")
+    git("-C", repo, "rebase", "-q", "--empty=keep", "base")
+    assert first not in git("-C", repo, "rev-list", "--all")
+    assert len(learn(repo).stored) == 1
+    assert len(files(workspace)) == 2
+
+
+def test_a_memory_that_was_edited_since_stays_when_its_commit_is_amended(
+    workspace: Workspace, repo: Path, say: Callable[..., str], git: Git
+) -> None:
+    say("Ports\n\nRemember: Metrics are served by prometheus from port 8000\n")
+    assert len(learn(repo).stored) == 1
+    local = workspace.scope("local")
+    ((path, text),) = files(workspace).items()
+    mine = text.replace("8000", "8500")
+    write = Write({path: mine.encode()}, "Edit it", Provenance("update", "human"))
+    commit(local.repo, local.ref, lambda _: write, workspace.author(1_795_000_000))
+    said = "Ports\n\nRemember: For metrics ask the exporter at 9000\n"
+    git("-C", repo, "commit", "-q", "--amend", "--allow-empty", "-m", said)
+    assert len(learn(repo).stored) == 1
+    assert files(workspace)[path] == mine
 
 
 def test_an_own_commit_that_was_rebased_before_it_was_looked_at_is_still_the_persons(
