@@ -683,14 +683,13 @@ def test_an_interrupt_ends_with_130_and_does_all_or_nothing(git: Git, repo: Path
     code = Path(__file__).parents[2]
     stop = (
         "import os, signal, sys\n"
-        "from gitmem.store import commits, said\n"
+        "from gitmem.store import commits\n"
         "from gitmem.entry import main\n"
-        "place = said if '{0}' == 'safe_message' else commits\n"
-        "real, sys.argv = place.{0}, ['gitmem', 'save']\n"
+        "real, sys.argv = commits.{0}, ['gitmem', 'save']\n"
         "def stop(*given):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    return real(*given)\n"
-        "place.{0} = stop\n"
+        "commits.{0} = stop\n"
         "sys.exit(main())\n"
     )
     tip = git("-C", repo, "rev-parse", REF)
