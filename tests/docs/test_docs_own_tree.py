@@ -162,8 +162,8 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     ),
     (
         "move a file to another layer",
-        _moved("gitmem/notes/in_use.py", "gitmem/store/when_due.py", ("notes.due", "store.when_due")),
-        {"gitmem/notes/in_use.py": "gitmem/store/when_due.py"},
+        _moved("gitmem/notes/due.py", "gitmem/store/when_due.py", ("notes.due", "store.when_due")),
+        {"gitmem/notes/due.py": "gitmem/store/when_due.py"},
     ),
     (
         "delete a constant",
