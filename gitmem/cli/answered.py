@@ -14,6 +14,7 @@ from gitmem.core.limits import RECALLED
 from gitmem.core.text import one_line
 from gitmem.integrations import last_recalls
 from gitmem.integrations.recalling import ask
+from gitmem.search.database import COMMITS
 from gitmem.search.display import KNOWN_CHARS, told_by
 from gitmem.search.display import as_json as as_value
 from gitmem.search.gate import Left
@@ -22,9 +23,6 @@ from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
 if TYPE_CHECKING:
     from gitmem.integrations.code_commits import ToldCommit
     from gitmem.store.workspace import Workspace
-
-COMMITS = "commits.sqlite"
-"""The index of the code's commits (`search.commits`)."""
 
 SOURCES = ("memory", "commits", "all")
 

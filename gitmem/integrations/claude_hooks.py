@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import RepositoryError
+from gitmem.search.action import FILE_TOOLS, SHELL_TOOLS
 from gitmem.store.files import read_theirs, replace_file
 from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
@@ -34,7 +35,10 @@ EVENTS = {
     "PreToolUse": 5,
     "PostToolUseFailure": 5,
 }
-MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit|Bash", "PostToolUseFailure": "Bash"}
+MATCHERS = {
+    "PreToolUse": "|".join((*FILE_TOOLS, *SHELL_TOOLS)),
+    "PostToolUseFailure": "|".join(SHELL_TOOLS),
+}
 """Tools of which an event is to tell, where not all: no other call waits for gitmem."""
 
 SETTINGS = ".claude/settings.local.json"

@@ -25,6 +25,7 @@ from gitmem.integrations.place import find_initialised
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.spool import SELECT, Job
 from gitmem.integrations.withholding import without_secrets
+from gitmem.search.database import COMMITS
 from gitmem.search.display import for_prompt
 from gitmem.search.gate import PROMPT
 from gitmem.store import per_session, reminders
@@ -54,9 +55,6 @@ FEWEST_WORDS = 3
 
 # More than `sessions.private` cuts out: a tag that is cut off in its midst keeps the prompt here, too.
 _PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
-COMMITS = "commits.sqlite"
-"""The index of the code's commits (`search.commits`), which only a worker makes."""
-
 _ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 
 

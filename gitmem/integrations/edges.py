@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 from gitmem.integrations.exit import configure
+from gitmem.integrations.place import data_folder
 from gitmem.store.git import GitCommand
 from gitmem.store.git_backend import GitRepository
 from gitmem.store.objects import LATEST
@@ -50,8 +51,7 @@ class Edges:
     @property
     def data(self) -> Path:
         """Folder of the private repository."""
-        base = Path(self.environ.get("XDG_DATA_HOME", ""))
-        return (base if base.is_absolute() else self.home / ".local" / "share") / "gitmem"
+        return data_folder(self.environ, self.home)
 
     @property
     def config(self) -> Path:

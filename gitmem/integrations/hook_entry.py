@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.integrations.place import disabled, find_initialised, start_worker
+from gitmem.integrations.place import data_folder, disabled, find_initialised, start_worker
 from gitmem.store.files import log
 
 if TYPE_CHECKING:
@@ -136,10 +136,8 @@ def _at_action(payload: Mapping[str, Any], place: tuple[Path, Path], environ: Ma
     from gitmem.integrations.at_action import answer
 
     home = Path(environ.get("HOME") or "~").expanduser()
-    base = Path(environ.get("XDG_DATA_HOME", ""))
-    data = (base if base.is_absolute() else home / ".local" / "share") / "gitmem"
     try:
-        return answer(payload, data, place, environ)
+        return answer(payload, data_folder(environ, home), place, environ)
     except Exception as error:
         log(place[1], f"at an action: {type(error).__name__}: {error}")
         return ""

@@ -21,7 +21,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError
-from gitmem.search.database import TOKENIZER, portions, writing
+from gitmem.search.database import COMMITS, TOKENIZER, create, delete, portions, stamp, writing
 from gitmem.search.postings import Vocabulary
 from gitmem.search.reach import read_changes
 from gitmem.search.words import tells, terms, words
@@ -31,7 +31,6 @@ from gitmem.store.objects import parse_commit
 from gitmem.store.repository import Commit, MissingObject
 from gitmem.values import dataclass
 
-FILE = "commits.sqlite"
 VERSION = 2
 APPLICATION = 0x6D656D63
 """Marks the file as gitmem's (`memc`): anything else under that name is replaced."""
@@ -161,12 +160,12 @@ class CommitIndex:
     @classmethod
     def open(cls, folder: Path) -> CommitIndex | None:
         """Opens the index of a folder for a look; None where there is none that can be used."""
-        file = folder / FILE
+        file = folder / COMMITS
         with suppress(OSError, sqlite3.Error):
             if file.is_file() and not file.is_symlink():
                 connection = sqlite3.connect(file, timeout=0.05, isolation_level=None)
                 try:
-                    if _stamp(connection) == (APPLICATION, VERSION):
+                    if stamp(connection) == (APPLICATION, VERSION):
                         return cls(connection)
                 except sqlite3.Error:
                     connection.close()
@@ -407,9 +406,11 @@ def follow(folder: Path, git: GitCommand, top: Path, tip: str, seconds: float) -
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "no such module" in str(error):
                 return False  # another process is at it, or this SQLite knows no full text
-            _discard(folder)
+            with suppress(OSError):
+                delete(folder, COMMITS)
         except sqlite3.Error:
-            _discard(folder)
+            with suppress(OSError):
+                delete(folder, COMMITS)
         except (GitmemError, OSError):
             return False
     return False
@@ -600,35 +601,17 @@ def _key(path: str) -> int:
 
 def _connect(folder: Path) -> sqlite3.Connection:
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / FILE
+    file = folder / COMMITS
     if file.is_symlink():
         file.unlink()
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     os.close(os.open(file, flags, 0o600))
     connection = sqlite3.connect(file, timeout=1.0, isolation_level=None)
     try:
-        if _stamp(connection) != (APPLICATION, VERSION):
-            connection.execute("PRAGMA journal_mode = WAL")
-            with writing(connection):
-                if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
-                    raise sqlite3.DatabaseError("a file of another program or version")
-                for statement in filter(None, (part.strip() for part in _SCHEMA.split(";"))):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
+        if stamp(connection) != (APPLICATION, VERSION):
+            create(connection, APPLICATION, VERSION, _SCHEMA)
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _stamp(connection: sqlite3.Connection) -> tuple[int, int]:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    return application, connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-def _discard(folder: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with suppress(OSError):
-            (folder / f"{FILE}{suffix}").unlink()

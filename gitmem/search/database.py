@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "catalog.sqlite"
+COMMITS = "commits.sqlite"
+"""The index of the code's commits beside it (`search.commits`), looked for before that is loaded."""
+
 VERSION = 9
 """Of the tables, below zero in a file without stems: one who has them makes it anew."""
 
@@ -192,8 +195,7 @@ def discard(folder: Path) -> bool:
         with FileLock(str(folder / "catalog.lock"), timeout=2):
             if _is_whole(file):
                 return True
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                file.with_name(file.name + suffix).unlink(missing_ok=True)
+            delete(folder, FILE)
     except (OSError, Timeout):
         return False
     return True
@@ -212,8 +214,8 @@ def _open(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         version = VERSION if _prepare(connection) else -VERSION
-        if _stamp(connection) != (APPLICATION, version):
-            _create(connection, version)
+        if stamp(connection) != (APPLICATION, version):
+            create(connection, APPLICATION, version, _SCHEMA)
         connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         # Touches each table, so that a file that only looks right is found out here.
         for table in (
@@ -251,24 +253,38 @@ def _prepare(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _create(connection: sqlite3.Connection, version: int) -> None:
+def create(connection: sqlite3.Connection, application: int, version: int, schema: str) -> None:
+    """Makes the tables of an empty file, and marks it; another process may have been quicker.
+
+    Args:
+        schema: statements that end in semicolons.
+
+    Raises:
+        sqlite3.Error: it is a file of another program or version, or cannot be written.
+    """
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if _stamp(connection) != (APPLICATION, version):  # else another process was quicker
+    with writing(connection):
+        if stamp(connection) != (application, version):
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
                 raise sqlite3.DatabaseError("a file of another program or version")
-            for statement in filter(None, (part.strip() for part in _SCHEMA.split(";"))):
+            for statement in filter(None, (part.strip() for part in schema.split(";"))):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA application_id = {application}")
             connection.execute(f"PRAGMA user_version = {version}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
 
 
-def _stamp(connection: sqlite3.Connection) -> tuple[int, int]:
+def stamp(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Whose file it is, and of which version."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     return application, connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def delete(folder: Path, file: str) -> None:
+    """Deletes an index of a folder with what SQLite keeps beside it.
+
+    Raises:
+        OSError: one of them cannot be deleted.
+    """
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        (folder / f"{file}{suffix}").unlink(missing_ok=True)

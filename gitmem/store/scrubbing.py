@@ -13,7 +13,7 @@ from pathlib import Path
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_name
 from gitmem.core.purge import Purge
-from gitmem.search import action, commits, database
+from gitmem.search import action, database
 from gitmem.store.files import linked
 from gitmem.store.locks import writer_lock
 from gitmem.store.record import Record, read_record, write_atomically, write_record
@@ -25,7 +25,7 @@ from gitmem.store.workspace import LIVE_FOLDERS, MAIN, LiveDirectory
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file of gitmem's state that is looked into."""
 
-INDEXES = (database.FILE, commits.FILE)
+INDEXES = (database.FILE, database.COMMITS)
 
 WORDS = "recalls-"
 """Begins the names of files in which the words of the last recalls stand: no text can be found there, so
@@ -112,8 +112,7 @@ def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int
         record.unlink(missing_ok=True)
     # Made anew from the refs by whoever looks next; one who has it open goes on with what he has.
     for file in INDEXES:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            (folder / f"{file}{suffix}").unlink(missing_ok=True)
+        database.delete(folder, file)
     return count
 
 

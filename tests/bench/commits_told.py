@@ -1,6 +1,6 @@
 """Measures which commits prompts are told of: reports whose decision is a commit, in a real history.
 
-usage: python tests/bench/commits_told.py --history PATH --reports FILE [--others FILE] [--half WHICH]
+usage: python tests/bench/commits_told.py --history PATH --reports COMMITS [--others COMMITS] [--half WHICH]
 
 HISTORY is a bundle or repository with a history of some other code. REPORTS has a line a report, JSON with
 `task`, `query`, `module`, `decision` (`subject`, `body`) and `broken_by`, the subject of what broke it.
@@ -31,7 +31,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 from gitmem.integrations.code_commits import choose
-from gitmem.search.commits import FILE, CommitIndex, follow, messages
+from gitmem.search.commits import CommitIndex, follow, messages
+from gitmem.search.database import COMMITS
 from gitmem.search.reverts import undoing
 from gitmem.store.git import GitCommand
 
@@ -93,7 +94,7 @@ def plain_first(history: History, queries: Sequence[str]) -> list[str]:
     connection.execute(
         "CREATE VIRTUAL TABLE t USING fts5(oid UNINDEXED, text, tokenize='porter unicode61')"
     )
-    with closing(sqlite3.connect(history.state / FILE)) as index:
+    with closing(sqlite3.connect(history.state / COMMITS)) as index:
         oids = [oid.hex() for (oid,) in index.execute("SELECT oid FROM entry WHERE length > 0")]
     said = messages(history.git, history.top, oids, SECONDS)
     rows = [(one.oid, f"{one.subject}\n{one.body}") for one in said.values()]
@@ -125,7 +126,7 @@ def measure(
     index = CommitIndex.open(history.state)
     assert index is not None
     with closing(index):
-        figures |= {"commits": len(index), "index_bytes": (history.state / FILE).stat().st_size}
+        figures |= {"commits": len(index), "index_bytes": (history.state / COMMITS).stat().st_size}
         begun = time.process_time()
         told = {
             at: [hit.oid for hit in choose(index.search(query), unasked=True)]

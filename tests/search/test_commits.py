@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.search import commits
-from gitmem.search.commits import FILE, CommitIndex, Hit, follow, messages
+from gitmem.search.commits import CommitIndex, Hit, follow, messages
+from gitmem.search.database import COMMITS
 from gitmem.search.reverts import Undoing, undoing
 from gitmem.store.git import GitCommand
 
@@ -184,7 +185,7 @@ def test_a_history_that_is_mostly_another_is_indexed_anew(code: Code) -> None:
     assert code.follow()
     assert code.search("wibblewobble")
     assert not code.search("first")
-    with closing(sqlite3.connect(code.state / FILE)) as connection:
+    with closing(sqlite3.connect(code.state / COMMITS)) as connection:
         assert connection.execute("SELECT count(*) FROM entry").fetchone()[0] == 33
 
 
@@ -210,7 +211,7 @@ def test_the_oldest_go_first(code: Code, monkeypatch: pytest.MonkeyPatch) -> Non
     for number in range(20):
         code.commit(f"Let the wibblewobble be {number}")
         code.follow()
-    with closing(sqlite3.connect(code.state / FILE)) as connection:
+    with closing(sqlite3.connect(code.state / COMMITS)) as connection:
         assert connection.execute("SELECT count(*) FROM entry").fetchone()[0] <= 11
 
 
@@ -219,9 +220,9 @@ def test_a_damaged_file_is_made_anew(code: Code, spoil: bytes) -> None:
     assert CommitIndex.open(code.state) is None
     code.commit("Let the wibblewobble be")
     assert code.follow()
-    for file in code.state.glob(f"{FILE}*"):
+    for file in code.state.glob(f"{COMMITS}*"):
         file.unlink()
-    (code.state / FILE).write_bytes(spoil)
+    (code.state / COMMITS).write_bytes(spoil)
     index = CommitIndex.open(code.state)
     assert index is None or not index.search("wibblewobble")
     assert code.follow()
@@ -232,18 +233,18 @@ def test_the_file_is_the_persons_alone_and_no_link_is_followed(code: Code, tmp_p
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("mine")
     code.state.mkdir()
-    (code.state / FILE).symlink_to(elsewhere)
+    (code.state / COMMITS).symlink_to(elsewhere)
     assert CommitIndex.open(code.state) is None
     assert code.follow()
     assert elsewhere.read_text() == "mine"
-    assert (code.state / FILE).stat().st_mode & 0o077 == 0
+    assert (code.state / COMMITS).stat().st_mode & 0o077 == 0
 
 
 def test_messages_are_not_stored(code: Code) -> None:
     """What is told is read from git; the index has words, in no order of its own."""
     code.commit(DECISION)
     assert code.follow()
-    data = b"".join(file.read_bytes() for file in code.state.glob(f"{FILE}*"))
+    data = b"".join(file.read_bytes() for file in code.state.glob(f"{COMMITS}*"))
     assert b"demand that an idle session" not in data
     assert b"auditors of the payment" not in data
 
