@@ -1,6 +1,6 @@
 """Measures which commits prompts are told of: reports whose decision is a commit, in a real history.
 
-usage: python tests/bench/commits_told.py --history PATH --reports COMMITS [--others COMMITS] [--half WHICH]
+usage: python tests/bench/commits_told.py --history PATH --reports FILE [--others FILE] [--half WHICH]
 
 HISTORY is a bundle or repository with a history of some other code. REPORTS has a line a report, JSON with
 `task`, `query`, `module`, `decision` (`subject`, `body`) and `broken_by`, the subject of what broke it.
