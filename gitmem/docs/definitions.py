@@ -1,24 +1,31 @@
-"""Commands that code defines: targets of make, scripts of npm, console scripts and their words."""
+"""What files define that a document can name: commands (of make, npm, console scripts) and headings."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+
+from gitmem.core.references import without_fences
 
 DEFINING = frozenset({"Makefile", "makefile", "GNUmakefile", "package.json", "pyproject.toml", "setup.cfg"})
 """Names of files that define commands."""
 
+LONGEST_HEADING = 400
+"""Characters of a heading, or of a tag with an anchor, that are read."""
+
 _VERB_FILE = re.compile(r"(?:^|/)(?:cli|cmds?|commands?|verbs?)/([\w-]+)\.\w+$")
-_QUOTED = re.compile(rb"[\"']([a-z][a-z0-9:_-]*)[\"']")
-_FUNCTION = re.compile(rb"\b(?:def|fn|func|function) +([a-z][a-z0-9_]*?)_?\b")
 _TARGET = re.compile(r"(?m)^([A-Za-z0-9][\w./ -]*?)[ \t]*:(?!=)")
 _ENTRY = re.compile(r"(?m)^[ \t]+([\w.-]+)[ \t]*=[ \t]*([\w.]+:[\w.]+)[ \t\r]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)")
+_LINE = re.compile(r" {0,3}(?:=+|-+)[ \t\r]*")
+_OTHER = re.compile(r" {0,3}[#>|-]")
+_SET = re.compile(r"(?:<a\b[^<>]{0,400}?\b(?:name|id)|\bid)=[\"']?([^\"'>\s]{1,400})|\{#([^{}\s]{1,400})\}")
 
 
-def defined(files: Mapping[str, str]) -> dict[tuple[str, ...], str]:
+def commands(files: Mapping[str, str]) -> dict[tuple[str, ...], str]:
     """Reads what commands some files define.
 
     Args:
@@ -62,7 +69,7 @@ def _npm(package: dict[str, object]) -> dict[tuple[str, ...], str]:
     return found
 
 
-def renamed(
+def command_renamed(
     words: tuple[str, ...], before: Mapping[tuple[str, ...], str], now: Mapping[tuple[str, ...], str]
 ) -> tuple[str, ...]:
     """The only new command of that kind that runs what an old one ran; empty where there is none."""
@@ -77,7 +84,7 @@ def renamed(
     return alike[0] if len(alike) == 1 and before[words].strip() else ()
 
 
-def of_files(paths: Iterable[str]) -> dict[str, str]:
+def verb_files(paths: Iterable[str]) -> dict[str, str]:
     """The words of programs that have a file each, by the name of its folder, to that file."""
     return {match[1]: path for path in paths if (match := _VERB_FILE.search(path))}
 
@@ -91,6 +98,42 @@ def beside(paths: Iterable[str], file: str) -> tuple[str, ...]:
     )
 
 
-def given_words(code: bytes) -> set[str]:
-    """Which words some code may give to a program: in quotes, or as functions of their own."""
-    return {word.decode() for pattern in (_QUOTED, _FUNCTION) for word in pattern.findall(code)}
+def anchors(text: str) -> tuple[str, ...]:
+    """The anchors of a text in their order, as GitHub makes them; a second one alike ends in `-1`."""
+    found: dict[str, int] = {}
+    for title in _titles(without_fences(text)):
+        slug = name = _slug(title[:LONGEST_HEADING])
+        while name in found:
+            found[slug] += 1
+            name = f"{slug}-{found[slug]}"
+        found[name] = 0
+    return (*found, *(one or other for one, other in _SET.findall(text)))
+
+
+def _titles(plain: str) -> Iterator[str]:
+    """What stands behind `#`, or above a line of `=` or `-`. Line by line, so that no text takes long."""
+    above = ""
+    for line in plain.split("\n"):
+        if heading := _HEADING.match(line):
+            title = heading[1].strip()
+            if title := title.rstrip("#").rstrip() or title:
+                yield title
+        elif above.strip() and _LINE.fullmatch(line) and not _OTHER.match(above):
+            yield above.strip()
+        above = line
+
+
+def heading_renamed(before: str, now: str, anchor: str) -> str:
+    """What a heading is called now that is gone: the only new one, at the same place; else empty."""
+    then, new = anchors(before), anchors(now)
+    gone, come = set(then) - set(new), set(new) - set(then)
+    if gone != {anchor} or len(come) != 1 or len(then) != len(new):
+        return ""
+    found = come.pop()
+    return found if then.index(anchor) == new.index(found) else ""
+
+
+def _slug(title: str) -> str:
+    plain = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", title)
+    plain = re.sub(r"[^\w\- ]", "", plain.strip().lower())
+    return plain.replace(" ", "-")
