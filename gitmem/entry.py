@@ -155,8 +155,8 @@ def _write_traceback(error: Exception) -> str:
     import traceback
     from pathlib import Path
 
+    from gitmem.ledger.job_record import records
     from gitmem.rules.redaction import shown
-    from gitmem.store.job_record import records
 
     report = shown("".join(traceback.format_exception(error)), records)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -18,7 +18,7 @@ if [ -z "${GITMEM_DISABLE:-}" ] && [ -d "$gitmem_state" ] && [ -x @PROGRAM@ ] &&
       if [ -s "$gitmem_job" ]; then
         # Whoever left it started a worker. While that one starts, or another works, a second has nothing to do.
         for gitmem_by in "$gitmem_state/starter" "$gitmem_state/worker.lock"; do
-          if { read -r gitmem_pid gitmem_rest <"$gitmem_by" && kill -0 "$gitmem_pid"; } 2>/dev/null; then
+          if [ -f "$gitmem_by" ] && { read -r gitmem_pid gitmem_rest <"$gitmem_by" && kill -0 "$gitmem_pid"; } 2>/dev/null; then
             gitmem_busy=yes
           fi
         done
@@ -28,7 +28,8 @@ if [ -z "${GITMEM_DISABLE:-}" ] && [ -d "$gitmem_state" ] && [ -x @PROGRAM@ ] &&
     else
       while [ -e "$gitmem_job" ]; do gitmem_job=$gitmem_job-; done
     fi
-    [ -s "$gitmem_job" ] ||
+    # What is there and no file would keep whoever opens it waiting.
+    [ -s "$gitmem_job" ] || { [ -e "$gitmem_job" ] && [ ! -f "$gitmem_job" ]; } ||
       { printf 'gitmem-job 1\nevent=%s\nargs=%s\n%sworktree=%s\n' @EVENT@ "$*" "${gitmem_pairs:-}" "$PWD" \
         >"$gitmem_job"; } 2>/dev/null || :
     if [ -z "$gitmem_busy" ] && { [ @EVENT@ = rewrite ] || [ -z "$gitmem_rebase" ]; }; then
@@ -37,7 +38,9 @@ if [ -z "${GITMEM_DISABLE:-}" ] && [ -d "$gitmem_state" ] && [ -x @PROGRAM@ ] &&
         if command -v setsid; then exec setsid @COMMAND@ worker --git-dir "$PWD"; fi
         exec @COMMAND@ worker --git-dir "$PWD"
       ) </dev/null >/dev/null 2>&1 &
-      { printf '%s\n' "$!" >"$gitmem_state/starter"; } 2>/dev/null || :
+      if [ -f "$gitmem_state/starter" ] || [ ! -e "$gitmem_state/starter" ]; then
+        { printf '%s\n' "$!" >"$gitmem_state/starter"; } 2>/dev/null || :
+      fi
     fi
   fi
 fi

@@ -36,6 +36,9 @@ with suppress(ValueError):
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Every program that a test starts would compile all that it imports: three times the CPU of `git mem list`.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 MEMORY_FOLDER = Path("/dev/shm")
 ROOM = 6 * 1024**3
 """Bytes: the suite's repositories take some 2 GB at once."""
@@ -53,7 +56,7 @@ def pytest_configure() -> None:
 def hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME with a git identity; nothing of the machine's own configuration is seen."""
     home = tmp_path_factory.mktemp("home")
-    foreign = ("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX", "GEMINI")
+    foreign = ("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX", "GEMINI", "COLUMNS")
     for name in list(os.environ):
         if name.startswith(foreign) and not name.startswith("GITMEM_TEST_"):
             monkeypatch.delenv(name)

@@ -92,7 +92,7 @@ class Corpus:
 
     def given(self, **more: object) -> ConsolidateInput:
         """What an engine is given of it."""
-        return ConsolidateInput(self.files, self.said, renamed=self.renamed, **more)  # type: ignore[arg-type]
+        return ConsolidateInput(self.files, self.said, renamed=self.renamed, **({"most": 500} | more))  # type: ignore[arg-type]
 
 
 def corpus(

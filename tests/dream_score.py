@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dream_corpus import Corpus, Planted
 
@@ -24,7 +24,7 @@ class Score:
             many; what a person has to decide stands under `open date`, `open link`.
         false: merges, dates and links that are wrong, for a person.
         settled: contradictions of which one side went.
-        noted: contradictions that the engine lists beyond those that were planted.
+        noted: what the engine asks beyond the contradictions that were planted.
     """
 
     found: Mapping[str, tuple[int, int]]
@@ -39,19 +39,32 @@ class Score:
 
 
 def made_of(files: Mapping[str, bytes], **more: object) -> tuple[Consolidation, dict[str, bytes]]:
-    """What the offline engine makes of a tree, with every claim accounted for, and the tree afterwards."""
-    made = OfflineEngine().consolidate(ConsolidateInput(files, **more))  # type: ignore[arg-type]
+    """What the offline engine offers of a tree, with every claim accounted for, and the tree afterwards.
+
+    What it asks is accounted for as well, and left out.
+    """
+    made = OfflineEngine().consolidate(ConsolidateInput(files, **({"most": 500} | more)))  # type: ignore[arg-type]
     left = dict(files)
+    states = [dict(files)]
     for change in made.changes:
         change.apply_to(left)
+        states.append(dict(left))
     fates = [fate for change in made.changes for fate in change.fates]
     assert account(files, left, fates).unaccounted == ()
-    return made, left
+    told = offers(made)
+    return told, states[len(told.changes)]
+
+
+def offers(made: Consolidation) -> Consolidation:
+    """What is proposed, without what is asked, which comes last."""
+    return replace(made, changes=tuple(one for one in made.changes if one.kind != "question"))
 
 
 def score(planted: Corpus, made: Consolidation) -> Score:
     """Tells what an engine found of what was planted, from its changes and notes."""
     counts: dict[str, tuple[int, int]] = {}
+    asked = [one for one in made.changes if one.kind == "question"]
+    made = offers(made)
 
     def count(kind: str, found: bool) -> None:
         before = counts.get(kind, (0, 0))
@@ -77,14 +90,14 @@ def score(planted: Corpus, made: Consolidation) -> Score:
         count(f"link {one.kind}" if one.provable else "open link", _settled(one, text(one), made.notes))
         if one.kind == "never" and one.text not in text(one):
             false.append(f"link: {text(one)}")
-    listed = [note for note in made.notes if note.startswith("contradiction:")]
+    listed = [" ".join((one.fates[0].source, one.fates[0].target)) for one in asked]
     for one in planted.contradictions:
-        count(f"contradiction {one.kind}", any(_names(note, one) for note in listed))
+        count(f"contradiction {one.kind}", any(_names(ends, one) for ends in listed))
     return Score(
         dict(sorted(counts.items())),
         tuple(false),
         tuple(" ".join(one.claims) for one in planted.contradictions if not _apart(one, went, texts)),
-        tuple(note for note in listed if not any(_names(note, one) for one in planted.contradictions)),
+        tuple(ends for ends in listed if not any(_names(ends, one) for one in planted.contradictions)),
     )
 
 
@@ -129,8 +142,8 @@ def _settled(one: Planted, text: str, notes: tuple[str, ...]) -> bool:
     return f"[[{one.meant}]]" in text if one.meant else one.text in text and f"[[{one.text}]]" not in text
 
 
-def _names(note: str, one: Planted) -> bool:
-    return all(claim in note for claim in one.claims)
+def _names(ends: str, one: Planted) -> bool:
+    return all(claim in ends for claim in one.claims)
 
 
 def _apart(one: Planted, went: Mapping[str, str], texts: Mapping[str, str]) -> bool:

@@ -7,8 +7,8 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
 from gitmem.search.index import Catalog, read_memory
-from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
 
 REF = "refs/gitmem/project"
 START = 1_790_000_000

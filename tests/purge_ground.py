@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,6 +71,20 @@ def messages(machine: Machine, scope: str = "project") -> list[str]:
     """Author and subject of a scope's commits, newest first."""
     where = machine.workspace.scope(scope)
     return machine.git("log", "--format=%an %at %s", where.ref, private=scope != "project").splitlines()
+
+
+def follow(machine: Machine, remote: str = "") -> str:
+    """Syncs, and agrees to somebody else's purge where one waits; returns what was said."""
+    done = machine.run("sync", "-y", code=None)
+    said = done.err
+    if "git mem review accept" in done.err:
+        id = re.search(r"accept (e-[0-9a-f]{8})", done.err)
+        assert id and done.code == 1, done.err
+        said += machine.run("review", "accept", id[1]).err
+        done = machine.run("sync", "-y")
+        said += done.err
+    assert done.code == 0, done.err
+    return said
 
 
 def memory(name: str, text: str) -> str:

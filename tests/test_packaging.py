@@ -127,3 +127,9 @@ def test_the_repositorys_own_memory_is_whole() -> None:
                 assert problems(memory) == (), name
                 assert b"**Why:**" in data, name
                 assert f"({name})".encode() in files["MEMORY.md"], name
+
+
+def test_the_floor_of_libgit2_has_what_creates_a_ref() -> None:
+    """`Repository.transaction()` came with pygit2 1.19; `.ci/run` tries the lowest versions."""
+    (bound,) = [one for one in PROJECT["project"]["dependencies"] if one.startswith("pygit2")]
+    assert tuple(map(int, bound.partition(">=")[2].split("."))) >= (1, 19)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gitmem.cli.app import GROUPS, HIDDEN
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.store.settings import CHOICES, DEFAULTS
+from gitmem.ledger.settings import CHOICES, DEFAULTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from gitmem.core.limits import RECALLED
 from gitmem.core.text import one_line
 from gitmem.integrations import last_recalls
 from gitmem.integrations.recalling import ask
-from gitmem.search.database import COMMITS
+from gitmem.ledger.files import COMMITS
 from gitmem.search.display import KNOWN_CHARS, told_by
 from gitmem.search.display import as_json as as_value
 from gitmem.search.gate import Left
@@ -22,7 +22,7 @@ from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
 
 if TYPE_CHECKING:
     from gitmem.integrations.code_commits import ToldCommit
-    from gitmem.store.workspace import Workspace
+    from gitmem.ledger.workspace import Workspace
 
 SOURCES = ("memory", "commits", "all")
 
@@ -51,15 +51,15 @@ def answer(
     Args:
         query: its words, or `-` alone for standard input.
         source: one of `SOURCES`; None as the setting says, and without commits where only some memories
-            are asked for, or those of then.
+            are asked for.
         explain: also what each was found by, and why others are left out.
     """
     question = _question(query)
-    narrow = [at, scope, agent, type]
+    narrow = any(each is not None for each in (scope, agent, type))
     workspace = run.workspace  # it is opened anew by whoever asks
-    commits = _commits(workspace, question, source, any(each is not None for each in narrow))
+    commits = _commits(workspace, question, source, narrow, at, run.edges.now)
     if source == "commits":
-        _answer_by_commits(run, question, commits)
+        _answer_by_commits(run, question, commits, nearest=at is None)
         return
     found = ask(
         workspace,
@@ -96,14 +96,14 @@ def answer(
 
 
 def _commits(
-    workspace: Workspace, question: str, source: str | None, narrow: bool
+    workspace: Workspace, question: str, source: str | None, narrow: bool, at: str | None, now: float
 ) -> tuple[ToldCommit, ...]:
     """The commits that answer; whoever names the source may wait for the index to be brought up to date."""
     if source is not None and source not in SOURCES:
         raise UsageError(f"There is no source {source!r}", f"Choose one of: {', '.join(SOURCES)}.")
     if narrow and source in ("commits", "all"):
         raise UsageError(
-            "Commits of the code have no scope, agent or type, and are not searched as of then",
+            "Commits of the code have no scope, agent or type",
             "Leave --source away, or the others.",
         )
     there = (workspace.state / COMMITS).is_file() and workspace.settings.flag("recallCommits")
@@ -114,10 +114,13 @@ def _commits(
 
     if source:
         code_commits.follow_commits(workspace, PATIENT_SECONDS)
-    return code_commits.find_commits(workspace, question, credentials, unasked=False)
+    then = code_commits.commit_at(workspace, at, now) if at else None
+    return code_commits.find_commits(workspace, question, credentials, unasked=False, then=then)
 
 
-def _answer_by_commits(run: Context, question: str, commits: Sequence[ToldCommit]) -> None:
+def _answer_by_commits(
+    run: Context, question: str, commits: Sequence[ToldCommit], *, nearest: bool
+) -> None:
     if run.out.as_json:
         run.out.json({"query": question, "items": [], "commits": [asdict(one) for one in commits]})
         return
@@ -125,12 +128,14 @@ def _answer_by_commits(run: Context, question: str, commits: Sequence[ToldCommit
         if number:
             run.out.data()
         _print_commit(run, commit)
-    if not commits:
+    if not commits and not nearest:
+        run.out.say("no commit of then fits")
+    elif not commits:
         from gitmem.integrations.code_commits import nearest_commits
         from gitmem.integrations.exit import credentials
 
-        nearest = ", ".join(nearest_commits(run.workspace, question, credentials))
-        run.out.say("no commit fits" + (f"; nearest: {nearest}" if nearest else ""))
+        near = ", ".join(nearest_commits(run.workspace, question, credentials))
+        run.out.say("no commit fits" + (f"; nearest: {near}" if near else ""))
 
 
 def _print_commit(run: Context, commit: ToldCommit) -> None:

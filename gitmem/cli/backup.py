@@ -10,12 +10,13 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
-from gitmem.integrations import backing_up
-from gitmem.integrations.backing_up import Backed, BackupPlan
+from gitmem.git.remote import without_credentials
+from gitmem.git.repository import short_name
+from gitmem.integrations import exchange
+from gitmem.integrations.purging import IN_PROJECT
+from gitmem.ledger.backup import Backed, BackupPlan, forget_backup, plan_backup
+from gitmem.ledger.workspace import Workspace
 from gitmem.rules.screen import doubt_told
-from gitmem.store.address import without_credentials
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import Workspace
 
 WORDS = {
     "send": "sent",
@@ -55,12 +56,12 @@ def backup(
             raise UsageError("--off takes no URL")
         _forget(run.out, workspace, dry_run)
         return
-    named = backing_up.address(workspace, run.edges, url) if url else backing_up.named_backup(workspace)
+    named = exchange.address(workspace, run.edges, url) if url else exchange.named_backup(workspace)
     if not named:
         raise CheckFailed("No backup is named", "Name an empty repository of your own: git mem backup URL")
     before = workspace.settings.get("backup")
     if dry_run or named != before:
-        plan = backing_up.plan_backup(workspace, named)
+        plan = plan_backup(workspace, named)
         if dry_run:
             show_plan(run.out, plan)
             return
@@ -79,7 +80,7 @@ def backup(
 
 def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
     """Backs up, and says what a person has to know of it even when quiet."""
-    out, done = run.out, backing_up.back_up(workspace, run.edges, url)
+    out, done = run.out, exchange.back_up(workspace, run.edges, url)
     for refusal in done.arrived:
         out.warn(f"from the backup: {refusal.path} {refusal.message}; have it rotated and removed")
     for path, text in done.buried:
@@ -89,6 +90,8 @@ def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
             out.warn(f"{step.ref} is {WORDS[step.what]}")
     for one in done.doubts:
         out.warn(doubt_told(one, "leaves"))
+    if done.stands_in_project:
+        out.warn(IN_PROJECT)
     for ref, words in done.refused.items():
         out.warn(f"{ref} was deleted here, and stays in the backup: {words}")
     return done
@@ -141,6 +144,7 @@ def backed_value(done: Backed) -> dict[str, Any]:
         "doubts": [{"path": one.path, "rule": one.rule} for one in done.doubts],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
+        "purged_text_in_project": done.stands_in_project,
     }
 
 
@@ -152,6 +156,6 @@ def _forget(out: Output, workspace: Workspace, dry_run: bool) -> None:
     elif dry_run:
         out.data(f"would forget the backup {place}")
     else:
-        backing_up.forget_backup(workspace)
+        forget_backup(workspace)
         out.data(f"the backup {place} is forgotten; what it holds stays there")
         out.say(f"undo: git mem backup {place}")

@@ -88,9 +88,9 @@ def recall(
     if corpus is None or queries is None:
         raise UsageError("Two files are needed", "Give --corpus FILE --queries FILE, or --own.")
     from gitmem.cli.bench_show import show_recall
+    from gitmem.git.command import GitCommand
     from gitmem.integrations.benching.corpus import read_given
     from gitmem.integrations.benching.recall import measure
-    from gitmem.store.git import GitCommand
 
     given = read_given(run.edges.cwd / corpus.expanduser(), run.edges.cwd / queries.expanduser())
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:

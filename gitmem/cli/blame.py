@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import Annotated
 
 import typer
@@ -11,17 +10,18 @@ from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
 from gitmem.core.account import path_of
-from gitmem.core.names import kind
+from gitmem.core.names import file_address, kind
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Telling
 from gitmem.integrations.blaming import Line, as_value, code_of
 from gitmem.integrations.blaming import blame as look_up
-from gitmem.store.blame import Blamed, Origin
-from gitmem.store.code_time import Became
-from gitmem.store.replaced import Replaced
+from gitmem.ledger.blame import Blamed, Origin
+from gitmem.ledger.moments import Became
+from gitmem.ledger.sayings import Replaced
 
 SHORT = 12
 RULE = "**Rule in:** "
+BEYOND = "restored there; the history that tells who taught it is not here (any more)"
 WHO_WIDTH = 40
 CLAIM_WIDTH = 80
 
@@ -96,7 +96,7 @@ def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> No
     width = max(len(who) for _, _, who in heads)
     before = ""
     for line, (commit, when, who) in zip(lines, heads, strict=True):
-        claim = one_line(line.blamed.claim.text, CLAIM_WIDTH)
+        claim = one_line(line.blamed.text, CLAIM_WIDTH)
         out.data(f"{out.paint(commit, 'yellow')} {when}  {who:{width}}  {claim}")
         at = _codes(line.blamed, code) if kind(line.file) == "log" else []
         notes = [*_sessions(line.blamed), *at, *_notes(line.blamed), *_replaced(line)]
@@ -110,8 +110,8 @@ def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> No
 def _print_hops(run: Context, line: Line, code: dict[str, Became]) -> None:
     """The way from a claim back to where it was said and to the code of that time."""
     out, blamed = run.out, line.blamed
-    address = one_line(f"{line.scope.name}/{line.agent}/{PurePosixPath(line.file).stem}", 100)
-    out.data(f"{out.paint(address, 'bold')}  {one_line(blamed.claim.text, CLAIM_WIDTH)}")
+    address = one_line(f"{line.scope.name}/{line.agent}/{file_address(line.file)}", 100)
+    out.data(f"{out.paint(address, 'bold')}  {one_line(blamed.text, CLAIM_WIDTH)}")
     for note in _became(line.gone) if line.gone else ():
         out.data(f"    {note}")
     for origin in blamed.origins:
@@ -191,6 +191,7 @@ def _notes(blamed: Blamed) -> list[str]:
     """What else there is to say of a claim's way."""
     notes = [_logged(origin) for origin in blamed.origins[:1] if _is_made_of_line(blamed, origin)]
     notes += [f"through dream {oid[:SHORT]}" for origin in blamed.origins[:1] for oid in origin.via]
+    notes += [BEYOND for origin in blamed.origins[:1] if origin.beyond]
     for origin in blamed.origins[1:]:
         who = " or ".join(dict.fromkeys(_who(one) for one in origin.told))
         notes.append(f"and {origin.commit[:SHORT]} {day(origin.time)}  {one_line(who, WHO_WIDTH)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import typer
@@ -11,11 +12,11 @@ from gitmem.cli.context import AgentOption, Context, DryRun, Json, ScopeOption, 
 from gitmem.cli.words import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.integrations.saving import save_all
-from gitmem.store.history import resolve_all
-from gitmem.store.lookup import chosen_agent, chosen_scopes
-from gitmem.store.record import read_record
-from gitmem.store.travel import lay_out, unpin, unsaved
-from gitmem.store.workspace import LiveDirectory, Workspace
+from gitmem.ledger.lookup import chosen_agent, chosen_scopes
+from gitmem.ledger.moments import is_root, resolve_all
+from gitmem.ledger.record import read_record
+from gitmem.ledger.restore import lay_out, unpin, unsaved
+from gitmem.ledger.workspace import LiveDirectory, Workspace
 
 BACK = "-"
 
@@ -57,6 +58,11 @@ def checkout(
         raise CheckFailed(
             "There is no live directory to lay it out in", f"To look at it: git mem list --at {revision}"
         )
+    if all(_is_before(live, commits) for live in free):
+        raise UsageError(
+            f"There was no memory at {revision}: the first was stored on {day(_first(free))}",
+            "Lay out what was known then or later: git mem checkout DATE",
+        )
     if not dry_run:
         save_all(workspace, run.edges)
         for live in free:
@@ -78,8 +84,10 @@ def checkout(
     for live in free:
         then = live.scope.repo.commit(commits[live.scope.ref])
         verb = "would lay out" if dry_run else "laid out"
-        told = f"{verb} {then.oid[:12]} of {day(then.committer.time)} in {live.path}"
-        run.out.data(told)
+        what = f"{then.oid[:12]} of {day(then.committer.time)}"
+        if is_root(then):
+            what = f"no memory (the first of {live.scope.name} came later)"
+        run.out.data(f"{verb} {what} in {live.path}")
     for live in chosen:
         if live.tracked:
             run.out.say(f"left alone: {live.path} (the code branch tracks it)")
@@ -95,6 +103,22 @@ def _lives(workspace: Workspace, scope: str | None, agent: str | None) -> list[L
         for live in workspace.live_directories()
         if live.scope.name in wanted and folder in (None, live.agent)
     ]
+
+
+def _is_before(live: LiveDirectory, commits: Mapping[str, str]) -> bool:
+    """Whether the state of a scope is the empty one that stands before all memory."""
+    return is_root(live.scope.repo.commit(commits[live.scope.ref]))
+
+
+def _first(lives: Iterable[LiveDirectory]) -> int:
+    """When the first memory of their scopes was stored, epoch seconds."""
+    scopes = {live.scope.ref: live.scope for live in lives}.values()
+    return min(
+        one.committer.time
+        for scope in scopes
+        for one in scope.repo.history(scope.repo.ref(scope.ref) or "")
+        if not is_root(one)
+    )
 
 
 def _pinned(live: LiveDirectory) -> str:

@@ -19,7 +19,7 @@ def _some_time(at: str | None) -> str | None:
 
 
 def _scopes(incomplete: str) -> list[str]:
-    from gitmem.store.workspace import SCOPES
+    from gitmem.ledger.workspace import SCOPES
 
     return [name for name in SCOPES if name.startswith(incomplete)]
 

@@ -10,8 +10,9 @@ import typer
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.words import sound
+from gitmem.integrations.last_decided import forget
 from gitmem.integrations.promoting.promote import demote as carry_out
-from gitmem.store.lookup import find
+from gitmem.ledger.lookup import find
 
 
 def register(app: typer.Typer) -> None:
@@ -34,9 +35,11 @@ def demote(
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     workspace = run.workspace
-    done = carry_out(workspace, run.edges, find(workspace, name, scope=scope, agent=agent), dry_run=dry_run)
+    done = carry_out(workspace, run.edges, find(workspace, name, scope, agent, whole=True), dry_run=dry_run)
     at, out = done.at, run.out
     commit = done.written.commit if done.written else None
+    if not dry_run:
+        forget(workspace.state, f"git mem demote {shlex.quote(at.address)}")
     if out.as_json:
         out.json(
             {

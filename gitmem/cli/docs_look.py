@@ -12,8 +12,8 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
+from gitmem.docs.check import Checked
 from gitmem.engines.engine import Stale
-from gitmem.integrations.docs.found import Checked
 from gitmem.integrations.docs.here import checked_here, documents_here
 
 WIDTH = 400

@@ -21,7 +21,7 @@ from gitmem.integrations.dreams.progress import words as how_far
 from gitmem.integrations.engines import engine_for
 from gitmem.integrations.sessions import present_session
 from gitmem.integrations.stopping import Stop, Stopped
-from gitmem.store.workspace import SCOPES, ScopeName
+from gitmem.ledger.workspace import SCOPES, ScopeName
 
 INTERRUPTED = 130
 ACTIONS = ("run", "status", "kill", "refresh")

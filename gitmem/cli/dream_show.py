@@ -8,10 +8,12 @@ from typing import Any
 from gitmem.cli.output import Output
 from gitmem.cli.words import day, iso
 from gitmem.core.text import counted
+from gitmem.dream.cards import by_kind, summary_lines, worth
 from gitmem.dream.gates import Gate
 from gitmem.integrations.dreams.dreaming import DreamOutcome, DreamStatus
 from gitmem.integrations.dreams.kill import Killed
 from gitmem.integrations.dreams.progress import Running
+from gitmem.integrations.review_dream import worth_value
 
 NOTES_SHOWN = 5
 """Of each kind."""
@@ -36,6 +38,8 @@ def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
     _notes(out, plan.notes)
     for line in plan.log:
         out.say(f"  {line}")
+    for line in summary_lines(plan.commits):
+        out.data(line)
     if one.id:
         out.say(f"review: git mem review show {one.id}")
         out.say(f"undo: git mem review reject {one.id} -m WHY")
@@ -101,6 +105,7 @@ def killed(out: Output, one: Killed) -> None:
 def outcome_value(one: DreamOutcome) -> dict[str, Any]:
     """What came of a scope's dream, for `--json`."""
     plan = one.plan
+    commits = plan.commits if plan else ()
     return {
         "scope": one.scope,
         "id": one.id or None,
@@ -120,6 +125,8 @@ def outcome_value(one: DreamOutcome) -> dict[str, Any]:
         ],
         "notes": list(plan.notes) if plan else [],
         "log": list(plan.log) if plan else [],
+        "kinds": by_kind(commits),
+        "saves": worth_value(worth(commits)),
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,8 +11,13 @@ from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.words import place_value, sound
 from gitmem.core.errors import UsageError
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.integrations.editing import forget as carry_out
-from gitmem.store.lookup import Found, find
+from gitmem.integrations.editing import left_behind
+from gitmem.ledger.lookup import Found, find
+
+if TYPE_CHECKING:
+    from gitmem.ledger.forget import Holding
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +56,7 @@ def forget(
     elif everywhere:
         _forget_everywhere(run, name or "", scope, agent, dry_run)
     else:
-        found = find(run.workspace, name or "", scope=scope, agent=agent)
+        found = find(run.workspace, name or "", scope, agent, whole=True)
         value = _forget_one(run, found, dry_run)
         if run.out.as_json:
             run.out.json(value)
@@ -61,6 +67,8 @@ def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
     where = f"{found.scope}/{found.agent}/{found.file}"
     written = None if dry_run else carry_out(run.workspace, run.edges, found)
     commit = written.commit if written else None
+    if commit:
+        _tell_left(run, found)
     if out.as_json:
         return place_value(found) | {"commit": commit, "dry_run": dry_run}
     if dry_run:
@@ -69,14 +77,17 @@ def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
         out.data(f"{where} is gone already")
     else:
         out.data(f"{commit[:8]} forgot {where}")
-        out.say(f"undo: git mem undo {commit[:12]}")
+        if len(found.memory.render()) > MEMORY_BYTES:  # which nothing brings back into memory
+            out.say(f"what it said: git mem restore {shlex.quote(found.address)} --to FOLDER")
+        else:
+            out.say(f"undo: git mem undo {commit[:12]}")
     return {}
 
 
 def _forget_everywhere(
     run: Context, name: str, scope: str | None, agent: str | None, dry_run: bool
 ) -> None:
-    from gitmem.store.forget import everywhere
+    from gitmem.ledger.forget import everywhere
 
     values = [_forget_one(run, found, dry_run) for found in everywhere(run.workspace, name, scope, agent)]
     if run.out.as_json:
@@ -86,7 +97,7 @@ def _forget_everywhere(
 def _forget_claim(
     run: Context, text: str, scope: str | None, agent: str | None, everywhere: bool, dry_run: bool
 ) -> None:
-    from gitmem.store.forget import find_claim
+    from gitmem.ledger.forget import find_claim
 
     out, values = run.out, []
     for one in find_claim(run.workspace, text, scope=scope, agent=agent, everywhere=everywhere):
@@ -102,6 +113,8 @@ def _forget_claim(
                 "commit": written.commit if written else None,
             }
         )
+        if written and one.whole:
+            _tell_left(run, one)
         if out.as_json:
             continue
         what = f"{one.address}" if one.whole else f"a {'line' if one.in_log else 'claim'} of {one.address}"
@@ -114,3 +127,10 @@ def _forget_claim(
             out.say(f"undo: git mem undo {written.commit[:12]}")
     if out.as_json:
         out.json({"forgotten": values, "dry_run": dry_run})
+
+
+def _tell_left(run: Context, what: Found | Holding) -> None:
+    """What agents still read: nothing else holds what it says, so it is for the person to delete."""
+    for path in left_behind(run.workspace, what):
+        run.out.warn(f"agents still read {path}: it holds what memory does not (why: git mem status)")
+        run.out.say(f"keep what you need of it, then: rm {shlex.quote(str(path))}")

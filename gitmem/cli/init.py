@@ -11,17 +11,15 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
-from gitmem.cli.look_back import offer, since_when
+from gitmem.cli.look_back import offer, recorded_before, since_when
 from gitmem.cli.output import Output
 from gitmem.cli.save import warn_of
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
-from gitmem.flows.extract.lookback import unread
-from gitmem.integrations import backing_up
+from gitmem.integrations import exchange
 from gitmem.integrations.engines import choice_for
-from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
-from gitmem.store.settings import CHOICES
+from gitmem.ledger.settings import CHOICES
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +70,7 @@ def init(
     if engine is not None and engine not in CHOICES["engine"]:
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
     workspace, back_to = run.any_workspace, since_when(since)
-    address = backing_up.address(workspace, run.edges, backup) if backup else ""
+    address = exchange.address(workspace, run.edges, backup) if backup else ""
     planned = partial(plan_init, workspace, engine or "", backup=address)
     plan = planned(project)
     if not dry_run:
@@ -88,14 +86,14 @@ def init(
     for problem in plan.problems:
         run.out.warn(f"left alone: {problem}")
     if dry_run:
-        count = len(unread(workspace, sessions_here(workspace, run.edges), back_to))
+        count = len(recorded_before(run, workspace, back_to))
         if count and (plan.changes or since):
             run.out.data(f"  look through {counted(count, 'recorded session')} of before, if you say so")
         return
     if plan.changes:
         run.out.ask("Do this?")
     if plan.backup:
-        run.out.say(f"  {backing_up.start_from_backup(workspace, plan.backup)}")
+        run.out.say(f"  {exchange.start_from_backup(workspace, run.edges, plan.backup)}")
         # Which project this is may be known there.
         planned = partial(plan_init, workspace, engine or "", started=True)
         plan = replace(_settled(run.out, planned(project), planned), backup=plan.backup)
@@ -133,7 +131,7 @@ def init(
     for saved in done.laid_out:
         run.out.say(f"  laid out {counted(len(saved.laid_out), 'file')} in {saved.live.path}")
     if plan.changes:
-        named = backing_up.named_backup(done.workspace)
+        named = exchange.named_backup(done.workspace)
         leaves = "git mem sync brings your backup up to date" if named else "nothing leaves this machine"
         run.out.data(f"gitmem keeps memory for {plan.project_id}; {leaves}")
         chosen = choice_for(done.workspace, run.edges)

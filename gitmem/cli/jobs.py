@@ -12,11 +12,11 @@ from gitmem.cli.dream_show import running_value
 from gitmem.cli.words import day, iso
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
+from gitmem.git.locks import is_alive
 from gitmem.integrations import spool, worker
 from gitmem.integrations.dreams.progress import running as dream_running
 from gitmem.integrations.place import start_worker
-from gitmem.store.job_record import read_runs
-from gitmem.store.locks import is_alive
+from gitmem.ledger.job_record import read_runs
 
 SHOWN = 20
 """Runs that are shown unless another number is asked for."""

@@ -11,17 +11,19 @@ import typer
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age, iso, sound
 from gitmem.core.errors import GitmemError
-from gitmem.core.names import is_archived
+from gitmem.core.names import INDEX, file_address, is_archived
 from gitmem.core.text import counted, one_line
+from gitmem.git.objects import MISSING_HINT
 from gitmem.integrations.code_reach import unmerged
 from gitmem.integrations.promoting.pending import Standing, noted_rules
-from gitmem.store.commits import memory_commit
-from gitmem.store.holdings import keeps_logs
-from gitmem.store.lookup import Listed, chosen_agent, headers
-from gitmem.store.objects import MISSING_HINT
+from gitmem.ledger.holdings import keeps_logs
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.lookup import Listed, bare_indexes, chosen_agent, headers
 
 if TYPE_CHECKING:
-    from gitmem.store.days import Day
+    from collections.abc import Sequence
+
+    from gitmem.ledger.daily_logs import Day
 
 NAME_WIDTH = 40
 DESCRIPTION_WIDTH = 100
@@ -67,6 +69,7 @@ def list_memories(
         return
     if not found:
         run.out.say("no memories here" + (" as of then" if at else ""))
+        _name_indexes(run, found, scope, agent, at)
         _count_logs(run, scope, agent, at)
         return
     shown = cache(lambda place: one_line(place, NAME_WIDTH))
@@ -74,7 +77,7 @@ def list_memories(
     rules = {} if at else _rules(run)
     away = {} if at else unmerged(run.workspace, found)
     columns = (
-        _aligned([one_line(header.name, NAME_WIDTH) for header in found]),
+        _aligned([one_line(sound(header.name), NAME_WIDTH) for header in found]),
         _aligned([header.type for header in found]),
         _aligned([shown(f"{header.scope}/{header.agent}") for header in found]),
         _aligned([aged(header.time) for header in found]),
@@ -82,23 +85,34 @@ def list_memories(
             "(came with a secret: git mem show)"
             if header.secret
             else one_line(
-                (f"(taught on branch {away[header]}, not merged here) " if header in away else "")
+                (f"(taught on branch {sound(away[header])}, not merged here) " if header in away else "")
                 + rules.get(_address(header), "")
-                + header.description,
+                + ("(disputed: git mem review) " if header.otherwise else "")
+                + sound(header.description),
                 DESCRIPTION_WIDTH,
             )
             for header in found
         ],
     )
     run.out.data("\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True)))
+    _name_indexes(run, found, scope, agent, at)
     _count_logs(run, scope, agent, at)
+
+
+def _name_indexes(
+    run: Context, found: Sequence[Listed], scope: str | None, agent: str | None, at: str | None
+) -> None:
+    with suppress(GitmemError):  # what cannot be read was told
+        for place in () if at else bare_indexes(run.workspace, found, scope, agent):
+            shown = one_line(place, NAME_WIDTH)
+            run.out.say(f"and the index of {shown}, which is all it has: git mem blame {shown}/{INDEX}")
 
 
 def _count_logs(run: Context, scope: str | None, agent: str | None, at: str | None) -> None:
     with suppress(GitmemError):  # what cannot be read was told
         if not at and not _keeps_logs(run, agent):
             return
-        from gitmem.store.days import logs as daily_logs  # most scopes keep no log
+        from gitmem.ledger.daily_logs import logs as daily_logs  # most scopes keep no log
 
         count = sum(1 for _ in daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=False))
         if count:
@@ -111,8 +125,8 @@ def _keeps_logs(run: Context, agent: str | None) -> bool:
 
 
 def _list_logs(run: Context, scope: str | None, agent: str | None, at: str | None, archived: bool) -> None:
-    from gitmem.store.days import logs as daily_logs
-    from gitmem.store.days import opened
+    from gitmem.ledger.daily_logs import logs as daily_logs
+    from gitmem.ledger.daily_logs import opened
 
     found = list(
         opened(run.workspace, daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=archived))
@@ -159,7 +173,7 @@ def _rules(run: Context) -> dict[str, str]:
 
 
 def _address(header: Listed) -> str:
-    return f"{header.scope}/{header.agent}/{header.file.rpartition('/')[2].removesuffix('.md')}"
+    return f"{header.scope}/{header.agent}/{file_address(header.file)}"
 
 
 def as_value(header: Listed, rule: Standing | None = None, branch: str = "") -> dict[str, object]:
@@ -176,6 +190,7 @@ def as_value(header: Listed, rule: Standing | None = None, branch: str = "") -> 
         "agent": sound(header.agent),
         "file": sound(header.file),
         "description": sound(header.description),
+        "disputed": list(map(sound, header.otherwise)),
         "taught": iso(header.time) if header.time else None,
         "archived": is_archived(header.file),
         "secret": header.secret,

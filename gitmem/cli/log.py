@@ -11,9 +11,9 @@ from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
 from gitmem.core.text import one_line
-from gitmem.integrations.learned import as_value, learned
-from gitmem.store.log import LogEntry, fates
-from gitmem.store.workspace import Scope
+from gitmem.integrations.words import entry_value
+from gitmem.ledger.log import LogEntry, fates, learned
+from gitmem.ledger.workspace import Scope
 
 SUBJECT_WIDTH = 100
 SHORT = 12
@@ -52,7 +52,7 @@ def log(
     run = context(ctx, as_json=as_json)
     found = islice(learned(run.workspace, name, scope, agent), max_count)
     if run.out.as_json:
-        run.out.json([as_value(where, entry) for where, entry in found])
+        run.out.json([entry_value(where.name, entry) for where, entry in found])
         return
     empty = True
     for where, entry in found:

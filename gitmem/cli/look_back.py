@@ -6,18 +6,19 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from gitmem.cli.context import Context
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
-from gitmem.flows.extract.lookback import Lookback, look_back, pass_over, unread
-from gitmem.integrations.extraction import context_of
 from gitmem.integrations.sessions import sessions_here
-from gitmem.integrations.suggestions import accept_suggestion
-from gitmem.store.parked import Suggestion
-from gitmem.store.workspace import Workspace
-from gitmem.transcripts.model import SessionFile
+from gitmem.ledger.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gitmem.flows.extract.lookback import Lookback
+    from gitmem.ledger.suggestions import Suggestion
+    from gitmem.transcripts.model import SessionFile
 
 
 def since_when(given: str) -> float:
@@ -35,15 +36,28 @@ def since_when(given: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def recorded_before(run: Context, workspace: Workspace, since: float) -> tuple[SessionFile, ...]:
+    """Recorded sessions with something that was never looked at, newest first; arguments as for `offer`."""
+    files = sessions_here(workspace, run.edges)
+    if not files:
+        return ()
+    from gitmem.flows.extract.lookback import unread  # the rules of extraction take half a second to load
+
+    return unread(workspace, files, since)
+
+
 def offer(run: Context, workspace: Workspace, since: float) -> None:
     """Asks whether old sessions are to be looked through, does it, and lets the best finds be accepted.
 
     Where nobody can answer, nothing is done here: the worker comes to them in its own time. After a no it
     does not, either.
     """
-    files = unread(workspace, sessions_here(workspace, run.edges), since)
+    files = recorded_before(run, workspace, since)
     if not files or not (run.out.yes or sys.stdin.isatty()):
         return
+    from gitmem.flows.extract.lookback import look_back, pass_over
+    from gitmem.integrations.extraction import context_of
+
     try:
         run.out.ask(f"{counted(len(files), 'recorded session')} of before: look through them now?")
     except CheckFailed:
@@ -78,19 +92,18 @@ def _show(run: Context, files: Sequence[SessionFile], found: Lookback) -> None:
 
 def _accept(run: Context, workspace: Workspace, best: Sequence[Suggestion]) -> None:
     """Stores those whose numbers the person gives; the others go on waiting."""
+    from gitmem.integrations.suggestions import accept_suggestions
+
     answer = run.out.answer("Which are true and worth keeping? Numbers, all, or none: ").lower()
     words = answer.replace(",", " ").split()
     numbers = (
         set(range(1, len(best) + 1)) if words == ["all"] else {int(one) for one in words if one.isdecimal()}
     )
-    for number, one in enumerate(best, 1):
-        if number not in numbers:
-            continue
-        try:
-            accept_suggestion(workspace, run.edges, one)
-        except GitmemError as error:
-            run.out.warn(f"{one.id} goes on waiting: {error.message}")
+    chosen = [one for number, one in enumerate(best, 1) if number in numbers]
+    for each in accept_suggestions(workspace, run.edges, chosen):
+        if each.error is not None:
+            run.out.warn(f"{each.one.id} goes on waiting: {each.error.message}")
         else:
-            run.out.data(f"stored {one.change.description}")
+            run.out.data(f"stored {each.one.change.description}")
     if len(numbers & set(range(1, len(best) + 1))) < len(best):
         run.out.say("decide on the others: git mem review")

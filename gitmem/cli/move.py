@@ -11,7 +11,7 @@ from gitmem.cli.context import AgentOption, Allow, DryRun, Json, Quiet, ScopeOpt
 from gitmem.cli.save import warn_of
 from gitmem.cli.words import place_value
 from gitmem.integrations.editing import move as carry_out
-from gitmem.store.lookup import find
+from gitmem.ledger.lookup import find
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def move(
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.workspace
-    found = find(workspace, name, scope=scope, agent=agent)
+    found = find(workspace, name, scope, agent, whole=True)
     where = f"{found.scope}/{found.agent}/{found.file}"
     value = place_value(found) | {"to": to, "commit": None, "dry_run": dry_run}
     if dry_run:

@@ -14,7 +14,7 @@ from gitmem.cli.words import sound
 from gitmem.integrations.promoting.message import text_of, told_of
 from gitmem.integrations.promoting.promote import Done, Promotion, plan
 from gitmem.integrations.promoting.promote import promote as carry_out
-from gitmem.store.lookup import find
+from gitmem.ledger.lookup import find
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def promote(
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.workspace
-    planned = plan(workspace, run.edges, find(workspace, name, scope=scope, agent=agent), to)
+    planned = plan(workspace, run.edges, find(workspace, name, scope, agent, whole=True), to)
     if planned.doubts and not dry_run:
         run.out.ask(planned.question)
     done = None if dry_run else carry_out(workspace, run.edges, planned)

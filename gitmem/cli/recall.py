@@ -11,7 +11,7 @@ from gitmem.cli.completing import words
 from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context
 from gitmem.core.change import TYPES
 from gitmem.core.limits import RECALLED
-from gitmem.store.settings import CHOICES
+from gitmem.ledger.settings import CHOICES
 
 MOST = 50
 

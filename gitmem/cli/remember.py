@@ -46,6 +46,7 @@ def remember(
                 "file": done.memory.path,
                 "name": done.memory.name,
                 "commit": commit,
+                "not_laid_out": done.unwritten or None,
                 "warnings": [{"path": one.path, "rule": one.rule} for one in done.warnings],
             }
         )
@@ -56,4 +57,6 @@ def remember(
         return
     run.out.data(f"{commit[:8]} {where}: {done.memory.description}")
     warn_of(run, done.warnings)
+    if done.unwritten:
+        run.out.warn(f"stored, but not in the agent's folder: {done.unwritten}")
     run.out.say(f"undo: git mem undo {commit[:12]}")

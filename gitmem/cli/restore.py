@@ -12,16 +12,15 @@ from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOpti
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.merge import kind
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import allowed_fingerprints
-from gitmem.integrations.saving import save_all
-from gitmem.store.commits import read_tip
-from gitmem.store.gone import last_known
-from gitmem.store.history import is_root, resolve_all
-from gitmem.store.lookup import chosen_agent, chosen_scopes, find
-from gitmem.store.restoring import Restored, plan_restore, restore_as_of
-from gitmem.store.travel import write_out
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.integrations.saving import copies_of
+from gitmem.ledger.land import read_tip, together
+from gitmem.ledger.log import last_known
+from gitmem.ledger.lookup import chosen_agent, chosen_scopes, find
+from gitmem.ledger.moments import is_root, resolve_all
+from gitmem.ledger.restore import Restored, plan_restore, restore_as_of, write_out
+from gitmem.ledger.workspace import Scope, Workspace
 
 
 def register(app: typer.Typer) -> None:
@@ -73,29 +72,30 @@ def restore(
     if to is not None:
         _write_out(run, past, wanted, folder, run.edges.cwd / to.expanduser(), dry_run)
         return
-    if not dry_run:
-        save_all(workspace, run.edges)
-    plans = [(where, then, _plan(where, then, wanted, folder)) for where, then in past]
+    plans: list[tuple[Scope, str, Restored]] = []
     done: list[dict[str, object]] = []
-    for where, then, plan in plans:
-        commit = ""
-        if plan.edits and not dry_run:
-            subject = f"Restore {what} as of {at}" if at else f"Restore {what}"
-            who, head = workspace.author(run.edges.now), workspace.code_head()
-            allow = allowed_fingerprints(workspace)
-            written = restore_as_of(where, then, who, subject, wanted, folder, head, allow)
-            commit = written.commit if written else ""
-        done.append(
-            {
-                "scope": where.name,
-                "as_of": then,
-                "commit": commit,
-                "paths": sorted(map(sound, plan.edits)),
-                "forgotten": [sound(path) for path in plan.forgotten],
-            }
-        )
-    if not dry_run and any(one["commit"] for one in done):
-        save_all(workspace, run.edges)
+    with together(copies_of(workspace, run.edges)) as copies:
+        for where, then in past:
+            if not dry_run:
+                copies(where, [], False)
+            plan = _plan(where, then, wanted, folder)
+            plans.append((where, then, plan))
+            commit = ""
+            if plan.edits and not dry_run:
+                subject = f"Restore {what} as of {at}" if at else f"Restore {what}"
+                who, head = workspace.author(run.edges.now), workspace.code_head()
+                allow = allowed_fingerprints(workspace)
+                written = restore_as_of(where, then, who, subject, wanted, folder, head, allow, copies)
+                commit = written.commit if written else ""
+            done.append(
+                {
+                    "scope": where.name,
+                    "as_of": then,
+                    "commit": commit,
+                    "paths": sorted(map(sound, plan.edits)),
+                    "forgotten": [sound(path) for path in plan.forgotten],
+                }
+            )
     if run.out.as_json:
         run.out.json(done)
         return
@@ -113,7 +113,7 @@ def _choose(
     """The scopes with the commit to go back to, which paths count, and what to call it."""
     if name is not None:
         if at:
-            found = find(workspace, name, scope, agent, at, run.edges.now, logs=True)
+            found = find(workspace, name, scope, agent, at, run.edges.now, whole=True, logs=True)
         else:
             found = last_known(workspace, name, scope, agent, logs=True)
         return [(workspace.scope(found.scope), found.commit)], frozenset({found.path}), found.memory.name

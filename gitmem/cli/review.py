@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
 import typer.core
 
-from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, Yes, context
-from gitmem.cli.review_edit import asked_why, edit
+from gitmem.cli.context import Allow, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.review_edit import edit
 from gitmem.cli.review_open import open_, open_request
-from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
-from gitmem.integrations.deciding import Decided
-from gitmem.integrations.deciding import accept as carry_out_accept
-from gitmem.integrations.deciding import reject as carry_out_reject
 from gitmem.integrations.review import queue, tell_item
 
-Id = Annotated[str, typer.Argument(help="Id of the item, or its beginning.")]
-Numbers = Annotated[
-    list[int] | None,
+BY_ID = "Decide by id: git mem review accept|reject ID..."
+
+
+def _ids(ctx: typer.Context, incomplete: str) -> list[str]:
+    from gitmem.cli.completing import review_ids
+
+    return review_ids(ctx, incomplete)
+
+
+Id = Annotated[str, typer.Argument(help="Id of the item, or its beginning.", autocompletion=_ids)]
+Words = Annotated[
+    list[str] | None,
     typer.Argument(
-        metavar="[N]...",
-        help="Only these changes of a dream, memories of an inbox, or claims of a dispute.",
+        metavar="ID [N]... [ID [N]...]...",
+        help="Ids, or their beginnings; numbers after one stand for changes of that dream, memories of "
+        "that inbox, or claims of that dispute.",
+        show_default=False,
+        autocompletion=_ids,
+    ),
+]
+All = Annotated[bool, typer.Option("--all", help="All that a yes or no decides.")]
+AsShown = Annotated[
+    str,
+    typer.Option(
+        "--at",
+        metavar="COMMIT",
+        help="Decide on the dream as this commit showed it; refuse one that moved since.",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    Literal["suggestion", "dream", "promotion", "snapshot"] | None,
+    typer.Option("--kind", help="With --all, only this kind.", show_default=False),
+]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="WHO",
+        help="With --all, only what comes from there: offline, anthropic, agent, a session, a remote.",
+        show_default=False,
     ),
 ]
 
@@ -53,6 +85,10 @@ def review(
         bool,
         typer.Option("--open", help="Ask others: push your inbox, a dream or documents; open a request."),
     ] = False,
+    interactive: Annotated[
+        bool,
+        typer.Option("--interactive", "-i", help="Walk through it in the terminal, one key for each."),
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     quiet: Quiet = False,
@@ -65,13 +101,22 @@ def review(
         "quiet": quiet,
         "as_json": as_json,
     }
+    if interactive and (open_it or as_json or ctx.invoked_subcommand is not None):
+        raise UsageError("-i goes through the whole queue, for a person", BY_ID)
     if ctx.invoked_subcommand is not None:
+        return
+    if interactive:
+        from gitmem.cli.keys import terminal_keys
+        from gitmem.cli.review_walk import walk
+
+        run = context(ctx, quiet=quiet, yes=yes)
+        walk(run, partial(terminal_keys, BY_ID), dry_run=dry_run)
         return
     if open_it:
         open_request(ctx, "", **given)
         return
     if dry_run:
-        raise UsageError("--dry-run belongs to --open")
+        raise UsageError("--dry-run belongs to -i, --open, accept or reject")
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     items = queue(run.workspace, run.edges)
     if run.out.as_json:
@@ -84,7 +129,7 @@ def review(
     if not items:
         run.out.say("nothing waits for you")
     elif any(item.id for item in items):
-        run.out.say("look: git mem review show ID; decide: git mem review accept|reject ID")
+        run.out.say("look: git mem review show ID; decide: git mem review accept|reject ID...; all: -i")
 
 
 def show(
@@ -102,59 +147,68 @@ def show(
     if run.out.as_json:
         run.out.json(told.value)
         return
-    for line in told.lines:
+    for line in run.out.claims(told.lines):
         run.out.data(line)
 
 
 def accept(
     ctx: typer.Context,
-    id: Id,
-    numbers: Numbers = None,
+    words: Words = None,
+    everything: All = False,
+    kind: Kind = None,
+    who: From = "",
     how: Annotated[
         Literal["merge", "replace"], typer.Option("--how", help="How a snapshot is taken in.")
     ] = "merge",
     allow: Allow = False,
+    at: AsShown = "",
+    dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Accepts an item, or some of its changes; of a dispute, the claims that stand."""
+    """Accepts items, or some changes of one; of a dispute, the claims that stand.
+
+    Several are decided each on its own: what cannot be accepted is named and goes on waiting, and one
+    git mem undo takes all of it back. --all leaves out what asks more than yes or no, or concerns others.
+    """
+    from gitmem.cli.review_decide import Asked, decide_on  # a list decides nothing
+
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
-
-    def ask(question: str) -> None:
-        run.out.ask(question)
-
-    done = carry_out_accept(run.workspace, run.edges, id, tuple(numbers or ()), ask, how, allowed=allow)
-    _show(run, done)
+    decide_on(
+        run,
+        Asked("accept", tuple(words or ()), everything, kind or "", who, how, allowed=allow, at=at),
+        dry_run=dry_run or _given(ctx, "dry_run"),
+    )
 
 
 def reject(
     ctx: typer.Context,
-    id: Id,
-    numbers: Numbers = None,
+    words: Words = None,
+    everything: All = False,
+    kind: Kind = None,
+    who: From = "",
     why: Annotated[str, typer.Option("-m", "--message", help="Why; kept with the decision.")] = "",
+    at: AsShown = "",
+    dry_run: DryRun = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Rejects an item, or some of its changes; it is remembered and does not come back."""
+    """Rejects items, or some changes of one; it is remembered, and they do not come back.
+
+    Several are decided each on its own, as by git mem review accept.
+    """
+    from gitmem.cli.review_decide import Asked, decide_on  # a list decides nothing
+
     run = context(ctx, as_json=as_json, quiet=quiet)
-    why = why or asked_why(run, f"Why is {id} turned down?")
-    _show(run, carry_out_reject(run.workspace, run.edges, id, tuple(numbers or ()), why))
+    decide_on(
+        run,
+        Asked("reject", tuple(words or ()), everything, kind or "", who, why=why, at=at),
+        dry_run=dry_run or _given(ctx, "dry_run"),
+    )
 
 
-def _show(run: Context, done: Decided) -> None:
-    if run.out.as_json:
-        run.out.json(
-            {
-                "done": sound(done.line),
-                "commit": done.commits[-1] if done.commits else None,
-                "notes": [sound(note) for note in done.notes],
-            }
-        )
-        return
-    commit = f"{done.commits[-1][:8]} " if done.commits else ""
-    run.out.data(commit + done.line)
-    for note in done.notes:
-        run.out.say(f"  {note}")
-    for oid in reversed(done.commits):
-        run.out.say(f"undo: git mem undo {oid[:12]}")
+def _given(ctx: typer.Context, name: str) -> bool:
+    """Whether an option was given before the word: `git mem review -n accept ID`."""
+    before: dict[str, bool] = ctx.meta.get("gitmem.review", {})
+    return before.get(name, False)

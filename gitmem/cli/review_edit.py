@@ -15,8 +15,8 @@ from gitmem.core.text import counted, one_line
 from gitmem.integrations.exit import shown
 
 if TYPE_CHECKING:
-    from gitmem.dream.editing import Lost
     from gitmem.integrations.review_edit import Given, HandEdit
+    from gitmem.ledger.decide import Lost
 
 
 def edit(
@@ -105,7 +105,7 @@ def _value(done: HandEdit) -> dict[str, object]:
 
 
 def _show(run: Context, done: HandEdit) -> None:
-    from gitmem.dream.telling import proof_lines
+    from gitmem.dream.cards import proof_lines
 
     out, written = run.out, done.done.written
     if written is None:
@@ -126,6 +126,4 @@ def _show(run: Context, done: HandEdit) -> None:
         out.say("accept will refuse that; undo it and edit again with -m WHY")
     if done.dream.remote:
         out.say(f"send it: git mem review --open {done.dream.id}")
-    repo = done.dream.scope.repo
-    where = "" if done.dream.scope.name == "project" else f" --git-dir={repo.git_dir!s}"
-    out.say(f"undo: git{where} update-ref {done.ref} {written.before[:12]} {written.commit[:12]}")
+    out.say(f"undo: git mem undo {written.commit[:12]}")

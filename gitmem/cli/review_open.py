@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,9 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.words import sound
 from gitmem.core.errors import CheckFailed
 from gitmem.core.text import counted
-from gitmem.share.leaving import Leaving
+
+if TYPE_CHECKING:
+    from gitmem.ledger.leaving import Leaving
 
 
 def open_(

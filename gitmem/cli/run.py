@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from gitmem.cli.output import Output
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges, workspace_at
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
 
@@ -18,9 +19,9 @@ class Context:
     edges: Edges
     out: Output
 
-    @property
+    @cached_property
     def workspace(self) -> Workspace:
-        """The memory here.
+        """The memory here, opened once: its settings are those that the verb began with.
 
         Raises:
             RepositoryError: not a repository, or `init` has not run.

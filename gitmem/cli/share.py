@@ -11,9 +11,9 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.share_ci import share_ci
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
-from gitmem.integrations import sharing
-from gitmem.share.leaving import right_place
-from gitmem.share.turning import Mode, SharePlan
+from gitmem.integrations.exchange import share as prepare_share
+from gitmem.ledger.leaving import right_place
+from gitmem.ledger.share import Mode, SharePlan, plan_share, turn_off, turn_on
 
 
 def register(app: typer.Typer) -> None:
@@ -74,9 +74,9 @@ def share(
         return
     chosen = _mode(mode)
     if dry_run:
-        plan = sharing.plan_share(workspace, chosen, remote, run.edges.cwd)
+        plan = plan_share(workspace, chosen, remote, run.edges.cwd)
     else:
-        plan = sharing.share(workspace, run.edges, chosen, remote)
+        plan = prepare_share(workspace, run.edges, chosen, remote)
     leaves = [str(memory) for memory in plan.leaves]
     held = [str(memory) for memory in plan.personal]
     value = _value(plan.before, plan.mode, plan.remote.name, leaves, dry_run, plan.url, held)
@@ -95,7 +95,7 @@ def share(
         return
     if plan.before == "off" or plan.leaves:
         out.ask(f"Share {len(plan.leaves)} memories with everyone who can read {name}?")
-    sharing.carry_out_share(workspace, run.edges, plan)
+    turn_on(workspace, plan, workspace.author(run.edges.now))
     if out.as_json:
         out.json(value)
         return
@@ -143,7 +143,7 @@ def _value(
 def _off(run: Context, dry_run: bool) -> None:
     workspace = run.workspace
     before = workspace.sharing
-    done = not dry_run and sharing.unshare(workspace)
+    done = not dry_run and turn_off(workspace)
     if run.out.as_json:
         run.out.json(_value(before, "off", "", [], dry_run))
         return

@@ -37,7 +37,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Prints a memory: its file as it is. What is in it of secrets, control characters and tags that a
-    client takes for its own is written out instead.
+    client takes for its own is written out instead; a disputed description is told beside it.
 
     A date (2026-11-20), or the path of a log, prints the daily log of that day. All is read from the ref:
     what was edited but not saved yet is in `git mem diff`.
@@ -62,7 +62,11 @@ def show(
     if one.hidden:
         run.out.warn("something of it holds a secret that came with shared memory, and is not shown")
         run.out.say(f"whole: git cat-file blob {found.blob}. Take it out of all history: git mem purge")
-    _print(found.memory.render())
+    memory, disputed = one.readable
+    for key, values in disputed.items():
+        said = " or ".join(repr(one_line(value, 200)) for value in values)
+        run.out.warn(f"its {key} is disputed: it may also be {said}; settle it: git mem review")
+    _print(memory.render())
 
 
 def _ago(taught: int, now: float) -> str:

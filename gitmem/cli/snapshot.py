@@ -11,8 +11,8 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_folder_name
 from gitmem.core.text import counted
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
+from gitmem.ledger.workspace import Workspace
 from gitmem.rules.screen import doubt_told
-from gitmem.store.workspace import Workspace
 
 
 def register(app: typer.Typer) -> None:

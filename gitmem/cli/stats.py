@@ -1,8 +1,10 @@
-"""`git mem stats`: what extraction stored, and what models cost."""
+"""`git mem stats`: what extraction stored, what dreams saved, and what models cost."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +15,10 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import iso, sound
 from gitmem.core.text import counted
 from gitmem.core.trailers import Usage
+from gitmem.dream.cards import KINDS, by_kind, worth
 from gitmem.integrations.counting import Stats, count
+from gitmem.integrations.review_dream import worth_value
+from gitmem.ledger.dreams import DreamCommit
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +31,7 @@ def stats(
     days: Annotated[int, typer.Option("--days", min=1, max=3650, help="How far to look back.")] = 30,
     as_json: Json = False,
 ) -> None:
-    """Shows what extraction stored and suggested in this repository, and what models cost.
+    """Shows what extraction stored and suggested here, what dreams saved, and what models cost.
 
     From the trailers of commits, the record of background jobs, and the ledger of requests.
     """
@@ -56,12 +61,27 @@ def _show(out: Output, found: Stats, days: int) -> None:
     )
     out.data(f"  jobs       {found.runs} ran, {found.failed} failed; {found.refused} finds refused")
     out.data(f"  recalled   {counted(found.shown[0], 'time')} in {counted(found.shown[1], 'session')}")
+    if found.dreamt:
+        _show_dreams(out, found.dreamt)
     if found.everywhere.requests or found.recorded.requests:
         out.data(f"  models     {_usage(found.ledger.total)}")
         for model, usage in sorted(found.ledger.by_model.items()):
             out.data(f"    {model}: {_usage(usage)}")
         out.data(f"    as commits tell it: {_usage(found.recorded)}")
         out.data(f"    all repositories:   {_usage(found.everywhere)}")
+
+
+def _show_dreams(out: Output, changes: list[DreamCommit]) -> None:
+    kinds = ", ".join(counted(number, *KINDS[kind]) for kind, number in by_kind(changes).items())
+    out.data(f"  dreamt     {counted(len(changes), 'change')} landed: {kinds}")
+    for month, some in _by_month(changes):
+        out.data(f"    {month}: saved {worth(some).words or 'nothing that is counted'}")
+
+
+def _by_month(changes: list[DreamCommit]) -> Iterator[tuple[str, list[DreamCommit]]]:
+    """Changes by the month (`2026-11`, UTC) in which they were dreamt, oldest first."""
+    for month, some in groupby(sorted(changes, key=lambda one: one.time), lambda one: iso(one.time)[:7]):
+        yield month, list(some)
 
 
 def _value(found: Stats, days: int) -> dict[str, Any]:
@@ -84,6 +104,12 @@ def _value(found: Stats, days: int) -> dict[str, Any]:
         "refused": found.refused,
         "sessions": len(found.sessions),
         "jobs": {"ran": found.runs, "failed": found.failed},
+        "dreamt": {
+            "changes": len(found.dreamt),
+            "kinds": by_kind(found.dreamt),
+            "saved": worth_value(worth(found.dreamt)),
+            "by_month": {month: worth_value(worth(some)) for month, some in _by_month(found.dreamt)},
+        },
         "recalled": {"memories": found.shown[0], "sessions": found.shown[1]},
         "usage": {
             "here": usage_value(found.ledger.total),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gitmem.cli.context import Context, Json, context
-from gitmem.cli.words import day
-from gitmem.core.text import counted
+from gitmem.cli.words import aside_hint, day
+from gitmem.core.text import counted, one_line
+from gitmem.git.repository import short_name
 from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
-from gitmem.share.inbox import Outgoing
-from gitmem.store.repository import short_name
+
+if TYPE_CHECKING:
+    from gitmem.ledger.inbox import Outgoing
 
 
 def register(app: typer.Typer) -> None:
@@ -48,11 +50,15 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         out.data(out.paint(f"  paused: nothing is learned from sessions {ends}", "yellow"))
     for scope in found.scopes:
         counts = [f"{agent} {number}" for agent, number in scope.memories.items()]
+        counts += [f"{agent} an index alone" for agent in scope.bare]
         counts += [counted(scope.logs, "daily log")] if scope.logs else []
         out.data(f"  {scope.name:8} {', '.join(counts) or 'nothing yet'}")
         if verbose:
             for line in _details(scope):
                 out.data(f"           {line}")
+    for scope in found.scopes:
+        for path, why in scope.aside.items():
+            out.data(f"  set aside: {scope.name}/{one_line(path, 120)}: {why}. {aside_hint(why)}")
     if not verbose and (hint := _hint(found)):
         out.data(f"  {hint}: git mem status -v")
     for saved in found.live:
@@ -74,13 +80,19 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         out.data(f"  the client's own memory folder shows the memory of {found.taken_by}")
     for line in found.stale_trees:
         out.data(f"  {line}")
-    missing = [hook for hook, state in found.hooks.items() if state != "ours"]
+    dead = [hook for hook, state in found.hooks.items() if state == "dead"]
+    if dead:
+        out.data(f"  hooks of a gitmem that is gone, which do nothing: {', '.join(dead)} (git mem init)")
+    missing = [hook for hook, state in found.hooks.items() if state not in ("ours", "dead")]
     if missing:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
     for one in found.outgoing:
         out.data(f"  {_waits(one)}")
+    if found.purge:
+        told = f"somebody purged memory at {found.purge.remote}, and nothing is exchanged before you decide"
+        out.data(out.paint(f"  {told}: git mem review show {found.purge.id}", "yellow"))
     if found.waiting:
         out.data(out.paint(f"  {found.waiting} waiting for you: git mem review", "yellow"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -10,16 +12,21 @@ from gitmem.cli import backup
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
 from gitmem.cli.progress import Progress
+from gitmem.cli.words import aside_hint, sound
 from gitmem.core.errors import CheckFailed, GitmemError
-from gitmem.core.text import counted
-from gitmem.integrations import backing_up
-from gitmem.integrations.sharing import synchronise
+from gitmem.core.text import counted, one_line
+from gitmem.git.repository import short_name
+from gitmem.integrations.deciding import Choice, Session, decide_one
+from gitmem.integrations.exchange import named_backup, synchronise
+from gitmem.integrations.purging import IN_PRIVATE
+from gitmem.integrations.review_items import purge_item
+from gitmem.ledger.backup import plan_backup
+from gitmem.ledger.consent import PurgeWaits, foreign_purge
+from gitmem.ledger.leaving import Leaving, right_place
+from gitmem.ledger.sync import Synced
+from gitmem.ledger.workspace import Workspace
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import doubt_told
-from gitmem.share.leaving import Leaving, right_place
-from gitmem.share.synced import Synced
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import Workspace
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +52,7 @@ def sync(
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace, both = run.workspace, pull == push
-    named = backing_up.named_backup(workspace) if both and not remote else ""
+    named = named_backup(workspace) if both and not remote else ""
     done, failure = None, None
     if workspace.sharing != "off" or not named:
         with Progress(run.out) as progress:
@@ -59,8 +66,8 @@ def sync(
                 for one in doubts:
                     run.out.warn(doubt_told(one, "leaves"))
 
-            try:
-                done = synchronise(
+            def exchange() -> Synced:
+                return synchronise(
                     workspace,
                     run.edges,
                     ask,
@@ -71,6 +78,15 @@ def sync(
                     tell=progress,
                     warn=warn,
                 )
+
+            try:
+                try:
+                    done = exchange()
+                except PurgeWaits:
+                    progress.clear()
+                    if dry_run or not _purge_taken(run):
+                        raise
+                    done = exchange()
             except GitmemError as error:
                 if not named:
                     raise
@@ -95,9 +111,26 @@ def sync(
         raise failure
 
 
+def _purge_taken(run: Context) -> bool:
+    """Asks about somebody else's purge. `--yes` is no answer: it has to be agreed to by name."""
+    waits = foreign_purge(run.workspace)
+    if waits is None or not sys.stdin.isatty() or run.out.as_json:
+        return False
+    for line in purge_item(waits).lines:
+        run.out.say(line)
+    try:
+        replace(run.out, yes=False).ask("Take it?")
+    except CheckFailed:
+        return False
+    decided = decide_one(Session(run.workspace, run.edges, run.out.ask), Choice(waits.id))
+    for line in (decided.line, *decided.notes):
+        run.out.say(f"  {line}")
+    return True
+
+
 def _back_up(run: Context, workspace: Workspace, url: str, dry_run: bool) -> dict[str, Any]:
     if dry_run:
-        plan = backing_up.plan_backup(workspace, url)
+        plan = plan_backup(workspace, url)
         if not run.out.as_json:
             backup.show_plan(run.out, plan)
         return backup.plan_value(plan)
@@ -112,15 +145,22 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
         out.warn(f"from {done.remote}: {refusal.path} {refusal.message}; have it rotated and removed")
     for path, text in done.buried:
         out.warn(f"stays forgotten: {path}: {text.splitlines()[0] if text else ''}")
+    for path, why in done.aside.items():
+        out.warn(f"set aside: {one_line(path, 120)}: {why}. {aside_hint(why)}")
     for path in done.split:
         out.say(f"  two memories wanted one file; one is now {path}")
     for one in done.carried:
         replayed = counted(one.replayed, "commit")
-        out.say(f"  followed a purge: {replayed} of yours carried over, the old history erased")
-        for path, words in one.lost:
-            out.warn(f"not carried over, as it was purged: {path} ({words})")
+        if one.theirs:
+            out.say(
+                f"  {done.remote} had a history from before a purge here: {replayed} of it carried over"
+            )
+        else:
+            out.say(f"  followed a purge: {replayed} of yours carried over, the old history erased")
+        for path in one.lost:
+            out.warn(f"not carried over, as it was purged: {path}")
     if done.stands_in_private:
-        out.warn("what was purged stands in your own memory, too; that is yours alone: git mem purge")
+        out.warn(IN_PRIVATE)
     if done.switched:
         out.warn(
             f"{done.remote} protects gitmem/project ({done.switched}): from now on what you learn "
@@ -188,8 +228,9 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "secrets": [{"path": refusal.path, "reason": refusal.message} for refusal in done.arrived],
         "buried": [{"path": path, "text": text} for path, text in done.buried],
         "split": list(done.split),
+        "set_aside": {sound(path): why for path, why in done.aside.items()},
         "carried": [
-            {"commits": one.replayed, "left": [path for path, _ in one.lost]} for one in done.carried
+            {"commits": one.replayed, "theirs": one.theirs, "left": list(one.lost)} for one in done.carried
         ],
         "purged_text_in_private": done.stands_in_private,
         "switched_to_review": done.switched or None,

@@ -24,7 +24,7 @@ def uninstall(
     """Takes gitmem out of this repository.
 
     Removes gitmem's own hooks and settings and nothing else. Memory files stay as they are, archived ones
-    are written out, and the refs that remain are named with the command that deletes each.
+    are written out, and the refs that remain are named. `git mem purge` takes a memory out of them, before.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.any_workspace
@@ -48,5 +48,9 @@ def uninstall(
         return
     run.out.data("gitmem is out of this repository; memory files and refs stay")
     for line in plan.remaining():
-        run.out.say(f"  to delete: {line}")
+        run.out.say(f"  {line}")
+    if plan.refs:
+        run.out.say(
+            "git mem init takes them up again; what is to be gone for good: git mem purge, after that"
+        )
     run.out.say("undo: git mem init")

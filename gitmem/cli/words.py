@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitmem.core.text import iso
-from gitmem.integrations.words import place_value, sound
+from gitmem.integrations.words import aside_hint, place_value, sound
 
-__all__ = ["DAY", "age", "day", "iso", "place_value", "sound"]
+__all__ = ["DAY", "age", "aside_hint", "day", "iso", "place_value", "sound"]
 
 DAY = 86_400
 

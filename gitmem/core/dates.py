@@ -103,8 +103,25 @@ _PAST = re.compile(
 _FUTURE = re.compile(
     r"\b(?:will|shall|going to|is to|are to|due|must|need|needs|planned|scheduled)\b|['’]ll\b", re.I
 )
+# "Today" in what is so in general means nowadays; on a button it is a name.
+_PRESENT = re.compile(
+    r"\b(?:is|are|has|have|do|does|can|cannot|uses?|runs?|lives?|works?|returns?|needs?|holds?|reads?|writes?"
+    r"|takes?|keeps?|supports?|stores?|handles?|sits?|stands?|exists?)\b|\b(?:it|that|there)['’]s\b",
+    re.IGNORECASE,
+)
+_THING = re.compile(
+    r"[\"”’*_]*\s+(?:button|tab|view|page|screen|widget|filter|section|link|menu|label|column|badge|panel)s?\b",
+    re.IGNORECASE,
+)
 _HABIT = re.compile(
     r"\b(?:every|each|always|never|usually|within|per|expires?|times? out|rotates?)\b", re.IGNORECASE
+)
+_UNDER_WAY = re.compile(r"(?:\b(?:am|is|are)|['’](?:m|s|re))\s+(?:\w+ly\s+)?\w+ing\b", re.IGNORECASE)
+# "We ship on Monday" may be either; "Deploys go out on Tuesday" is what deploys do.
+_THE = re.compile(r"\W*(?:the|this|that)\b", re.IGNORECASE)
+_EITHER = re.compile(
+    r"\b(?:I|we|you|he|she|they)\b|(?:\b(?:is|are)|['’]s)\s+on\s+(?:" + "|".join(_WEEKDAYS) + r")\b",
+    re.IGNORECASE,
 )
 
 
@@ -151,7 +168,7 @@ def unclear(text: str, said: datetime) -> tuple[Phrase, ...]:
 def relative_dates(text: str, said: datetime | None = None) -> tuple[Phrase, ...]:
     """Lists the relative dates that have no annotation yet, in order, without overlaps.
 
-    A weekday in a rule ("never deploy on Friday") is no date and is not listed.
+    A weekday in a rule ("never deploy on Friday", "deploys go out on Friday") is no date and is not listed.
 
     Args:
         text: markdown.
@@ -168,7 +185,9 @@ def relative_dates(text: str, said: datetime | None = None) -> tuple[Phrase, ...
             start, end = match.span()
             if any(taken[start:end]) or _ANNOTATED.match(text, end):
                 continue
-            if pattern is _WEEKDAY and (_ABSOLUTE.match(prose, end) or clauses.habit(start)):
+            if pattern is _FIXED and _is_no_day(match, clauses):
+                continue
+            if pattern is _WEEKDAY and (_ABSOLUTE.match(prose, end) or _is_rule(match, clauses)):
                 continue
             taken[start:end] = b"\1" * (end - start)
             day = None if said is None else _resolve(pattern, match, clauses, said.date())
@@ -190,6 +209,20 @@ class _Clauses:
         """Whether it states a rule or a property ("every", "never", "expires")."""
         return self._holds(_HABIT, at)
 
+    def ahead(self, at: int) -> bool:
+        """Whether it tells of one thing to come ("we will ship", "we are shipping")."""
+        return self._holds(_FUTURE, at) or self._holds(_UNDER_WAY, at)
+
+    def either(self, at: int) -> bool:
+        """Whether what it tells in the present may be a habit, or one thing to come."""
+        number = bisect.bisect_right(self._starts, at) - 1
+        is_about_one = _THE.match(self._prose, self._starts[number]) is not None
+        return is_about_one or self._holds(_EITHER, at)
+
+    def in_general(self, at: int) -> bool:
+        """Whether it tells how things are, and nothing that happened or is to come."""
+        return self._holds(_PRESENT, at) and not (self._holds(_PAST, at) or self.ahead(at))
+
     def past(self, at: int) -> bool:
         """Whether it tells what happened, and nothing to come."""
         return self._holds(_PAST, at) and not self._holds(_FUTURE, at)
@@ -200,6 +233,24 @@ class _Clauses:
             found = pattern.search(self._prose, self._starts[number], self._ends[number])
             self._known[number, pattern] = found is not None
         return self._known[number, pattern]
+
+
+def _is_no_day(match: re.Match[str], clauses: _Clauses) -> bool:
+    """Whether "today" means nowadays, or names a thing on a screen."""
+    if (match["near"] or "").casefold() != "today":
+        return False
+    prose, (start, end) = match.string, match.span()
+    quoted = prose[start - 1 : start] in ('"', "“", "*") and prose[start].isupper()
+    return quoted or _THING.match(prose, end) is not None or clauses.in_general(start)
+
+
+def _is_rule(match: re.Match[str], clauses: _Clauses) -> bool:
+    """Whether a weekday stands for every such day: what things do in the present they do again."""
+    at = match.start()
+    if clauses.habit(at):
+        return True
+    is_present = not (clauses.ahead(at) or clauses.past(at) or clauses.either(at))
+    return (match["word"] or "").lower() == "on" and is_present
 
 
 def _resolve(pattern: re.Pattern[str], match: re.Match[str], clauses: _Clauses, today: date) -> date | None:
@@ -242,6 +293,8 @@ def _weekday(match: re.Match[str], clauses: _Clauses, today: date) -> date | Non
     if word == "since":
         return _plus(today, ahead - 7)
     if word in ("on", "before", "until", "till") and clauses.past(match.start()):
+        return None
+    if word == "on" and not clauses.ahead(match.start()):
         return None
     return _plus(today, ahead)
 

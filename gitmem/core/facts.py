@@ -28,6 +28,7 @@ _PART = re.compile(r"[\w/.@-]")
 _ONTO = re.compile(r"[\w/@-]")
 _WRITTEN = 200
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_TOKEN = re.compile(f"{_NUMBER.pattern}|{_WORD.pattern}")
 _SENTENCE = re.compile(r"(?<=[.!?;:])[\s*_)\"”]+|\n+|\s+[—–]\s+|\s+--?\s+")
 
 _CLAUSE = re.compile(r"[,;]\s+|\s+(?:and|but|while|whereas|und|aber|während)\s+", re.IGNORECASE)
@@ -78,6 +79,7 @@ def stem(word: str) -> str:
     return plain[:-1] if len(plain) > 3 and plain[-1] == "e" else plain
 
 
+@lru_cache(maxsize=8192)
 def is_negation(word: str) -> bool:
     """Whether a word says no."""
     plain = word.casefold().replace("’", "'")
@@ -100,8 +102,10 @@ def lacking(source: str, target: str) -> tuple[str, ...]:
     missing += [f"the {what} {text}" for what, text in _exact(source) if not _holds(plain, text)]
     known = {stem(word) for word in _WORD.findall(target)}
     missing += [f"the name {name}" for name in names(source) if stem(name) not in known]
-    if _turned(source, target):
+    around = _swapped(source, target)
+    if _turned(source, target) or _DENIED in around:
         missing.append("a negation")
+    missing += [f"the order around “{word}”" for word in around if word != _DENIED]
     return tuple(missing)
 
 
@@ -112,6 +116,7 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(found | {match.casefold() for match in _NUMBER.findall(text)})
 
 
+@lru_cache(maxsize=65_536)
 def names(text: str) -> tuple[str, ...]:
     """Capitalised words, in order, each once; the first word of a sentence unless it commonly opens one."""
     found: dict[str, None] = {}
@@ -169,12 +174,10 @@ def _blanked(text: str) -> str:
 
 def _turned(source: str, target: str) -> bool:
     """Whether some sentence is negated in one text and not in the other."""
-    there = [(_stems(part), _negated(part)) for part in sentences(target)]
-    for part in sentences(source):
-        here = _stems(part)
+    there = _sides(target)
+    for here, wanted in _sides(source):
         scored = [(len(here & words), negated) for words, negated in there]
         best = max((score for score, _ in scored), default=0)
-        wanted = _negated(part)
         if 2 * best < len(here) or not best:
             if wanted and not any(negated for _, negated in there):
                 return True
@@ -183,12 +186,74 @@ def _turned(source: str, target: str) -> bool:
     return False
 
 
+def _swapped(source: str, target: str) -> tuple[str, ...]:
+    """The words around which two texts say the same things the other way round; a negation is `_DENIED`.
+
+    "By Ana, not by Ben" has every word of "by Ben, not by Ana". What stands on one side alone counts, and
+    something must go each way: "in tests, never mock" is "never mock in tests".
+    """
+    mine, there = _contrasts(source), _contrasts(target)
+    found: dict[str, None] = {}
+    for pivot in (one for one in mine if one in there):
+        (first, second), (left, right) = mine[pivot], there[pivot]
+        if (first - second) & (right - left) and (second - first) & (left - right):
+            found[_AROUND.get(pivot, _DENIED)] = None
+    return tuple(found)
+
+
+_DENIED = "not"
+_AROUND_WORDS = "not before after instead rather than over vor nach statt als"
+_AROUND = {stem(word): word for word in _AROUND_WORDS.split()}
+
+
+_HELPER_WORDS = """
+    is are was were be been do does did can could will would shall should must may might has have had
+    ist sind war waren wird werden wurde kann darf soll sollte muss hat haben
+"""
+_HELPERS = frozenset(_HELPER_WORDS.split())
+"""Words before "not" that make it deny a verb."""
+
+
+def _sets_apart(words: Sequence[str], at: int) -> bool:
+    """Whether a word denies what follows beside what stands before: "by Ana, not by Ben".
+
+    One that denies a verb does not: "Postgres is never mocked" is "never mock Postgres".
+    """
+    before = words[at - 1].casefold() if at else ""
+    return words[at].casefold() in ("not", "nicht") and before not in _HELPERS
+
+
+@lru_cache(maxsize=65_536)
+def _contrasts(text: str) -> dict[str, tuple[set[str], set[str]]]:
+    """What stands before and behind each word that sets one thing against another, in all sentences.
+
+    Under an empty name what no negation is about, and what stands in a clause with one.
+    """
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for sentence in sentences(text):
+        words = _TOKEN.findall(sentence)
+        tokens = [_DENIED if _sets_apart(words, at) else stem(word) for at, word in enumerate(words)]
+        for at, word in enumerate(tokens):
+            if word in _AROUND:
+                first, second = found.setdefault(word, (set(), set()))
+                first |= {*tokens[:at]} - _COMMON
+                second |= {*tokens[at + 1 :]} - _COMMON
+        for clause in clauses(sentence):
+            denied = any(map(is_negation, _WORD.findall(clause)))
+            found.setdefault("", (set(), set()))[denied].update(_stems(clause) - _COMMON)
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _sides(text: str) -> tuple[tuple[frozenset[str], bool], ...]:
+    """Of each sentence the stems of its words, and whether it says no."""
+    return tuple(
+        (_stems(part), any(is_negation(word) for word in _WORD.findall(part))) for part in sentences(text)
+    )
+
+
 def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in _WORD.findall(text) if not is_negation(word))
-
-
-def _negated(text: str) -> bool:
-    return any(is_negation(word) for word in _WORD.findall(text))
 
 
 _DATE = re.compile(r" \((\d{4}-\d{2}-\d{2})\)")

@@ -146,7 +146,8 @@ def entry(name: str, file: str, description: str) -> str:
 
 
 def _visible(text: str) -> str:
-    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in line)
 
 
 def entry_of(file: str, data: bytes) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from gitmem.core import frontmatter
-from gitmem.core.claim import Body, Claim, normal_form, parse_body
+from gitmem.core.claim import Body, Claim, normal_form, parse_body, with_dispute
 from gitmem.core.frontmatter import Frontmatter
 from gitmem.core.text import decode, encode
 from gitmem.values import dataclass
@@ -64,8 +65,9 @@ class Memory:
         return encode((self.front.render() if self.front else "") + self.body)
 
 
+@lru_cache(maxsize=1024)
 def parse(path: str, data: bytes) -> Memory:
-    """Reads a memory file; never fails.
+    """Reads a memory file; never fails. A file is asked for again and again while it is judged and merged.
 
     Args:
         path: its path, for the name of files without frontmatter.
@@ -122,6 +124,52 @@ def description_claim(description: str) -> Claim | None:
     """The description as a claim; None where there is none."""
     key = normal_form(description, item=False)
     return Claim(description, "", key) if key else None
+
+
+def says(key: str, description: str) -> bool:
+    """Whether a claim says what a description says: word for word, but for the mark at its end.
+
+    What is remembered in one sentence is described by it.
+
+    Args:
+        key: the claim's normal form.
+    """
+    wanted = normal_form(description, item=False)
+    return bool(wanted) and key.rstrip(".!?") == wanted.rstrip(".!?")
+
+
+def disputed_keys(memory: Memory) -> dict[str, str]:
+    """Which disputes are about a value of the frontmatter that lost a merge, and no claim: mark to key."""
+    marked: dict[str, set[str]] = {}
+    for claim in memory.parsed.claims if memory.front and "*(disputed " in memory.body else ():
+        key, _, value = with_dispute(claim.text, "").partition(": ")
+        if memory.front and claim.dispute:
+            named = value and "\n" not in value and memory.front.text(key)
+            marked.setdefault(claim.dispute, set()).add(key if named else "")
+    return {mark: min(keys) for mark, keys in marked.items() if len(keys) == 1 and min(keys)}
+
+
+def without_lost(memory: Memory) -> tuple[Memory, dict[str, tuple[str, ...]]]:
+    """A memory as it is shown: without values of the frontmatter that lost, and those by their key."""
+    lost: dict[str, tuple[str, ...]] = {}
+    body = ""
+    for claim in memory.parsed.claims if (keys := disputed_keys(memory)) else ():
+        if key := keys.get(claim.dispute, ""):
+            lost[key] = (*lost.get(key, ()), with_dispute(claim.text, "").partition(": ")[2])
+        else:
+            body += (claim.lead if body else memory.parsed.claims[0].lead) + claim.text
+    return (Memory(memory.path, memory.front, body + memory.parsed.tail) if lost else memory), lost
+
+
+def is_said(loser: str, keys: Iterable[str]) -> bool:
+    """Whether a description that lost a merge stands in the body, and is disputed with that claim.
+
+    Args:
+        loser: `description: …`, with its mark; another key is never said elsewhere.
+        keys: normal forms of the body's claims.
+    """
+    key, _, value = with_dispute(loser, "").partition(": ")
+    return key == "description" and any(says(claim, value) for claim in keys)
 
 
 def create(name: str, description: str, type: str, body: str, file: str) -> Memory:

@@ -27,8 +27,8 @@ from gitmem.core.claim import (
 )
 from gitmem.core.daily_log import is_timed, line_keys, merge_lines, split, without_lines
 from gitmem.core.frontmatter import Field, Frontmatter, Value, render_field
-from gitmem.core.memory import Memory, parse
-from gitmem.core.names import Folded, archived_path, fold, hot_path, stays_archived
+from gitmem.core.memory import Memory, is_said, parse
+from gitmem.core.names import Folded, archived_path, fold, hot_path, is_archived, stays_archived
 from gitmem.core.names import kind as kind
 from gitmem.core.sequence import Order, contested, merge_keys, pair_edits
 from gitmem.core.text import decode, encode
@@ -192,6 +192,7 @@ def merge_memory(
     kept = tuple(id for id in order.keys if id not in gone)
     lost = tuple(side[id].text for id in sorted(gone) for side in by_id[1:] if id in side)
     disputed = contested(order, kept)
+    losers = tuple(text for text in losers if not is_said(text, [keys[id] for id in kept]))
     if not losers and not gone and not disputed:
         # Where one side left the body alone, the other's bytes are the merge.
         if ours.body == theirs.body or base.body == theirs.body:
@@ -349,8 +350,6 @@ def _self_contained(text: str) -> str:
 
 Files = Mapping[str, bytes]
 
-_SUBFOLDER = re.compile(r"(?<=/)(?:(?:archive/)?logs/\d{4}/\d{2}|archive/[0-9a-f]{2})/(?=[^/]+$)")
-
 SPLIT_DIGITS = 6
 """Hexadecimal digits of the content that name a file which had to make way."""
 
@@ -462,12 +461,12 @@ class _Merge:
         if is_log and merged is not None:
             merged = self._unburied(path, merged, ours, theirs)
         if merged is not None:
-            self._put(path, merged)
+            self.files[path] = merged
 
     def _memory(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
         if ours == theirs:
             if ours is not None:
-                self._put(path, ours)
+                self.files[path] = ours
         elif ours is None or theirs is None:
             self._one_sided(path, base, ours, theirs)
         elif base is None and parse(path, ours).name != parse(path, theirs).name:
@@ -478,7 +477,7 @@ class _Merge:
     def _united(self, path: str, base: bytes | None, ours: bytes, theirs: bytes) -> None:
         buried = self._buried(path)
         if buried == (nothing_buried, nothing_buried) and base in (ours, theirs):
-            self._put(path, theirs if base == ours else ours)
+            self.files[path] = theirs if base == ours else ours
             return
         before = Memory(path, None, "") if base is None else parse(path, base)
         merged = merge_memory(before, parse(path, ours), parse(path, theirs), path, buried)
@@ -486,26 +485,29 @@ class _Merge:
             self._split(path, ours, theirs)
             return
         self.lost += [(path, text) for text in merged.buried]
-        self._put(path, merged.memory.render())
+        self.files[path] = merged.memory.render()
 
     def _one_sided(self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
         """A file that one side lacks: a bare deletion loses to an edit, what was forgotten stays gone."""
         here = ours if theirs is None else theirs
         if here is None or here == base:
             return
-        memory = parse(path, here)
-        before = parse(path, base).claims if base is not None else ()
-        gone = forgotten(before, memory.parsed.claims, self._buried(path)[0 if ours is None else 1])
-        if not gone:
-            self._put(path, here)
+        buried = self._buried(path)[0 if ours is None else 1]
+        memory = None if buried == nothing_buried else parse(path, here)
+        was = parse(path, base) if base is not None and memory else Memory(path, None, "")
+        if memory is None or not (gone := forgotten(was.parsed.claims, memory.parsed.claims, buried)):
+            self.files[path] = here
             return
-        said = {claim.key for claim in before}
-        left = [claim for claim in memory.parsed.claims if claim.id not in gone]
-        if all(claim.key in said for claim in left):
-            self.lost += [(path, claim.text) for claim in memory.parsed.claims]
-            return
-        self.lost += [(path, claim.text) for claim in memory.parsed.claims if claim.id in gone]
-        self._put(path, without(memory, gone).render())
+        # What was too short for a stone of its own was forgotten with the rest of the file.
+        said = {claim.key for claim in was.claims}
+        taken = [claim for claim in memory.parsed.claims if claim.id in gone or claim.key in said]
+        self.lost += [(path, claim.text) for claim in taken]
+        if len(taken) < len(memory.parsed.claims):
+            kept = without(memory, frozenset(claim.id for claim in taken))
+            before, told = (one.claims[len(one.parsed.claims) :] for one in (was, memory))
+            if kept.front and (before == told or forgotten(before, told, buried)):
+                kept = replace(kept, front=kept.front.without("description"))
+            self.files[path] = kept.render()
 
     def _other(
         self, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None
@@ -549,7 +551,7 @@ class _Merge:
 
     def _split(self, path: str, ours: bytes, theirs: bytes) -> None:
         keep, aside = sorted((ours, theirs), key=lambda data: (len(data), data))
-        self._put(path, keep)
+        self.files[path] = keep
         self._aside(path, aside)
 
     def _aside(self, path: str, data: bytes) -> None:
@@ -564,17 +566,17 @@ class _Merge:
         there = self.files.pop(path, data)
         for target, united in merge_trees({}, {path: there}, {path: data}).files.items():
             if target == path:
-                self._put(path, united)
+                self.files[path] = united
             else:
                 self._beside(target, united)
 
     def _versions(self, folder: str) -> dict[str, list[bytes]]:
-        """What the sides hold of the memories that stand right in a folder."""
+        """What the sides hold of the hot memories of an agent's folder."""
         found: dict[str, list[bytes]] = {}
         for side in self.sides:
             for path, data in side.items():
                 file = path.removeprefix(folder)
-                if path.startswith(folder) and "/" not in file and kind(path) == "memory":
+                if path.startswith(folder) and not is_archived(file) and kind(path) == "memory":
                     found.setdefault(file, []).append(data)
         return found
 
@@ -593,7 +595,8 @@ class _Merge:
             if kind(old) == "memory" and all(
                 any(side.get(path) != base.get(path) for path in paths) for side in (ours, theirs)
             ):
-                concerned.setdefault(old.removesuffix(PurePosixPath(old).name), set()).add(old)
+                agent = agent_folder(old)
+                concerned.setdefault(f"{agent}/" if agent else "", set()).add(old)
         for folder, olds in concerned.items():
             at = f"{folder}{index.INDEX}"
             if at not in self.files:
@@ -610,9 +613,6 @@ class _Merge:
             shown = index.aligned(decode(self.files[at]), was, now)
             if shown != decode(self.files[at]):
                 self.files[at] = encode(shown)
-
-    def _put(self, path: str, data: bytes) -> None:
-        self.files[path] = data
 
     def _buried(self, path: str) -> tuple[Buried, Buried]:
         """What each side forgot since the base.
@@ -652,8 +652,12 @@ def only(files: Files, paths: Collection[str]) -> dict[str, bytes]:
 
 
 def agent_folder(path: str) -> str:
-    """Folder of the agent that a path belongs to: `main` for `main/x.md` and `main/archive/ab/x.md`."""
-    return _SUBFOLDER.sub("", path).rpartition("/")[0]
+    """The agent's folder that a path lies in: `main` for `main/x.md` and `main/topics/x.md`.
+
+    Args:
+        path: from the root of a memory tree; a file right in an agent's own one is in none.
+    """
+    return path.partition("/")[0] if "/" in path else ""
 
 
 def renames(base: Files, side: Files) -> dict[str, str]:

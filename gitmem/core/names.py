@@ -14,7 +14,7 @@ from datetime import date
 from functools import lru_cache
 
 from gitmem.core.errors import UsageError
-from gitmem.core.limits import NAME_CHARS, SEGMENT_BYTES
+from gitmem.core.limits import NAME_CHARS, PATH_BYTES, PATH_SEGMENTS, SEGMENT_BYTES
 from gitmem.values import dataclass
 
 FORMAT_FILE = ".gitmem"
@@ -139,11 +139,17 @@ def joined(before: str, after: str) -> bool:
 INDEX = "MEMORY.md"
 TOMBSTONES = ".tombstones"
 
-TURNED_DOWN = "refs/gitmem/rejected/"
-"""Where a clone keeps which state of a side branch the person has turned down, under the branch's id."""
-
 ARCHIVE = "archive"
 """Folder of an agent that holds what was paged out."""
+
+LOGS = "logs"
+"""Folder of an agent that holds its daily logs."""
+
+TEAM = "team"
+"""Folder in the client's own one that is another scope's: nothing of this scope may be laid out there."""
+
+KEPT_FOLDERS = frozenset({ARCHIVE, LOGS, TEAM})
+"""Folders of an agent that have a meaning; memories lie beside them and in folders of any other name."""
 
 # Windows opens a device for these, whatever the extension.
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
@@ -160,7 +166,9 @@ _HFS_IGNORED = dict.fromkeys(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF], None
 )
 _NTFS_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::.*)?", re.IGNORECASE)
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,199}(?:\.md)?")  # none of these is unsafe, but a device
 _LOG = re.compile(r"(?:^|/)logs/\d{4}/\d{2}/[^/]+$")
+_FANNED = re.compile(r"(?:^|/)archive/[0-9a-f]{2}/")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _ESCAPED = re.compile(r"\^([a-z]|[0-9]{3})|([a-z0-9._-])")
 
@@ -194,17 +202,36 @@ def file_name(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_memory_file(name: str) -> bool:
-    """Whether a name inside an agent's folder is that of a memory.
+    """Whether a path inside an agent's folder is that of a hot memory: see `unfit`."""
+    return name.endswith(".md") and unfit(name) is None
 
-    True for a flat `<file>.md` that is safe on every file system, not hidden and not the index in any
-    case (where case is ignored, `memory.md` is the index).
+
+def unfit(name: str) -> str | None:
+    """Returns why a path inside an agent's folder is not that of a hot memory, or None where it is.
+
+    A hot memory is a `<file>.md`, right in the folder or in folders of a person's own inside it, of which
+    every part is safe on every file system and not hidden. It is not an index in any case (where case is
+    ignored, `memory.md` is the index), and lies in no folder that has a meaning (`KEPT_FOLDERS`).
+    Segments are separated by `/`.
     """
-    return (
-        name.endswith(".md")
-        and not name.startswith(".")
-        and name.casefold() != INDEX.casefold()
-        and unsafe_segment(name) is None
-    )
+    *folders, file = name.split("/")
+    if not file.endswith(".md"):
+        return "is no markdown file"
+    if file.casefold() == INDEX.casefold():
+        return "is taken for the index"
+    if folders and (collision_key(folders[0]) in KEPT_FOLDERS or _FANNED.search(name) or _LOG.search(name)):
+        return "lies in a folder that has another meaning"
+    for part in (*folders, file):
+        if reason := "is hidden" if part.startswith(".") else unsafe_segment(part):
+            return reason
+    if any(part.casefold().endswith(".md") for part in folders):
+        return "lies in a folder that is named like a memory"
+    # Its place in the archive, below the agent's folder, is within the limits of paths as well.
+    if len(folders) + 4 > PATH_SEGMENTS:
+        return f"lies more than {PATH_SEGMENTS - 4} folders deep"
+    if len(name.encode()) > PATH_BYTES - SEGMENT_BYTES - len("/archive/00/"):
+        return "has too long a path"
+    return None
 
 
 def unsafe_segment(segment: str) -> str | None:
@@ -213,6 +240,8 @@ def unsafe_segment(segment: str) -> str | None:
     The rules are those of git's own path verification for HFS+ and NTFS, and of Windows file names,
     applied everywhere: a tree made on one system is laid out on another.
     """
+    if _SLUG.fullmatch(segment):
+        return "is a device name on Windows" if segment.split(".")[0] in DEVICES else None
     if not segment:
         return "is empty"
     if segment in (".", ".."):
@@ -336,7 +365,8 @@ def archive_path(file: str) -> str:
     """Returns where a file goes when it is paged out: `archive/<first byte of its name's SHA-256>/<file>`.
 
     Args:
-        file: the flat file name, e.g. `no-mocks.md`; the fan-out keeps trees of 100,000 small.
+        file: its path inside the agent's folder, e.g. `no-mocks.md` or `topics/deep.md`; the fan-out keeps
+            trees of 100,000 small.
     """
     return f"{ARCHIVE}/{hashlib.sha256(file.encode('utf-8', 'surrogateescape')).hexdigest()[:2]}/{file}"
 
@@ -360,7 +390,7 @@ def inbox_id(branch: str) -> str:
     return f"i-{hashlib.sha256(branch.encode()).hexdigest()[:6]}"
 
 
-_ARCHIVED = re.compile(r"(?P<agent>[^/]+)/(?P<place>archive/[0-9a-f]{2}/(?P<file>[^/]+))")
+_ARCHIVED = re.compile(r"(?P<agent>[^/]+)/(?P<place>archive/[0-9a-f]{2}/(?P<file>.+))")
 _LOG_PLACE = re.compile(r"([^/]+)/(archive/)?(logs/(\d{4})/(\d{2})/\4-\5-\d{2}\.md)")
 
 
@@ -387,6 +417,26 @@ def hot_path(path: str) -> str | None:
     if match is None or not is_memory_file(match["file"]) or archive_path(match["file"]) != match["place"]:
         return None
     return f"{match['agent']}/{match['file']}"
+
+
+def hot_file(file: str) -> str:
+    """The file inside an agent's folder that a memory or log is while it is hot, archived or not.
+
+    One in the archive that is not where its name puts it goes by its last name.
+    """
+    hot = hot_path(f"any/{file}")
+    if hot is None and _FANNED.match(file):
+        return file.rpartition("/")[2]
+    return hot.partition("/")[2] if hot else file
+
+
+def file_address(file: str) -> str:
+    """What tells a file of an agent's folder from the others, hot or archived: `ports`, `topics/deep`.
+
+    That of a daily log is its day.
+    """
+    name = file.rpartition("/")[2] if kind(file) == "log" else hot_file(file)
+    return name.removesuffix(".md")
 
 
 def archived_path(path: str) -> str | None:

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from gitmem.core.claim import Claim, parse_body
 from gitmem.core.memory import Memory
-from gitmem.core.names import is_archived
+from gitmem.core.names import is_archived, is_memory_file
 
 BEGINNING = b"**Rule in:** ["
 """What stands in every file that holds such a claim: a look at bytes spares most files the parser."""
@@ -78,7 +78,7 @@ def is_promoted(path: str, data: bytes) -> bool:
     from gitmem.core.memory import parse
 
     file = path.partition("/")[2]
-    return bool(rule_file(parse(file, data))) and (is_archived(file) or "/" not in file)
+    return bool(rule_file(parse(file, data))) and (is_archived(file) or is_memory_file(file))
 
 
 def _path(claim: Claim) -> str:

@@ -6,6 +6,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Iterator
+from itertools import accumulate
 
 from gitmem.core.names import joined
 from gitmem.values import dataclass
@@ -102,6 +103,27 @@ def one_line(text: str, width: int) -> str:
             break
         kept += 1
     return beginning(line, kept) + "…"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """A line of `printable` text as lines of at most `width` terminal cells, broken at white space.
+
+    Args:
+        width: cells, more than the indent takes; a word that is longer is broken where it has to.
+        indent: stands before each line but the first.
+    """
+    rest, lines = text.expandtabs(4), list[str]()
+    while True:
+        widths = accumulate(map(_cells, rest))
+        over = next((at for at, total in enumerate(widths) if total > width), None)
+        if over is None:
+            return [*lines, rest]
+        # The indent itself is no place to break at: nothing would be gained.
+        start = len(rest) - len(rest.lstrip())
+        space = rest.rfind(" ", start, over + 1)
+        end = space if space > start else max(over, start + 1)
+        lines.append(rest[:end].rstrip())
+        rest = indent + rest[end:].lstrip()
 
 
 def beginning(text: str, end: int) -> str:

@@ -97,9 +97,20 @@ _CLAIM = re.compile(
     r"^(kept|merged|superseded|dropped)\s+(\S+#[0-9a-f]{12})(?:\s+->\s+(\S+#[0-9a-f]{12}))?(?:\s+(.*))?$"
 )
 SUBJECT_WIDTH = 72
+ASKING = "Ask whether "
+"""How the subject of a question begins: a commit that lands where a person accepts just that one."""
+
 
 MOVE_JOB = "move-"
 """What the job of a move begins with: its two commits, in two scopes, share it and are undone together."""
+
+BATCH_JOB = "batch-"
+"""What the job of a batch begins with; each commit of it adds a dot and a number of its own."""
+
+
+def batch_of(job: str) -> str:
+    """What the jobs of commits that are undone together share; empty where one stands alone."""
+    return job.partition(".")[0] if job.startswith((MOVE_JOB, BATCH_JOB)) else ""
 
 
 @dataclass(frozen=True)

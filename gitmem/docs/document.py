@@ -1,10 +1,16 @@
-"""A living document as a value: its title, what it is to be like, and what it says of the code."""
+"""A living document as a value: its title, what it is to be like, and what it says of the code.
+
+Beside the names that any text may have (`core.references`) a document has links, and commands; of a fence
+that is a shell's the commands count.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 
-from gitmem.docs.statements import Statement, statements
+from gitmem.core.references import SPAN, Reference, is_placeholder, names_in, outside, without_comments
 from gitmem.values import dataclass
 
 SUFFIXES = ("md", "mdx", "markdown", "rst", "txt")
@@ -16,7 +22,48 @@ MARK = "# MAGIC DOC:"
 MOST_BYTES = 256 << 10
 """Size of a document."""
 
+MOST = 2_000
+"""Statements of one document."""
+
+CONTEXT = 3
+"""Words before and after a name by which it is known again in another version of the document."""
+
+REACH = 300
+"""Characters in which they are sought."""
+
+_LINKS = (
+    re.compile(r"\]\([ \t]{0,20}(<[^<>\n]*>|[^\s()<>]+)(?:[ \t]{1,20}[\"'(][^\n]{0,300}?)?[ \t]{0,20}\)"),
+    re.compile(r"(?m)^ {0,3}\[[^\]\n^][^\]\n]*\]:[ \t]*(<[^<>\n]*>|\S+)"),
+)
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[?$@{%]")
+_FENCE = re.compile(
+    r"(?P<fence>`{3,}(?!.*`)|~{3,})[ \t]*(?P<shell>(?:sh|bash|zsh|shell|console|shell-session)\b)?"
+)
+_WORD = re.compile(r"\S+")
+_PLAIN = re.compile(r"[a-z](?:[a-z0-9:_-]*[a-z0-9])?")
+_BREAK = re.compile(r"\n[ \t\r]*\n|\n(?=[ \t]*(?:[-*+|#]|\d{1,9}[.)][ \t]))")
+_NAMES = re.compile(r"`[^`\n]*`|\]\([^)\n]*\)?")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_RUNNERS = ("npm", "pnpm", "yarn", "bun")
 _ITALIC = re.compile(r"([*_])(?![*_\s])(.+?)(?<![*_\s])\1[ \t]*")
+
+
+@dataclass(frozen=True)
+class Statement(Reference):
+    """A reference as a document makes it.
+
+    Attributes:
+        line: of the document, from 1.
+        context: the words around the name, by which it is known again in another version of the document.
+    """
+
+    line: int = 0
+    context: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What is the same for this statement in all versions of the document that make it."""
+        return self.kind, self.name, self.context
 
 
 @dataclass(frozen=True)
@@ -71,3 +118,108 @@ def parse(path: str, data: bytes) -> Doc | None:
         text,
         statements(text, from_line=at + 3 if italic else 2),
     )
+
+
+def statements(text: str, from_line: int = 1) -> tuple[Statement, ...]:
+    """All that a document says of the code, in its order.
+
+    Args:
+        from_line: the first line that counts.
+    """
+    plain = outside(text)
+    lines = _Lines(text)
+    found: dict[tuple[int, int], Statement] = {}
+    for one in (*_links(plain), *names_in(_without_links(plain)), *_commands(text, plain)):
+        place = one.start, one.end
+        number = lines.number(one.start)
+        path = one.target.partition("#")[0] if one.kind in ("file", "folder", "link") else ""
+        if number < from_line or place in found or is_placeholder(path):
+            continue
+        if len(found) >= MOST:
+            break
+        name, context = text[slice(*place)], lines.context(*place)
+        found[place] = Statement(*place, name, one.kind, one.target, one.parts, number, context)
+    return tuple(found[place] for place in sorted(found))
+
+
+def _links(plain: str) -> Iterator[Reference]:
+    masked = SPAN.sub(lambda span: "`" * len(span[0]), plain)
+    for pattern in _LINKS:
+        for match in pattern.finditer(masked):
+            target, start = match[1], match.start(1)
+            if target.startswith("<"):
+                target, start = target[1:-1], start + 1
+            if target and not _ELSEWHERE.match(target):
+                yield Reference(start, start + len(target), target, "link", target)
+
+
+def _without_links(plain: str) -> str:
+    def blank(match: re.Match[str]) -> str:
+        start, end = match.start(1) - match.start(), match.end(1) - match.start()
+        return match[0][:start] + " " * (end - start) + match[0][end:]
+
+    for pattern in _LINKS:
+        plain = pattern.sub(blank, plain)
+    return plain
+
+
+def _commands(text: str, plain: str) -> Iterator[Reference]:
+    for span in SPAN.finditer(plain):
+        yield from _command(span[1], span.start(1))
+    at, fence, shell = 0, "", False
+    typed: list[tuple[str, int]] = []
+    for line in without_comments(text).split("\n"):
+        bare = line.strip()
+        if fence and bare.startswith(fence) and not bare.strip(fence[0]):
+            # Where some lines have a prompt, the others are what was answered.
+            prompted = any(code.startswith("$ ") for code, _ in typed)
+            for code, place in typed:
+                yield from _command(code, place) if not prompted or code.startswith("$ ") else ()
+            fence, typed = "", []
+        elif fence:
+            typed += [(bare, at + line.index(bare))] if shell else []
+        elif opened := _FENCE.match(bare):
+            fence, shell = opened["fence"], bool(opened["shell"])
+        at += len(line) + 1
+
+
+def _command(code: str, at: int) -> Iterator[Reference]:
+    words = list(_WORD.finditer(code, len(code) - len(code.removeprefix("$").lstrip())))
+    said = [word[0] for word in words]
+    count = next((n for n, word in enumerate(said) if not _PLAIN.fullmatch(word)), len(said))
+    said = said[:count]
+    used, program = 1, said[0] if said else ""
+    if program == "git":
+        used, program = 2, "-".join(said[:2])
+    elif program in _RUNNERS:
+        used, program = (2 if said[1:2] == ["run"] else 1), "npm"
+        said = said if used == 2 or said[1:2] in (["test"], ["start"]) else []
+    if len(said) < used or not program or (program in ("npm", "make") and len(said) == used):
+        return
+    word = said[used : used + 1]
+    start, end = words[0].start(), words[used + len(word) - 1].end()
+    yield Reference(at + start, at + end, code[start:end], "command", "", (program, *word))
+
+
+class _Lines:
+    """Where lines begin, and what stands around a place."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
+        self._text = text
+
+    def number(self, at: int) -> int:
+        """The line of a place, from 1."""
+        return bisect_right(self._starts, at)
+
+    def context(self, start: int, end: int) -> str:
+        """The nearest words of prose; other names are all alike, so that one may change beside another."""
+        before = _BREAK.split(self._text[max(0, start - REACH) : start])[-1]
+        after = _BREAK.split(self._text[end : end + REACH], maxsplit=1)[0]
+        if before.rpartition("\n")[2].count("`") % 2:  # the name stands in a span with other words
+            before, after = before.rpartition("`")[0], after.partition("`")[2]
+        return f"{' '.join(_prose(before)[-CONTEXT:])} | {' '.join(_prose(after)[:CONTEXT])}"
+
+
+def _prose(text: str) -> list[str]:
+    return _LETTERS.findall(_NAMES.sub(" ", text).lower())

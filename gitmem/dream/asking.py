@@ -56,6 +56,7 @@ def ask(engine: Engine, given: ConsolidateInput, tell: Tell) -> Consolidation:
         changes=tuple(replace(one, edits=dict(one.edits), fates=tuple(one.fates)) for one in made.changes),
         notes=tuple(made.notes),
         log=tuple(made.log),
+        apart=tuple(made.apart),
     )
 
 
@@ -67,7 +68,7 @@ def _problem(made: Any) -> str:
         return f"its changes are {_kind(made.changes)}"
     if len(made.changes) > MOST_CHANGES:
         return f"{len(made.changes):,} changes, and {MOST_CHANGES:,} are the most"
-    for name, lines in (("notes", made.notes), ("log", made.log)):
+    for name, lines in (("notes", made.notes), ("log", made.log), ("apart", made.apart)):
         if not isinstance(lines, tuple | list) or not all(isinstance(line, str) for line in lines):
             return f"its {name} are no lines"
     if made.usage is not None and not isinstance(made.usage, Usage):

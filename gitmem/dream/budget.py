@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from gitmem.core.account import claims_at, is_memory, path_of
 from gitmem.core.daily_log import is_log
 from gitmem.core.merge import Files
-from gitmem.core.trailers import Fate, Provenance, parse
+from gitmem.core.trailers import Fate, parse
+from gitmem.git.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository, Step
+from gitmem.git.trees import read_files, read_paths
+from gitmem.ledger.dreams import dreamt
 from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, given_up
 from gitmem.rules.paths import check_path
-from gitmem.store.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository, Step
-from gitmem.store.trees import read_files, read_paths
 
 WINDOW = 30 * 86_400
 """Seconds in which a tenth of the claims may go."""
@@ -70,11 +71,6 @@ def spent(repo: Repository, tip: str, now: float) -> frozenset[Mark]:
     here = read_paths(repo, repo.commit(tip).tree, set().union(*found.values())) if found else {}
     again = {(agent_of(path), claim.key) for path, data in here.items() for claim in claims_at(path, data)}
     return frozenset(found.keys() - again)
-
-
-def dreamt(said: Provenance) -> bool:
-    """Whether a dream made a commit, or speaks through it: a squashed one, a landing."""
-    return said.op == "dream" or said.writer == "dream"
 
 
 def named(repo: Repository, tree: str, old: Files, new: Files, fates: tuple[Fate, ...]) -> Files:

@@ -13,7 +13,6 @@ from pathlib import Path
 from gitmem.core.daily_log import day_of, facts
 from gitmem.core.names import is_agent_folder
 from gitmem.core.trailers import parse
-from gitmem.dream.branch import dreams_of
 from gitmem.dream.lock import (
     FILE,
     STALE_SECONDS,
@@ -24,10 +23,11 @@ from gitmem.dream.lock import (
     read_note,
     rest_of,
 )
-from gitmem.store.record import write_atomically
-from gitmem.store.repository import TREE, MissingObject, Repository
-from gitmem.store.trees import list_files
-from gitmem.store.workspace import Scope
+from gitmem.git.repository import TREE, MissingObject, Repository
+from gitmem.git.trees import list_files
+from gitmem.ledger.dreams import dreams_of
+from gitmem.ledger.files import write_atomically
+from gitmem.ledger.workspace import Scope
 
 # Numbers of design.md section 8.
 DAY = 86_400.0
@@ -147,7 +147,8 @@ def _project(asked: Asked) -> Gate | None:
     """A team reviews one dream at a time, and rests a day after each."""
     if asked.scope.name != "project":
         return None
-    waiting = dreams_of(asked.scope)
+    # A question that nobody answers holds up nothing.
+    waiting = [one for one in dreams_of(asked.scope) if not all(change.asks for change in one.open)]
     if waiting:
         return Gate("open", f"dream {waiting[0].id} waits for review")
     accepted = accepted_at(asked.scope, asked.now - DAY)

@@ -18,9 +18,9 @@ from urllib.parse import quote
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import one_line
-from gitmem.store.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
-from gitmem.store.record import write_atomically
-from gitmem.store.workspace import Scope
+from gitmem.git.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
+from gitmem.ledger.files import write_atomically
+from gitmem.ledger.workspace import Scope
 
 FILE = ".consolidate-lock"
 STALE_SECONDS = 3_600.0

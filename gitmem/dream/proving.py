@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
-from gitmem.core.account import claims_at, is_memory
+from gitmem.core.account import claims_at, is_memory, path_of, proposals, references
 from gitmem.core.merge import agent_folder
-from gitmem.dream.branch import Dream
+from gitmem.core.names import homes
+from gitmem.dream.cards import untold
 from gitmem.dream.steps import prove_branch
-from gitmem.dream.telling import untold
+from gitmem.git.trees import changed_files, read_paths
+from gitmem.ledger.dreams import Dream, DreamCommit
 from gitmem.rules.account import NOWHERE, Lookup
 from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
-from gitmem.store.trees import changed_files, read_paths
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Overtaken:
+    """A claim that a change is about, and that is no longer what it was when the dream began.
+
+    Attributes:
+        n: number of the change.
+        claim: `<file>#<12 hex>`.
+        text: as it was then.
+        now: what it says now; empty where it is gone.
+    """
+
+    n: int
+    claim: str
+    text: str
+    now: str
+
+    @property
+    def what(self) -> Literal["gone", "changed"]:
+        """What happened to it."""
+        return "changed" if self.now else "gone"
 
 
 def failures_of(
@@ -83,3 +108,24 @@ def _silent(dream: Dream) -> tuple[Finding, ...]:
         for change, one in gone
         if one.old is not None and (agent_folder(one.path), one.old.key) not in standing
     )
+
+
+def overtaken_by(dream: Dream, change: DreamCommit, tip: str) -> Iterator[Overtaken]:
+    """The claims of a change that memory itself re-worded or dropped since the dream left it."""
+    repo = dream.scope.repo
+    trees = repo.commit(dream.base).tree, repo.commit(tip).tree
+    sources = {fate.source for fate in change.fates}
+    paths = changed_files(repo, *trees) & {home for one in sources for home in homes(path_of(one))}
+    if not paths:
+        return
+    before, after = (read_paths(repo, tree, paths) for tree in trees)
+    old, new = references(before), references(after)
+    standing = {(agent_folder(path_of(one)), one.rpartition("#")[2]) for one in new}
+    became = {one.before: one for one in proposals(before, after)}
+    for source in sorted(sources & old.keys() - new.keys()):
+        one = became.get(source)
+        now = one.new.text if one is not None and one.new is not None else ""
+        # It may have been paged out.
+        paged = (agent_folder(path_of(source)), source.rpartition("#")[2]) in standing
+        if not paged and (one is None or one.kind != "moved"):
+            yield Overtaken(change.n, source, old[source].text, now)

@@ -6,33 +6,31 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gitmem.core import index
-from gitmem.core.account import Account, account, is_memory, line_mark, lines_at, path_of
+from gitmem.core.account import Account, account, is_memory, line_mark, lines_at, path_of, paths_named
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
-from gitmem.core.names import TURNED_DOWN, homes, is_agent_folder
+from gitmem.core.names import homes, is_agent_folder
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.dream.applying import replayed, some, whole
-from gitmem.dream.branch import Dream, DreamCommit, open_dreams, reviewed
-from gitmem.dream.landing import buried, close
-from gitmem.dream.proving import failures_of
-from gitmem.dream.revived import revived
-from gitmem.dream.telling import show
+from gitmem.dream.cards import show
+from gitmem.dream.proving import failures_of, overtaken_by
+from gitmem.git.repository import Signature
+from gitmem.git.trees import changed_files, read_files, read_paths
+from gitmem.ledger.decide import SHORTEST, buried, close, replayed, revived, some, whole
+from gitmem.ledger.dreams import Dream, DreamCommit, open_dreams, reviewed
+from gitmem.ledger.indexes import hot_memories, in_line
+from gitmem.ledger.land import Copies, Tip, Write, Written, land
+from gitmem.ledger.merge import check_paths
+from gitmem.ledger.tombstones import spade
+from gitmem.ledger.workspace import Workspace
 from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
 from gitmem.rules.findable import Recalled
 from gitmem.rules.invention import UNSEEN
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
-from gitmem.store.burying import spade
-from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.indexes import hot_memories, in_line
-from gitmem.store.merging import check_paths
-from gitmem.store.repository import Signature
-from gitmem.store.trees import changed_files, read_files, read_paths
-from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 __all__ = ["Dream", "DreamCommit", "Landed", "accept", "find_dream", "open_dreams", "reject", "show"]
@@ -80,28 +78,41 @@ def accept(
     asked: Sequence[Recalled] = (),
     lookup: Lookup = NOWHERE,
     ask: Callable[[str], None] | None = None,
+    job: str = "",
+    copies: Copies | None = None,
+    at: str = "",
 ) -> Landed:
     """Lands a dream, or some of its changes, on the memory ref.
 
     Memory that arrived meanwhile is kept: the whole lands by one three-way merge from where the dream
-    left, single changes each from the state before it. The index is brought in line.
+    left, single changes each from the state before it. Either way it is a merge of a commit a change, each
+    with its own account and session, so that whoever judges history finds all that was said. The index is
+    brought in line.
 
     Args:
-        numbers: changes to accept; None for all that are open.
+        numbers: changes to accept; None for all that are open and no questions.
         author: the person, at the present.
         now: seconds since the epoch; the commit's time is the author's.
         allow: fingerprints of accepted secrets.
         asked: the last recalls that showed memories of the scope.
         lookup: sessions and code, where they are here.
         ask: asks the person about what only a session taught that is not here; None refuses it.
+        job: what the commit shares with others that are undone with it.
+        copies: brings working copies up to date.
+        at: the dream's newest commit as it was shown, or the beginning of its name; empty for any.
 
     Raises:
         UsageError: no such dream or change.
-        CheckFailed: the person said no; memory changed so that a claim would be lost, a secret would be
-            stored, or the proof of what was chosen fails.
+        CheckFailed: it moved since it was shown; the person said no; memory changed so that a claim
+            would be lost, a secret would be stored, or the proof of what was chosen fails.
     """
-    dream = find_dream(workspace, id)
+    dream = _as_shown(find_dream(workspace, id), at)
     chosen = _chosen(dream, numbers)
+    if numbers is None:
+        chosen = tuple(change for change in chosen if not change.asks)
+        if not chosen:
+            hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
+            raise UsageError(f"{dream.id} holds nothing but questions", hint)
     everything = len(chosen) == len(dream.changes)
     author = replace(author, time=int(now))
     _refuse_foreign(dream, chosen, everything)
@@ -112,6 +123,8 @@ def accept(
     def plan(tip: Tip) -> Write:
         ours = read_files(dream.scope.repo, tip.tree)
         merged = whole(dream, ours) if everything else some(chosen, ours)
+        for change in chosen:
+            _refuse_overtaken(dream, change, tip.commit)
         done = _checked(dream, chosen, ours, merged, allow)
         replay = None if everything else replayed(dream, chosen, tip)
         _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay, lookup), answered)
@@ -127,17 +140,18 @@ def accept(
             Provenance(
                 op="dream",
                 writer="dream",
+                job=job,
                 engine=_engine(dream),
                 reviewed=reviewed(id, None if everything else tuple(change.n for change in chosen)),
                 claims=done.fates,
             ),
             "\n".join(f"{change.n}. {change.subject}" for change in chosen),
-            # The dream's own commits stay in history, with their reasons.
-            parents=(dream.tip,) if everything else (),
+            # Its commits stay in history, with their reasons.
+            parents=(replay or dream.tip,),
         )
 
-    written = commit(dream.scope.repo, dream.scope.ref, plan, author)
-    # What did not land whole is in no history, and an undo must find it.
+    written = land(dream.scope, plan, author, copies)
+    # The rest of it is in no history, and an undo must find it.
     return _settled(dream, chosen, written, parked=not everything)
 
 
@@ -148,6 +162,8 @@ def reject(
     why: str,
     author: Signature,
     now: float,
+    job: str = "",
+    at: str = "",
 ) -> Landed:
     """Turns a dream down, or some of its changes, and remembers that, so that they are not proposed again.
 
@@ -156,7 +172,7 @@ def reject(
     Raises:
         UsageError: no such dream or change.
     """
-    dream = find_dream(workspace, id)
+    dream = _as_shown(find_dream(workspace, id), at)
     chosen = _chosen(dream, numbers)
     everything = len(chosen) == len(dream.changes)
     with_what = spade(workspace, dream.scope, now)
@@ -169,13 +185,26 @@ def reject(
             Provenance(
                 op="update",
                 writer="human",
+                job=job,
                 reviewed=reviewed(id, None if everything else tuple(change.n for change in chosen)),
             ),
             why.strip(),
         )
 
-    written = commit(dream.scope.repo, dream.scope.ref, plan, author)
+    written = land(dream.scope, plan, author)
     return _settled(dream, chosen, written, parked=True)
+
+
+def _as_shown(dream: Dream, at: str) -> Dream:
+    """The dream, where it is the one that was shown."""
+    if at and len(at) < SHORTEST:
+        raise UsageError(f"{at} is too short for a commit", f"At least {SHORTEST} digits of it.")
+    if not dream.tip.startswith(at):
+        raise CheckFailed(
+            f"{dream.id} changed since it was shown: it is at {dream.tip[:12]}, not at {at[:12]}",
+            f"Look again: git mem review show {dream.id}",
+        )
+    return dream
 
 
 def _chosen(dream: Dream, numbers: tuple[int, ...] | None) -> tuple[DreamCommit, ...]:
@@ -251,6 +280,45 @@ def _checked(
     return done
 
 
+def outdated(dream: Dream, allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """What keeps open changes from being accepted since memory changed, as accepting them would say it.
+
+    Args:
+        allow: fingerprints of accepted secrets.
+    """
+    repo = dream.scope.repo
+    tip = repo.ref(dream.scope.ref)
+    if tip is None or tip == dream.base:
+        return ()
+    moved = changed_files(repo, *(repo.commit(oid).tree for oid in (dream.base, tip)))
+    ours = read_files(repo, repo.commit(tip).tree)
+    found = []
+    for change in dream.open:
+        merged = some([change], ours)
+        touched = {home for path in change.files.keys() | paths_named(change.fates) for home in homes(path)}
+        try:
+            if touched & moved:
+                _refuse_overtaken(dream, change, tip)
+                _checked(dream, (change,), ours, merged, allow)
+        except CheckFailed as refused:
+            path = next(iter(change.files), "")
+            found.append(Finding(path, 1, "outdated", refused.message, commit=change.commit))
+            continue
+        # What builds on it is judged with it.
+        ours = merged
+    return tuple(found)
+
+
+def _refuse_overtaken(dream: Dream, change: DreamCommit, tip: str) -> None:
+    """Raises where memory itself changed what a change is about: both versions would stand."""
+    for one in overtaken_by(dream, change, tip):
+        now = f"“{one_line(one.now, 80)}”" if one.now else "gone"
+        raise CheckFailed(
+            f"memory changed since: “{one_line(one.text, 80)}” is now {now} ({dream.id} {change.n})",
+            f"Take that into the dream, and look again: git mem dream refresh {dream.id}",
+        )
+
+
 def _refuse_unheard(dream: Dream, fates: Sequence[Fate], ours: Mapping[str, bytes]) -> None:
     """Raises where a claim comes from a line of a log that memory has not: none lands with a dream."""
     logs = {path_of(fate.source) for fate in fates if is_log(path_of(fate.source))}
@@ -315,12 +383,7 @@ def _settled(
     dream: Dream, chosen: tuple[DreamCommit, ...], written: Written | None, *, parked: bool
 ) -> Landed:
     """Deletes a dream's ref once all is decided; one that memory's history does not hold is kept aside."""
-    repo = dream.scope.repo
-    closed = len(chosen) == len(dream.open)
-    if closed:
-        if parked and repo.ref(TURNED_DOWN + dream.id) is None:
-            repo.move_ref(TURNED_DOWN + dream.id, dream.tip, None, "gitmem dream: keep what was rejected")
-        closed = close(dream)
+    closed = len(chosen) == len(dream.open) and close(dream, keep=parked)
     agents = {path.split("/", 1)[0] for change in chosen for path in change.files}
     return Landed(dream, tuple(change.n for change in chosen), written, tuple(sorted(agents)), closed)
 

@@ -7,25 +7,30 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gitmem.core.account import paths_named
 from gitmem.core.errors import CheckFailed
-from gitmem.core.names import TURNED_DOWN
+from gitmem.core.merge import only
+from gitmem.core.text import counted
 from gitmem.core.trailers import Fate, Provenance, Usage
+from gitmem.dream.apart import known_apart
 from gitmem.dream.asking import ask
+from gitmem.dream.compared import read_compared
 from gitmem.dream.gathering.gather import gather
 from gitmem.dream.lock import Held
 from gitmem.dream.plan import prove_plan, refuse, sessions_behind
 from gitmem.dream.prune import prune
-from gitmem.dream.refs import prefix
 from gitmem.dream.sources import Sources
-from gitmem.engines.engine import ConsolidateInput, DreamChange, Engine, Step, Tell, untold
+from gitmem.engines.engine import Compared, ConsolidateInput, DreamChange, Engine, Step, Tell, untold
+from gitmem.git.locks import Locked
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files, write_tree
+from gitmem.ledger.dreams import DreamCommit, claim_stories, standing_targets
+from gitmem.ledger.land import Tip, read_tip, safe_message
+from gitmem.ledger.proposals import dreams_in, let_wait, taken
+from gitmem.ledger.workspace import Scope
 from gitmem.rules.account import errors
 from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
-from gitmem.store.commits import Tip, read_tip, safe_message
-from gitmem.store.locks import Locked
-from gitmem.store.repository import Repository, Signature
-from gitmem.store.trees import read_files, write_tree
-from gitmem.store.workspace import Scope
 
 ID_DIGITS = 6
 
@@ -41,6 +46,8 @@ class DreamPlan:
         log: what the engine tried and was refused, and what was left out, one line each.
         usage: what asking a model cost; None where none was asked.
         sessions: of each change the session that taught what it says anew; empty for none.
+        apart: keys of what the engine need not be asked again, for `keep_apart`.
+        compared: what the next dream of all agents need not compare; None where that stays as it was.
     """
 
     scope: Scope
@@ -52,6 +59,25 @@ class DreamPlan:
     log: tuple[str, ...] = ()
     usage: Usage | None = None
     sessions: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    compared: Compared | None = None
+
+    @property
+    def commits(self) -> tuple[DreamCommit, ...]:
+        """The changes as they will stand on the branch, for whoever looks at them before."""
+        state, found = dict(self.files), list[DreamCommit]()
+        for n, change in enumerate(self.changes, start=1):
+            named = {*change.edits, *paths_named(change.fates)}
+            old = only(state, named)
+            change.apply_to(state)
+            new = only(state, named)
+            files = {path: (old.get(path), new.get(path)) for path in sorted(change.edits)}
+            told = claim_stories(change.fates, old, new)
+            stood = standing_targets(change.fates, old)
+            found.append(
+                DreamCommit(n, "", change.subject, change.reason, change.fates, told, files, stood=stood)
+            )
+        return tuple(found)
 
     @property
     def summary(self) -> str:
@@ -79,15 +105,42 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     def judge(changes: Sequence[DreamChange]) -> list[str]:
         return [*map(str, errors(_failures(files, changes, given, sources.allow, sources.asked)))]
 
-    given = replace(given, judge=judge)
+    given = replace(
+        given,
+        judge=judge,
+        waiting=given.waiting | known_apart(scope, engine.name),
+        compared=read_compared(scope, tip.tree),
+    )
     made = ask(engine, given, tell)
     tell(Step("prune"))
     left = prune(given, made.changes)
+    # Each starts from what those before it left, and the best come first.
+    more = len(left.changes) - given.most
+    if more > 0:
+        notes = (
+            *made.notes,
+            f"limit: {counted(more, 'more change')} {'waits' if more == 1 else 'wait'} for another dream",
+        )
+        left, made = replace(left, changes=left.changes[: given.most]), replace(made, notes=notes)
     tell(Step("check"))
     check(files, left.changes, given, sources.allow, sources.asked)
     heard = sessions_behind(files, left.changes, given.sessions, said=given.said, code=given.code)
     log = (*made.log, *left.log)
-    return DreamPlan(scope, tip, engine.name, left.changes, made.notes, files, log, made.usage, heard)
+    # Memories of other agents were not looked at; and what was left out at the end is to be found again.
+    known = None if sources.agents or more > 0 else made.compared
+    return DreamPlan(
+        scope,
+        tip,
+        engine.name,
+        left.changes,
+        made.notes,
+        files,
+        log,
+        made.usage,
+        heard,
+        made.apart,
+        known,
+    )
 
 
 def check(
@@ -162,23 +215,17 @@ def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
         at = repo.add_commit(tree, (at,), author, author, message)
     if not held.is_ours():
         raise Locked(f"{held.path}: another process took over", "Run it again.")
-    id = _free_id(repo, prefix(plan.scope), at)
-    repo.move_ref(prefix(plan.scope) + id, at, None, f"gitmem dream: {subject}")
-    return id
+    family = dreams_in(plan.scope)
+    there = taken(family)
+    for salt in range(1_000):
+        id = f"d-{hashlib.sha256(f'{at} {salt}'.encode()).hexdigest()[:ID_DIGITS]}"
+        if id not in there and let_wait(family, id, at, f"gitmem dream: {subject}"):
+            return id
+    raise CheckFailed(f"There is no free name under {family.waiting}", "Review the dreams that wait.")
 
 
 def _provenance(plan: DreamPlan, fates: tuple[Fate, ...]) -> Provenance:
     return Provenance(op="dream", writer="dream", engine=plan.engine, claims=fates)
-
-
-def _free_id(repo: Repository, under: str, commit: str) -> str:
-    """`d-` and six digits that no dream has, open or rejected."""
-    for salt in range(1_000):
-        digits = hashlib.sha256(f"{commit} {salt}".encode()).hexdigest()[:ID_DIGITS]
-        id = f"d-{digits}"
-        if repo.ref(under + id) is None and repo.ref(TURNED_DOWN + id) is None:
-            return id
-    raise CheckFailed(f"There is no free name under {under}", "Review the dreams that wait.")
 
 
 def _summary(changes: tuple[DreamChange, ...], notes: tuple[str, ...]) -> str:

@@ -14,11 +14,11 @@ from gitmem.core.names import slugify
 from gitmem.rules.findable import NEIGHBOURS, Row
 from gitmem.search.candidates import ask
 from gitmem.search.loose import LooseCatalog
-from gitmem.search.postings import FIELD, storable
 from gitmem.search.query import search
 from gitmem.search.score import Text, rarity, read_text, scores
 from gitmem.search.text import Fields, links
 from gitmem.search.trees import is_memory
+from gitmem.search.vocabulary import FIELD, storable
 
 SHARED = 1 / 3
 """Share of the words of a memory's description, by rarity, that another must have to come before it when

@@ -18,7 +18,7 @@ from gitmem.core.text import decode
 from gitmem.core.trailers import parse
 from gitmem.engines.offline.distil import paragraphs
 from gitmem.engines.offline.similar import Lookup, holds
-from gitmem.store.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.values import dataclass
 
 RESTS = timedelta(days=14)
@@ -163,7 +163,7 @@ def _undecided(lines: Mapping[str, LogLine], repo: Repository, tip: str) -> dict
     left = dict(lines)
     decided: list[tuple[float, Sayings]] = []
     try:
-        for commit in _accounts(repo, tip, since):
+        for commit in accounts(repo, tip, since):
             taken: dict[str, list[Claim]] = {}
             for fate in parse(commit.message).claims:
                 # Where lines of two logs are made one, nothing was decided on what they say.
@@ -189,8 +189,12 @@ def _undecided(lines: Mapping[str, LogLine], repo: Repository, tip: str) -> dict
     }
 
 
-def _accounts(repo: Repository, tip: str, since: float) -> Iterator[Commit]:
-    """Commits that speak of claims, without those that a person took back, and what came with them."""
+def accounts(repo: Repository, tip: str, since: float) -> Iterator[Commit]:
+    """Commits that speak of claims, without those that a person took back, and what came with them.
+
+    Args:
+        since: epoch seconds; history is followed until all that is met is older.
+    """
     undone: set[str] = set()
     off: set[str] = set()
     late = 0

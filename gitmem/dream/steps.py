@@ -13,15 +13,16 @@ from gitmem.core.merge import Files
 from gitmem.core.names import INDEX, homes, is_agent_folder
 from gitmem.core.text import decode
 from gitmem.core.trailers import parse, tellings
-from gitmem.dream.budget import dreamt, limit, named, spent
+from gitmem.dream.budget import limit, named, spent
+from gitmem.git import repository
+from gitmem.git.repository import BLOB, TREE, Difference, Repository
+from gitmem.git.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
+from gitmem.ledger.dreams import dreamt
+from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, listed, sources_of
 from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
-from gitmem.store import repository
-from gitmem.store.indexes import hot_memories, in_line
-from gitmem.store.repository import BLOB, TREE, Difference, Repository
-from gitmem.store.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
 
 if TYPE_CHECKING:
     from gitmem.rules.findable import Recalled

@@ -96,6 +96,11 @@ class AnthropicEngine(ModelEngine):
         self._settings, self._meter, self._clock = settings, meter, clock
 
     @property
+    def works_with_tools(self) -> bool:
+        """Whether its model is given tools."""
+        return not self._settings.questions
+
+    @property
     def name(self) -> str:
         """Gives `anthropic:<model>`."""
         return f"anthropic:{self._settings.model}"
@@ -115,6 +120,10 @@ class AnthropicEngine(ModelEngine):
             from gitmem.engines.questions import ask
 
             return ask(self._settings, self._meter, task, task.session)
+        if self._settings.questions and task.given is not None:
+            from gitmem.engines.questions import compare
+
+            return compare(self._settings, self._meter, task, task.given)
         return self._worked(task)
 
     def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:

@@ -27,10 +27,10 @@ from gitmem.core.text import counted, find_invisible, one_line
 from gitmem.engines.engine import Document, DocumentInput, ExtractInput, NotesInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.likeness import gist, same, words
+from gitmem.ledger.workspace import SCOPES
 from gitmem.rules.instructions import find_instructions
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import scan
-from gitmem.store.workspace import SCOPES
 from gitmem.transcripts.model import Message
 
 CHANGES = 50

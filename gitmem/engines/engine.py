@@ -112,7 +112,7 @@ class Observation:
     """Something that was found out about memory before an engine is asked: to act on, or for a person.
 
     Attributes:
-        kind: `code`, `dispute`, `contradiction`, `alike`, `date`, `link`, `log`, `limit` or `index`.
+        kind: `code`, `dispute`, `date`, `link`, `log`, `limit` or `index`.
         text: what it is, one line, with its evidence.
         claims: those that it is about, as `<file>#<12 hex>`.
     """
@@ -158,8 +158,25 @@ def unjudged(changes: Sequence[DreamChange]) -> Sequence[str]:  # noqa: ARG001 -
     return ()
 
 
+MOST = 20
+"""Changes of one dream: what a person decides within five minutes. The rest waits for the next one."""
+
+
 def no_code(_path: str) -> None:
     """Has no file."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Which memories were compared with one another already, and what had to do with one another there.
+
+    Attributes:
+        changed: paths of memories that are to be compared anew with all others.
+        pairs: of claims (`<file>#<12 hex>`) of the others, with how much they share.
+    """
+
+    changed: frozenset[str] = frozenset()
+    pairs: tuple[tuple[str, str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,6 +186,7 @@ class ConsolidateInput:
     Attributes:
         files: the scope's tree: path from the root to content, tombstones of rejected proposals included.
         said: claim (`<file>#<12 hex>`) to when it was first said, for claims of which that is known.
+        authors: claim to who said it first, for those same claims.
         agents: folder names of those whose memories to consolidate; empty for all.
         waiting: keys (`account.reject_keys`) of proposals that wait for a person already.
         scope: its name.
@@ -184,11 +202,14 @@ class ConsolidateInput:
             seconds; for those of which that is known.
         lines: facts of daily logs that no memory holds yet, by reference (`<file>#<12 hex>`), oldest first:
             new memories are made of these alone.
+        most: changes that are proposed and asked at most, the best first.
+        compared: what the last dream compared; None where nothing is known of it.
         judge: tells what the flow will refuse of some changes, while the engine can still mend it.
     """
 
     files: Mapping[str, bytes]
     said: Mapping[str, datetime] = field(default_factory=dict)
+    authors: Mapping[str, str] = field(default_factory=dict)
     agents: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
     scope: str = ""
@@ -201,6 +222,8 @@ class ConsolidateInput:
     now: float = 0.0
     taught: Mapping[str, float] = field(default_factory=dict)
     lines: Mapping[str, LogLine] = field(default_factory=dict)
+    most: int = MOST
+    compared: Compared | None = None
     judge: Judge = field(default=unjudged, compare=False, repr=False)
 
 
@@ -209,7 +232,8 @@ class DreamChange:
     """One proposal of a dream; it starts from what the proposals before it left.
 
     Attributes:
-        kind: what is done, in one word: `merge`, `date`, `link`, ….
+        kind: what is done, in one word: `merge`, `date`, `link`, …; a `question` is what a person alone
+            decides, or a model that is asked.
         edits: path from the root to new content, None to delete; never an index.
         fates: what becomes of every claim that goes.
         reason: why, for the person who reviews it.
@@ -240,12 +264,18 @@ class Consolidation:
         notes: what it saw and leaves for a person, one line each.
         usage: what it cost; None for an engine that asks no model.
         log: what it tried and was refused, one line each, for a person who asks why.
+        apart: keys (`account.reject_keys`) of what a model need not be asked again: claims that are two
+            things.
+        compared: what the next one need not compare again; None where it must start anew, or from where
+            this one did.
     """
 
     changes: tuple[DreamChange, ...] = ()
     notes: tuple[str, ...] = ()
     usage: Usage | None = None
     log: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    compared: Compared | None = None
 
 
 @dataclass(frozen=True)

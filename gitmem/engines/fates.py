@@ -104,6 +104,12 @@ class Entry:
         return tuple(dict.fromkeys([*self.files, *(told.file for told in self.gone if told.file)]))
 
 
+def objects(answer: str) -> list[Mapping[str, Any]]:
+    """The objects of the array that an answer ends with; none where it has none, or is too long."""
+    found = next(_arrays(answer), []) if len(answer) <= ANSWER_CHARS else []
+    return [one for one in found[:ENTRIES] if isinstance(one, Mapping)]
+
+
 def entries(answer: str) -> tuple[Entry, ...]:
     """Reads an answer.
 

@@ -1,10 +1,10 @@
 """Short questions to a model, each with an answer in JSON that is never trusted to be what was asked for.
 
-Two are asked. Which memories help with a prompt; and, of small models, whether one sentence lasts: a model
-of a few billion parameters seldom gets through a conversation with tools, but it can say that. Which
-sentences are asked about is the offline engine's scored list. A schema goes with each question, and nothing
-relies on the server's keeping to it: what stands around the object is passed over, and what cannot be used
-is sent back once.
+Three are asked. Which memories help with a prompt; and, of small models, whether one sentence lasts, and
+what two claims are to one another: a model of a few billion parameters seldom gets through a conversation
+with tools, but it can say that. Which sentences and pairs are asked about is the offline engine's list. A
+schema goes with each question, and nothing relies on the server's keeping to it: what stands around the
+object is passed over, and what cannot be used is sent back once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from gitmem.core.limits import CANDIDATES, DESCRIPTION_CHARS
 from gitmem.core.memory import create
 from gitmem.core.names import slugify
 from gitmem.core.text import counted, one_line
+from gitmem.engines import verdicts
 from gitmem.engines.budget import Meter
-from gitmem.engines.engine import ExtractInput
+from gitmem.engines.engine import ConsolidateInput, ExtractInput
 from gitmem.engines.messages import ApiSettings, Client, bad_answer, brief
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.extract import Candidate, candidates
@@ -55,6 +56,16 @@ _KEEP: dict[str, Any] = {
         "type": {"type": "string", "enum": list(_TYPES)},
     },
     "required": ["keep", "text", "type"],
+    "additionalProperties": False,
+}
+_PAIR: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "is": {"type": "string", "enum": list(verdicts.KINDS)},
+        "newer": {"type": "string", "enum": ["A", "B", ""]},
+        "reason": {"type": "string"},
+    },
+    "required": ["is", "newer", "reason"],
     "additionalProperties": False,
 }
 _CHOICE: dict[str, Any] = {
@@ -252,6 +263,51 @@ def ask(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) ->
             asked = counted(unusable, "question")
             raise bad_answer(settings, f"to {asked} it gave no answer of the form asked for")
         return Outcome(files, ("\n".join(lines),), usage=client.usage, log=tuple(log))
+
+
+def compare(settings: ApiSettings, meter: Meter, task: Task, given: ConsolidateInput) -> Outcome:
+    """Asks what the claims of each pair of a dream are to one another, a pair at a time.
+
+    Args:
+        task: its tree stays as it is.
+        given: what is known of the scope.
+
+    Returns:
+        the tree, and the answers as one array (see `verdicts`); a pair without one is left out.
+
+    Raises:
+        EngineError: no answer came.
+        DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
+    """
+    found: list[dict[str, str]] = []
+    log: list[str] = []
+    with Client(settings, meter, task.job) as client:
+        for number, pair in enumerate(task.pairs, 1):
+            task.tell(number, len(task.pairs), ())
+            asked = clean([verdicts.told(number, pair, given)])[0]
+            talk = _Dialogue(client, settings, "pair-system", OUTPUT_TOKENS, _PAIR)
+            try:
+                said = talk.ask(asked, _compared, "pair-repair")
+            except _Unusable as problem:
+                log.append(f"no usable answer ({problem}) about: {one_line(asked, _SHOWN)}")
+                continue
+            one = {"is": said.kind, "newer": said.newer, "reason": said.reason}
+            found.append({"pair": verdicts.label(number), **one})
+        answers = (json.dumps(found),)
+        wrong = tuple(task.judge(task.tree, answers))
+        return Outcome(task.tree, answers, wrong, client.usage, tuple(log))
+
+
+def _compared(answer: str) -> verdicts.Verdict:
+    """Reads what two claims are said to be.
+
+    Raises:
+        _Unusable: the answer is of another form.
+    """
+    said = verdicts.read(_object(answer))
+    if said is None:
+        raise _Unusable(f"is must be one of {', '.join(verdicts.KINDS)}, with newer A or B")
+    return said
 
 
 class _Question:

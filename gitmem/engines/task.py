@@ -15,7 +15,7 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.text import decode
 from gitmem.core.trailers import Usage
-from gitmem.engines import prompts
+from gitmem.engines import prompts, verdicts
 from gitmem.engines.choose import Choice
 from gitmem.engines.consolidation import Unaccounted, consolidated
 from gitmem.engines.derive import (
@@ -47,6 +47,7 @@ from gitmem.engines.engine import (
     untold,
 )
 from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.pairs import Pair
 from gitmem.engines.tools import Writable
 from gitmem.engines.view import MEMORY, Roots
 
@@ -109,6 +110,8 @@ class Task:
         repair: writes what the model is told of that; given what the tree is called.
         session: the recorded session that it is about: what stands before the prompt, or is forked. None
             for work on memory alone.
+        pairs: claims that words do not decide on, to be judged in the answer; see `verdicts`.
+        given: what a dream is given, of which `pairs` are; None for other work.
         turns: requests until the first answer.
         repairs, repair_turns: how often the model is told what is wrong, and the requests it has then.
         tell: is told the request, from 1, how many there may be, and the paths that were changed so far;
@@ -125,6 +128,8 @@ class Task:
     judge: Callable[[Files, Sequence[str]], Sequence[str]] = settled
     repair: Callable[[Sequence[str], str], str] = lambda problems, _root: "\n".join(problems)
     session: ExtractInput | None = None
+    pairs: tuple[Pair, ...] = ()
+    given: ConsolidateInput | None = None
     turns: int = 5
     repairs: int = 0
     repair_turns: int = 3
@@ -170,6 +175,11 @@ class ModelEngine:
     """
 
     reads_history: bool = False
+
+    @property
+    def works_with_tools(self) -> bool:
+        """Whether its model works on a copy with tools in a dream, or else answers short questions."""
+        return True
 
     @property
     def name(self) -> str:
@@ -311,11 +321,15 @@ class ModelEngine:
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Has a model tidy a scope, after what the offline engine proves about it.
 
+        Of the pairs of claims that words do not decide on it is asked what they are to one another. What it
+        says becomes changes that are proved like any other; the rest is asked of a person.
+
         Args:
             tell: is told of each request; what it raises ends the work.
 
         Returns:
-            the offline engine's changes, then the model's, in the order in which they apply.
+            the offline engine's changes, then the model's, what it decided about pairs, and the questions
+            that are left, in the order in which they apply.
 
         Raises:
             EngineError: no whole answer came, or the model does not account for what it changed; nothing of
@@ -323,11 +337,18 @@ class ModelEngine:
             DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
         """
         self.begin()
-        # What to make of daily logs is left to the model.
-        proved = OfflineEngine().consolidate(replace(given, lines={}), tell)
+        from gitmem.engines.offline.consolidate import doubts, settle
+
+        # What to make of daily logs is left to a model that can write.
+        lines = {} if self.works_with_tools else given.lines
+        proved = OfflineEngine().consolidate(replace(given, lines=lines, most=given.most // 2), tell)
+        # What words leave open is the model's first; nothing builds on questions, which come last.
+        offers = tuple(change for change in proved.changes if change.kind != "question")
+        proved = replace(proved, changes=offers)
         rest = after_proved(given, proved.changes)
         if not prompts.agents(rest):
             return proved
+        pairs = doubts(rest, verdicts.PAIRS)
         lead = f"{rest.scope}/"
         made: list[Consolidation] = []
 
@@ -348,9 +369,11 @@ class ModelEngine:
                 may=Writable(prompts.agents(rest), (rest.scope,), DREAM_FILES),
                 reads=Roots(rest.worktree, rest.sessions),
                 system=DREAM_SYSTEM,
-                prompt=lambda shown: _dream(rest, shown),
+                prompt=lambda shown: _dream(rest, pairs, shown),
                 judge=judge,
                 repair=lambda wrong, _root: prompts.repair("consolidate-repair", wrong),
+                pairs=pairs,
+                given=rest,
                 turns=DREAM_TURNS,
                 repairs=DREAM_REPAIRS,
                 repair_turns=REPAIR_TURNS,
@@ -362,11 +385,18 @@ class ModelEngine:
         if done.wrong:
             raise Unaccounted(self.name, done.wrong)
         found = made[-1]
+        said, log = verdicts.heard(done.answers[-1], pairs)
+        now = after_proved(rest, found.changes)
+        left = max(0, given.most - len(proved.changes) - len(found.changes))
+        related = settle(
+            replace(now, most=left), tuple(verdicts.judged(pairs, said, given.said, self.name))
+        )
         return Consolidation(
-            (*proved.changes, *found.changes),
-            (*proved.notes, *found.notes),
+            (*proved.changes, *found.changes, *related.changes),
+            (*proved.notes, *found.notes, *related.notes),
             done.usage,
-            (*proved.log, *found.log, *done.log),
+            (*proved.log, *found.log, *done.log, *log, *related.log),
+            tuple(verdicts.apart(pairs, said)),
         )
 
 
@@ -430,11 +460,17 @@ def _followed(claim: str, went: Mapping[str, str]) -> str:
     return claim
 
 
-def _dream(given: ConsolidateInput, shown: Shown) -> str:
+def _dream(given: ConsolidateInput, pairs: Sequence[Pair], shown: Shown) -> str:
     lead = f"{given.scope}/"
     files = {path.removeprefix(lead): data for path, data in shown.files.items()}
     told = replace(given, files=files, sessions=shown.sessions, worktree=shown.worktree)
-    task = prompts.dream(told, root=shown.root)
+    # Of what an engine must not show, no pair tells either.
+    seen = [
+        verdicts.told(number, pair, given)
+        for number, pair in enumerate(pairs, 1)
+        if pair.gone[0].path in files and pair.stays[0].path in files
+    ]
+    task = prompts.dream(told, seen, root=shown.root)
     if not Path(shown.root).is_absolute():
         return task
     code = f"The code is in `{shown.worktree}/`." if shown.worktree else "There is no code to look at."

@@ -16,9 +16,9 @@ from gitmem.core.memory import parse, problems
 from gitmem.core.names import collision_key, is_memory_file
 from gitmem.core.text import one_line, printable
 from gitmem.engines.view import CALLS, MEMORY, Budget, Exhausted, Problem, Refusal, Roots, View
+from gitmem.ledger.workspace import SCOPES
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import find_secrets, redact
-from gitmem.store.workspace import SCOPES
 
 TEXT_CHARS: Final = 30_000
 """Characters of one result, as of the client's own tools."""
@@ -509,13 +509,12 @@ class _Writer:
             raise Refusal(f"{path!a} cannot be written: {reason}")
         if self._may.only and path != f"{MEMORY}/{self._may.only}":
             raise Refusal(f"{path!a} cannot be written: only {MEMORY}/{self._may.only} is")
-        scope, agent, *file = [*path.split("/")[1:], "", ""]
+        scope, agent, *file = [*path.split("/")[1:], "", ""][: max(3, path.count("/"))]
         own = f"memory/{_either(self._may.scopes)}/{_either(self._may.agents)}/<name>.md"
         if (
             scope not in self._may.scopes
             or agent not in self._may.agents
-            or file[1:] != ["", ""]
-            or not is_memory_file(file[0])
+            or not is_memory_file("/".join(file))
         ):
             raise Refusal(f"{path!a} cannot be written: memories are {own}; indexes are made by gitmem")
         return path

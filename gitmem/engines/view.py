@@ -23,10 +23,10 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import PATH_BYTES
 from gitmem.core.names import is_agent_folder, kind
 from gitmem.core.text import printable
+from gitmem.git.command import GitCommand
+from gitmem.ledger.workspace import SCOPES
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import find_secrets, redact
-from gitmem.store.git import GitCommand
-from gitmem.store.workspace import SCOPES
 
 MEMORY, SESSIONS = "memory", "sessions"
 

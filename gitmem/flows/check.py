@@ -16,18 +16,18 @@ from typing import Literal
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_FILE, is_agent_folder
 from gitmem.flows.request import Ground, find_bases, find_head, meeting_point
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand, layout
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, RawStep, Repository, own
+from gitmem.git.trees import read_file
+from gitmem.ledger.land import root_name
+from gitmem.ledger.settings import read_settings
+from gitmem.ledger.workspace import SNAPSHOT_FOLDER
 from gitmem.rules.credentials import without_secrets
 from gitmem.rules.paths import judge_epoch
 from gitmem.rules.profiles import judge
 from gitmem.rules.rule import EMPTY, Context, File, Finding, Revision, Side
 from gitmem.rules.snapshot import ROOT_FOLDER, STATE_FILE
-from gitmem.store.commits import root_name
-from gitmem.store.git import GitCommand, layout
-from gitmem.store.git_backend import GitRepository
-from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, RawStep, Repository, own
-from gitmem.store.settings import read_settings
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import SNAPSHOT_FOLDER
 
 What = Literal["memory", "snapshots"]
 

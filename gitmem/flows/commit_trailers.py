@@ -26,21 +26,19 @@ from gitmem.core.change import TYPES, Change, Edited, Header, MemoryType, Origin
 from gitmem.core.claim import normal_form, parse_body, repeated
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import parse
+from gitmem.core.names import file_address
 from gitmem.core.text import iso
 from gitmem.core.trailers import Provenance, one_line
-from gitmem.engines.offline import wording
-from gitmem.engines.offline.corrections import replaced
-from gitmem.engines.offline.revision import with_after
-from gitmem.store.apply import Judged, Placed, Refused, Sync, bring_up_to_date, land
-from gitmem.store.files import log, read_json
-from gitmem.store.forget import Holding, find_claim, forget_claim, forget_memory
-from gitmem.store.known import Known, known_at
-from gitmem.store.locks import writer_lock
-from gitmem.store.lookup import Ambiguous, Found, find
-from gitmem.store.parked import Suggestion, park, suggest
-from gitmem.store.record import write_atomically
-from gitmem.store.repository import Commit, MissingObject, Signature
-from gitmem.store.workspace import SCOPES, ScopeName, Workspace
+from gitmem.git.locks import writer_lock
+from gitmem.git.repository import Commit, MissingObject, Signature
+from gitmem.ledger.apply import Judged, Placed, Refused, bring_up_to_date, land_change
+from gitmem.ledger.files import log, read_json, write_atomically
+from gitmem.ledger.forget import Holding, find_claim, forget_claim, forget_memory
+from gitmem.ledger.known import Known, known_at
+from gitmem.ledger.land import Copies
+from gitmem.ledger.lookup import Ambiguous, Found, find
+from gitmem.ledger.suggestions import Suggestion, propose, suggest
+from gitmem.ledger.workspace import SCOPES, ScopeName, Workspace
 from gitmem.transcripts.privacy import Ignore, ignoring, without_private
 
 Judge = Callable[[Change, ScopeName | None], Judged]
@@ -183,6 +181,8 @@ def wanted(request: Request, said: datetime, asked: bool, reason: str) -> Change
         asked: whether the person wrote it.
         reason: where it comes from, for the person who reviews it.
     """
+    from gitmem.engines.offline import wording  # its patterns take half a second, and `init` asks nothing
+
     fact, why = wording.split_why(request.text)
     return Change(
         op="add",
@@ -203,6 +203,9 @@ def in_place_of(before: Request, change: Change, known: Known) -> Change | None:
     Returns:
         None where none does: somebody made something else of it.
     """
+    from gitmem.engines.offline.corrections import replaced
+    from gitmem.engines.offline.revision import with_after
+
     taught = parse_body(wanted(before, datetime.fromtimestamp(0, UTC), True, "").body).claims
     at = known.find(change.agent, taught[0].key) if taught else None
     if at is None:
@@ -232,9 +235,13 @@ def named(request: Request, known: Known) -> tuple[Header, ...]:
         header
         for header in known.manifest
         if request.scope in (None, header.scope)
-        and sought
-        in (header.name.casefold(), header.file.rpartition("/")[2].removesuffix(".md").casefold())
+        and sought in (header.name.casefold(), *_file_names(header.file.casefold()))
     )
+
+
+def _file_names(file: str) -> tuple[str, str]:
+    """What a file may be called: its own name, or with the folders that it is in."""
+    return file.rpartition("/")[2].removesuffix(".md"), file_address(file)
 
 
 def without(header: Header, said: datetime, reason: str) -> Change:
@@ -261,14 +268,14 @@ def begin_with_commits(workspace: Workspace) -> None:
             _write(workspace, Progress(_every_tip(workspace)))
 
 
-def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Sync) -> CommitsLearned:
+def learn_from_commits(workspace: Workspace, now: float, judge: Judge, copies: Copies) -> CommitsLearned:
     """Does what commits ask for that were not looked at before, oldest first.
 
     With `gitmem.extract` off they are passed over for good.
 
     Args:
         now: epoch seconds.
-        sync: brings working copies in line with what was stored and forgotten.
+        copies: brings working copies in line with what was stored and forgotten.
 
     Raises:
         RepositoryError: git knows no identity, or a ref cannot be written; it can be run again at no loss.
@@ -281,7 +288,7 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, sync: Syn
         if set(heads) <= {*known.begun, *known.tips}:
             return done
         if workspace.settings.get("extract") != "off":
-            known = _learn(_Work(workspace, now, judge, sync, done), known, heads)
+            known = _learn(_Work(workspace, now, judge, copies, done), known, heads)
         tips = tuple(tip for tip in known.tips if tip not in heads)
         kept = replace(
             known,
@@ -379,7 +386,7 @@ class _Work:
     workspace: Workspace
     now: float
     judge: Judge
-    sync: Sync
+    copies: Copies
     done: CommitsLearned
 
     @cached_property
@@ -426,8 +433,8 @@ class _Work:
         told = Provenance(
             op="add", writer="extract", job=f"commit-{commit.oid[:12]}.{number}", code_commit=commit.oid
         )
-        written = land(self.workspace.scope(placed.scope), placed, self.who, told)
-        bring_up_to_date(self.workspace, self.sync, placed.scope, placed.agent)
+        written = land_change(self.workspace.scope(placed.scope), placed, self.who, told)
+        bring_up_to_date(self.workspace, self.copies, placed.scope, placed.agent)
         if written is not None:
             paths = [path for path in written.edits if path.endswith(placed.file)]
             path = paths[0] if paths else f"{placed.agent}/{placed.file}"
@@ -444,19 +451,19 @@ class _Work:
                 one = suggest(without(header, said, reason), header.scope, iso(self.now))
                 self._suggest(one, commit)
         elif own:
-            self._forget_words(request, commit)
+            self._forget_words(request, commit, said)
         else:
             self.done.notes.append(
                 f"{commit.oid[:12]} asks to forget what is not there: {request.text[:80]}"
             )
 
     def _forget_memory(self, header: Header, commit: Commit) -> None:
-        stem = header.file.rpartition("/")[2].removesuffix(".md")
-        found = find(self.workspace, f"{header.scope}/{header.agent}/{stem}", whole=True)
+        name = f"{header.scope}/{header.agent}/{file_address(header.file)}"
+        found = find(self.workspace, name, whole=True)
         self._forget_at(found, f"{header.agent}/{header.file}", commit)
 
-    def _forget_words(self, request: Request, commit: Commit) -> None:
-        """Takes out the one claim that says just this; all else is for the person to say."""
+    def _forget_words(self, request: Request, commit: Commit, said: datetime) -> None:
+        """Takes out the one claim that says just this; a memory that only says like it is asked about."""
         try:
             (one,) = find_claim(self.workspace, request.text, scope=request.scope)
         except Ambiguous:
@@ -468,6 +475,14 @@ class _Work:
             self.done.notes.append(f"Forget: {request.text[:80]}: no memory has that name or says that")
             return
         if not request.says(one.claim.key):
+            if one.whole:
+                at = (one.scope, one.agent, one.file)
+                reason = f"it says something like what {commit.oid[:12]} says: Forget: {request.text}"
+                for header in known_at(self.workspace).manifest:
+                    if at == (header.scope, header.agent, header.file):
+                        asked = suggest(without(header, said, reason), header.scope, iso(self.now))
+                        self._suggest(asked, commit)
+                return
             self.done.notes.append(
                 f"Forget: {request.text[:80]}: {one.address} says something like it; "
                 "to forget it: git mem forget --claim TEXT"
@@ -476,20 +491,17 @@ class _Work:
         self._forget_at(one, f"{one.agent}/{one.file}", commit)
 
     def _forget_at(self, what: Found | Holding, path: str, commit: Commit) -> None:
-        scope, told = self.workspace.scope(what.scope), Provenance(writer="human", code_commit=commit.oid)
-        self.sync(scope.name, what.agent, False)
+        told = Provenance(writer="human", code_commit=commit.oid)
         if isinstance(what, Holding):
-            written = forget_claim(self.workspace, what, self.who, told)
+            written = forget_claim(self.workspace, what, self.who, told, self.copies)
         else:
-            written = forget_memory(self.workspace, what, self.who, told)
-        self.sync(scope.name, what.agent, True)
+            written = forget_memory(self.workspace, what, self.who, told, self.copies)
         if written is not None:
             self.done.forgotten.append((what.scope, path, written.commit))
 
     def _suggest(self, one: Suggestion, commit: Commit) -> None:
         told = Provenance("add", "extract", code_commit=commit.oid)
-        if park(self.workspace, [one], self.who, told) is not None:
-            self.done.suggested.append(one)
+        self.done.suggested += propose(self.workspace, [one], self.who, told)
 
 
 class _Mine:

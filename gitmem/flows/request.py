@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.store.git import GitCommand, Layout, failure
-from gitmem.store.remote import MEMORY_BRANCH, Remote, find_remote
-from gitmem.store.repository import MissingObject, Repository, short_name
-from gitmem.store.workspace import PRIVATE_REF, SHARED_REF
+from gitmem.git.command import GitCommand, Layout, failure
+from gitmem.git.remote import Remote
+from gitmem.git.repository import MissingObject, Repository, short_name
+from gitmem.ledger.remotes import find_remote
+from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF
 
 DEEPER = (1, 15, 120, 1_000)
 """Commits by which a shallow history is deepened, one after the other; then all of it is fetched."""
@@ -200,9 +201,9 @@ def _fetched(ground: Ground, remote: Remote, *names: str) -> str | None:
 def _memory_bases(ground: Ground) -> tuple[str, ...]:
     """The memory branch, as the remote had it and as it is here; fetched where it is neither."""
     remote = ground.remote
-    refs = [remote.tracking(MEMORY_BRANCH)] if remote is not None else []
+    refs = [remote.tracking(SHARED_REF)] if remote is not None else []
     known = [oid for ref in (*refs, SHARED_REF, PRIVATE_REF) if (oid := ground.repo.ref(ref))]
-    if not known and remote is not None and (oid := _fetched(ground, remote, MEMORY_BRANCH)):
+    if not known and remote is not None and (oid := _fetched(ground, remote, SHARED_REF)):
         known = [oid]
     return tuple(dict.fromkeys(known))
 

@@ -13,27 +13,27 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
+from gitmem.git.trees import read_file
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.extraction import rule_texts
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import DISABLE, disabled
-from gitmem.integrations.saving import sync_live
-from gitmem.rules.exclusions import excluded
-from gitmem.rules.screen import weigh
-from gitmem.store.apply import Placed, land
-from gitmem.store.commits import Written, memory_commit
-from gitmem.store.edits import claim_keys, is_text, nameless, texts
-from gitmem.store.parked import (
+from gitmem.integrations.saving import copies_of
+from gitmem.ledger.apply import Placed, land_change
+from gitmem.ledger.edits import claim_keys, is_text, nameless, texts
+from gitmem.ledger.land import Written, memory_commit
+from gitmem.ledger.suggestions import (
     AGENT,
     change_from_json,
     change_to_json,
     digest,
-    park,
-    parked,
+    open_suggestions,
+    propose,
     suggest,
 )
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.ledger.workspace import Scope, Workspace
+from gitmem.rules.exclusions import excluded
+from gitmem.rules.screen import weigh
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,16 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
     if placed.scope == "project" or doubts:
         return Outcome(waiting=_parked(workspace, edges, placed, told))
     scope = workspace.scope(placed.scope)
-    sync_live(workspace, edges, scope.name, placed.agent)
-    written = land(scope, placed, who, told, allow=allowed_fingerprints(workspace))
-    sync_live(workspace, edges, scope.name, placed.agent, lay_out=True)
-    return Outcome(written)
+    allow = allowed_fingerprints(workspace)
+    copies = copies_of(workspace, edges)
+    return Outcome(land_change(scope, placed, who, told, allow=allow, copies=copies))
 
 
 def _parked(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> str:
     one = suggest(placed.change, placed.scope, iso(edges.now), AGENT)
-    park(workspace, [one], workspace.author(edges.now), told)
+    propose(workspace, [one], workspace.author(edges.now), told)
     whole = digest(placed.change)
-    return next((each.id for each in parked(workspace) if digest(each.change) == whole), one.id)
+    return next((each.id for each in open_suggestions(workspace) if digest(each.change) == whole), one.id)
 
 
 def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> tuple[str, ...]:

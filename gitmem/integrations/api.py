@@ -29,11 +29,11 @@ from gitmem.core.errors import UsageError
 from gitmem.core.limits import RECALLED
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.exit import value
-from gitmem.store.workspace import MAIN, ScopeName, Workspace
+from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 
 if TYPE_CHECKING:
+    from gitmem.ledger.log import LogEntry
     from gitmem.search.recall import Recall
-    from gitmem.store.log import LogEntry
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Memories:
             UsageError: an unknown scope; there is and was no such memory, or several have the name.
             RepositoryError: the repository cannot be read.
         """
-        from gitmem.integrations.learned import learned
+        from gitmem.ledger.log import learned
 
         found = learned(self._workspace, name, scope, agent)
         return (value(_learned(where.name, entry)) for where, entry in found)

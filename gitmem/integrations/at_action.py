@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.store.files import keep_newest, read_json
+from gitmem.ledger.files import WARNINGS, keep_newest, read_json
 
 if TYPE_CHECKING:
-    from gitmem.store.repository import Repository
-    from gitmem.store.workspace import Scope, Workspace
+    from gitmem.git.repository import Repository
+    from gitmem.ledger.workspace import Scope, Workspace
 
 AT = "action"
 """The word of `gitmem.recallAt` that lets this happen."""
@@ -41,6 +41,9 @@ CLONES = 200
 
 MOST_KEPT = 2_000
 """Memories whose warnings are kept ready."""
+
+Lessons = Mapping[tuple[str, str], Mapping[str, tuple[int, str]]]
+"""When and on which code memories were taught, by path: for a ref and its tip."""
 
 _VERSION = 1
 _KEYS = frozenset({"git_dir", "ref", "path", "blob", "name", "type", "things", "text", "code"})
@@ -90,7 +93,7 @@ def _tell(
     place: tuple[Path, Path],
     environ: Mapping[str, str],
 ) -> str:
-    from gitmem.store import per_session
+    from gitmem.ledger import per_session
 
     state, session = place[1] / "gitmem", per_session.session_of(payload)
     told = per_session.seen(state, session, per_session.AT_ACTION)
@@ -114,12 +117,17 @@ def _standing(
     rows: Sequence[Mapping[str, Any]], place: tuple[Path, Path], environ: Mapping[str, str]
 ) -> list[Mapping[str, Any]]:
     """Those that still stand as they were read, and were taught on code that is here."""
-    from gitmem.store.git import GitCommand
+    from gitmem.core.errors import GitmemError
+    from gitmem.git.command import GitCommand
+    from gitmem.ledger.settings import read_settings
 
     worktree, common = place
     git = GitCommand(environ, fetches=False)
-    setting = git.run(["config", "--get", "gitmem.recallAt"], cwd=worktree, check=False)
-    if not setting.returncode and AT not in setting.text.lower().replace(",", " ").split():
+    try:
+        moments = read_settings(git, worktree).words("recallAt")
+    except GitmemError:
+        moments = ()
+    if AT not in moments:
         return []  # the worker takes the file away with its next job
     found = []
     for folder in dict.fromkeys(row["git_dir"] for row in rows):
@@ -138,16 +146,19 @@ def _standing(
     return [row for row in rows if row in found]
 
 
-def keep(workspace: Workspace) -> None:
+def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
     """Keeps the warnings of all memory of `main` ready for the hook; reads only what changed.
 
     Where `gitmem.recallAt` does not name this moment, there is no such file, and the hook says nothing.
+
+    Args:
+        lessons: what somebody asked the index for already; it is asked for what is not in here.
 
     Raises:
         GitmemError: memory cannot be read.
         OSError: the file cannot be written.
     """
-    from gitmem.store.record import write_atomically
+    from gitmem.ledger.files import write_atomically
 
     path = file_of(workspace.around.data, workspace.layout.common_dir)
     if AT not in workspace.settings.words("recallAt"):
@@ -161,7 +172,12 @@ def keep(workspace: Workspace) -> None:
     rows: list[Mapping[str, Any]] = []
     for scope in reversed(workspace.scopes):  # what is most one's own first
         mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref]
-        rows += _with_codes(scope, tips[scope.ref], _rows(scope, old.get(scope.ref), tips[scope.ref], mine))
+        rows += _with_codes(
+            scope,
+            tips[scope.ref],
+            _rows(scope, old.get(scope.ref), tips[scope.ref], mine),
+            lessons or {},
+        )
     # Not escaped: what is purged is looked for as it was said.
     made = {
         "version": _VERSION,
@@ -213,7 +229,9 @@ def _rows(
     return sorted(rows, key=lambda row: str(row["path"]))
 
 
-def _with_codes(scope: Scope, tip: str | None, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _with_codes(
+    scope: Scope, tip: str | None, rows: list[Mapping[str, Any]], known: Lessons
+) -> list[Mapping[str, Any]]:
     """The same, each with the commit of the code that it was taught on; empty where it does not matter."""
     from contextlib import closing
 
@@ -221,8 +239,8 @@ def _with_codes(scope: Scope, tip: str | None, rows: list[Mapping[str, Any]]) ->
     from gitmem.search.reach import BOUND
 
     files = {row["path"]: row["blob"] for row in rows if row["type"] in BOUND}
-    lessons: Mapping[str, tuple[int, str]] = {}
-    if tip and files and scope.name != "user":
+    lessons = known.get((scope.ref, tip or ""), {})
+    if tip and files.keys() - lessons.keys() and scope.name != "user":
         with closing(Catalog.open(scope.state)) as catalog:
             lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
     return [{**row, "code": lessons.get(row["path"], (0, ""))[1]} for row in rows]
@@ -231,17 +249,12 @@ def _with_codes(scope: Scope, tip: str | None, rows: list[Mapping[str, Any]]) ->
 def _files(repo: Repository, commit: str | None) -> dict[str, str]:
     """Memories of `main` that are not archived: path to blob name."""
     from gitmem.core.names import is_memory_file
-    from gitmem.store.repository import BLOB, EXECUTABLE
-    from gitmem.store.trees import subtree, tree_or_none
-    from gitmem.store.workspace import MAIN
+    from gitmem.git.trees import hot_files, tree_or_none
+    from gitmem.ledger.workspace import MAIN
 
     tree = tree_or_none(repo, commit)
-    folder = subtree(repo, tree, MAIN) if tree else None
-    return {
-        f"{MAIN}/{name}": entry.oid
-        for name, entry in (repo.tree(folder) if folder else {}).items()
-        if entry.mode in (BLOB, EXECUTABLE) and is_memory_file(name)
-    }
+    found = hot_files(repo, tree, MAIN) if tree else {}
+    return {f"{MAIN}/{file}": oid for file, oid in found.items() if is_memory_file(file)}
 
 
 def _read(path: Path, common: Path) -> dict[str, Any]:
@@ -256,10 +269,8 @@ def _read(path: Path, common: Path) -> dict[str, Any]:
 
 def file_of(data: Path, common: Path) -> Path:
     """Names the file of a clone's warnings, in gitmem's private folder."""
-    from gitmem.search.action import FOLDER
-
     # No digest, which would cost the hook a library.
     plain = (
         chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}" for byte in os.fsencode(common)
     )
-    return data / "state" / FOLDER / f"{''.join(plain)[-LONGEST_NAME:]}.json"
+    return data / "state" / WARNINGS / f"{''.join(plain)[-LONGEST_NAME:]}.json"

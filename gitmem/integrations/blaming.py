@@ -10,15 +10,14 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import iso
 from gitmem.core.trailers import Telling
+from gitmem.git.repository import MissingObject
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import sound
-from gitmem.store.blame import Blamed, Former, blame_memory
-from gitmem.store.code_time import Became, became
-from gitmem.store.lookup import Found, Spot, find, find_index
-from gitmem.store.replaced import Replaced, replaced
-from gitmem.store.repository import MissingObject
-from gitmem.store.sayings import sayings
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.ledger.blame import Blamed, Former, blame_memory
+from gitmem.ledger.lookup import Found, Spot, find, find_index
+from gitmem.ledger.moments import Became, became
+from gitmem.ledger.sayings import Replaced, replaced, sayings
+from gitmem.ledger.workspace import Scope, Workspace
 
 
 @dataclass(frozen=True)
@@ -104,6 +103,7 @@ def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
         "text": sound(blamed.claim.text),
         "description": blamed.description,
         "disputed": blamed.claim.dispute,
+        "key": sound(blamed.key),
         "against": list(blamed.against),
         "origins": [
             {
@@ -112,6 +112,7 @@ def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
                 "claim": origin.claim,
                 "line": line_value(origin.line) if origin.line else None,
                 "via": list(origin.via),
+                "beyond": origin.beyond,
                 "told": [_told_value(one, code) for one in origin.told],
             }
             for origin in blamed.origins

@@ -18,19 +18,18 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.merge import merge_trees
-from gitmem.core.text import counted
+from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Provenance
+from gitmem.git.command import GitCommand, worktrees
+from gitmem.git.locks import Locked, writer_lock
+from gitmem.git.objects import parse_reflog
+from gitmem.git.repository import MissingObject, ReflogEntry, Repository, short_name
+from gitmem.git.trees import changed_files, read_paths
 from gitmem.integrations.edges import Edges
-from gitmem.store.commits import Tip, Write, commit
-from gitmem.store.files import read_regular
-from gitmem.store.git import GitCommand, worktrees
-from gitmem.store.locks import Locked, writer_lock
-from gitmem.store.merging import landing
-from gitmem.store.objects import parse_reflog
-from gitmem.store.record import write_atomically
-from gitmem.store.repository import MissingObject, ReflogEntry, Repository, short_name
-from gitmem.store.trees import changed_files, read_paths
-from gitmem.store.workspace import DOCS_REF, Scope, Workspace
+from gitmem.ledger.files import read_regular, write_atomically
+from gitmem.ledger.land import Tip, Write, land
+from gitmem.ledger.merge import landing
+from gitmem.ledger.workspace import DOCS_REF, Scope, Workspace
 from gitmem.values import dataclass
 
 FILE = "checked-out.json"
@@ -280,9 +279,10 @@ class _Look:
             sides = [read_paths(repo, tree, paths) for tree in trees]
         except MissingObject:
             return new
-        meant = merge_trees(*sides).files
-        if meant != sides[2]:
-            self._bring_back(old, new, sides[2], meant)
+        merged = merge_trees(*sides)
+        if merged.files != sides[2]:
+            self._bring_back(old, new, sides[2], merged.files)
+        self.lines += [f"stays forgotten: {path}: {one_line(text, 120)}" for path, text in merged.buried]
         # `git commit FILE` takes only that file out of a work tree that stays as old as it was.
         partly = any(sides[1].get(path) == sides[2].get(path) for path in arrived)
         return base if partly else new
@@ -307,7 +307,7 @@ class _Look:
             subject = f"Bring back what {new[:12]} took out unseen"
             return Write(edits, subject, Provenance(op="restore", writer="sync"), body, lost)
 
-        written = commit(repo, scope.ref, plan, self.workspace.author(self.edges.now))
+        written = land(scope, plan, self.workspace.author(self.edges.now))
         if written:
             count = counted(len(written.edits), "file")
             self.lines.append(

@@ -1,4 +1,4 @@
-"""Who chooses among memories: a model where the person's configuration names one, else the offline rules.
+"""A model's choice among memories, where the person's configuration names one (see `recalling.configured`).
 
 Only a model engine is told anything. What it is told: the question, and one line each of at most fifty
 memories, of whatever scope. It is told nothing in a pause or where gitmem is switched off, of a question
@@ -11,52 +11,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.core.change import Header
-from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.errors import EngineError
 from gitmem.core.limits import CANDIDATES
 from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Left, Selection
 from gitmem.search.query import Candidate
 from gitmem.search.recall import Source
-from gitmem.store.settings import CHOICES
-from gitmem.store.tainted import read_tainted
-from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Engine
     from gitmem.transcripts.privacy import Ignore
-
-OFFLINE = "offline"
-
-TELLING = "agent"
-"""The engine that has the session's agent decide what is learned; what is recalled, the rules choose."""
-
-MODELS = frozenset({"anthropic"})
-"""Engines that choose by themselves. `claude-code` leaves it to the offline rules: a question of its own
-would share no cache with any session."""
-
-
-def configured(workspace: Workspace) -> tuple[str, str]:
-    """The engine that chooses where none is named.
-
-    Returns:
-        Its name, and what is to be said of it where the setting means nothing.
-    """
-    try:
-        name = workspace.settings.get("engine")
-        return (OFFLINE if name == TELLING else name), ""
-    except UsageError as error:
-        return OFFLINE, f"{error.message}; chosen offline"
-
-
-def checked(name: str) -> str:
-    """An engine's name as given.
-
-    Raises:
-        UsageError: there is no such engine.
-    """
-    if name not in CHOICES["engine"]:
-        raise UsageError(f"There is no engine {name!r}", f"Choose one of: {', '.join(CHOICES['engine'])}.")
-    return OFFLINE if name == TELLING else name
 
 
 def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
@@ -88,7 +54,7 @@ def by_model(
     """Has a model choose.
 
     Args:
-        name: the engine, of `MODELS`.
+        name: the engine, of `recalling.MODELS`.
         candidates: best first; see `told_of`.
         scopes: full ref name to scope.
         limit: how many at most.

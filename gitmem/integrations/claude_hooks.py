@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand
+from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.search.action import FILE_TOOLS, SHELL_TOOLS
-from gitmem.store.files import read_theirs, replace_file
-from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
 
 # Event to seconds. The client stops SessionEnd hooks after 1.5 s whatever they ask for.

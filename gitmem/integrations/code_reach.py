@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.text import one_line
 from gitmem.core.trailers import parse
+from gitmem.git.repository import MissingObject
+from gitmem.ledger.workspace import Workspace
 from gitmem.search.ancestry import Ancestry
 from gitmem.search.commits import CommitIndex
 from gitmem.search.gate import Left, Selection
 from gitmem.search.query import Candidate
 from gitmem.search.reach import BOUND
-from gitmem.store.lookup import Listed
-from gitmem.store.repository import MissingObject
-from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
+    from gitmem.ledger.lookup import Listed
     from gitmem.search.recall import Source
 
 LISTED_SECONDS = 3.0

@@ -12,28 +12,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
-from gitmem.core.text import decode, encode, fence_for_model, printable
 from gitmem.integrations import picked
-from gitmem.integrations.choosing import MODELS, TELLING, configured
 from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
 from gitmem.integrations.pausing import paused
 from gitmem.integrations.place import find_initialised
-from gitmem.integrations.recalling import ask
-from gitmem.integrations.spool import SELECT, Job
-from gitmem.integrations.withholding import without_secrets
-from gitmem.search.database import COMMITS
-from gitmem.search.display import for_prompt
+from gitmem.integrations.recalling import MODELS, TELLING, ask, configured
+from gitmem.ledger import per_session
+from gitmem.ledger.files import COMMITS, log
+from gitmem.ledger.workspace import MAIN, Scope, Workspace
 from gitmem.search.gate import PROMPT
-from gitmem.store import per_session, reminders
-from gitmem.store.files import log
-from gitmem.store.lookup import chosen_agent
-from gitmem.store.repository import MissingObject
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import MAIN, Scope, Workspace
+
+if TYPE_CHECKING:
+    from gitmem.integrations.spool import Job
+    from gitmem.search.recall import Recall
 
 FORGETFUL = frozenset({"startup", "clear", "compact"})
 """Starts (`source`) after which the model no longer has what it was shown."""
@@ -117,17 +112,19 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                 prefer=_agent(payload),
                 gate=PROMPT,
             )
-            memories, told = for_prompt(answer)
-            commits, named = _commits(workspace, asked, seen)
+            memories, named = _memories(answer) if answer.items else ("", [])
+            commits, more = _commits(workspace, asked, seen)
             if memories or commits:
-                shown = [*(item.blob for item in told), *named]
+                shown = [*named, *more]
                 per_session.remember(workspace.state, session, [*seen, *shown])
             if memories and leave is not None:
-                from gitmem.integrations import last_recalls  # most prompts call nothing up
+                from gitmem.integrations import last_recalls
 
                 last_recalls.keep(workspace, edges, answer)
             text = "\n".join(filter(None, (memories, commits)))
         if recalls and leave is not None and _may_ask(workspace, edges, payload, prompt):
+            from gitmem.integrations.spool import SELECT, Job
+
             leave(
                 Job(
                     event=SELECT,
@@ -137,12 +134,23 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                     args=(prompt,),
                 )
             )
-        if leave is not None and _tells(workspace, edges):
+        waiting = workspace.private_state / per_session.REMINDERS
+        if leave is not None and waiting.is_dir() and _tells(workspace, edges):
+            from gitmem.ledger import reminders
+
             state = reminders.state_of(workspace.private_state, workspace.project_id)
             text = "\n".join(filter(None, (text, reminders.take(state, session))))
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _memories(answer: Recall) -> tuple[str, list[str]]:
+    """What was recalled, in words, and the contents whose text is in it."""
+    from gitmem.search.display import for_prompt  # most prompts call nothing up
+
+    memories, told = for_prompt(answer)
+    return memories, [item.blob for item in told]
 
 
 def _commits(workspace: Workspace, prompt: str, seen: Collection[str]) -> tuple[str, list[str]]:
@@ -175,6 +183,8 @@ def _agent(payload: Mapping[str, Any]) -> str:
     name = payload.get("agent_type")
     if not payload.get("agent_id") or not isinstance(name, str):
         return ""
+    from gitmem.ledger.lookup import chosen_agent
+
     with suppress(GitmemError):
         return chosen_agent(name) or ""
     return ""
@@ -210,6 +220,7 @@ def _nothing(payload: Mapping[str, Any], what: str, error: Exception) -> str:
 
 def _start(workspace: Workspace, payload: Mapping[str, Any]) -> str:
     from gitmem.core import index  # a prompt shows none
+    from gitmem.core.text import fence_for_model
 
     parts = []
     indexes = [(scope, text) for scope in _unseen_scopes(workspace) for text in _index(workspace, scope)]
@@ -292,7 +303,11 @@ def _unseen_scopes(workspace: Workspace) -> Iterator[Scope]:
 def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     """The index of a scope's `main` as a client would load it; none where it is empty."""
     from gitmem.core import index
-    from gitmem.store.holdings import index_as_loaded
+    from gitmem.core.text import decode
+    from gitmem.git.repository import MissingObject
+    from gitmem.git.trees import read_file
+    from gitmem.integrations.withholding import without_secrets
+    from gitmem.ledger.holdings import index_as_loaded
 
     repo = scope.repo
     tip = repo.ref(scope.ref)
@@ -320,9 +335,10 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
 def _without_unmerged(workspace: Workspace, data: bytes) -> bytes:
     """An index of the project without memories that were taught on code which is not here."""
     from gitmem.core import index
+    from gitmem.core.text import decode, encode
     from gitmem.integrations.code_reach import unmerged
+    from gitmem.ledger.lookup import headers  # a prompt shows no index
     from gitmem.search.recall import PROMPT_SECONDS
-    from gitmem.store.lookup import headers  # a prompt shows no index
 
     listed = headers(workspace, "project", MAIN, missed={})
     away = {one.file for one in unmerged(workspace, listed, PROMPT_SECONDS)}
@@ -331,6 +347,7 @@ def _without_unmerged(workspace: Workspace, data: bytes) -> bytes:
 
 def _cut(whole: str, room: int) -> str:
     from gitmem.core import index
+    from gitmem.core.text import printable
 
     text = printable(whole)
     if len(text) <= room:

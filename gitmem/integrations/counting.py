@@ -13,15 +13,20 @@ from typing import Any
 from gitmem.core.errors import EngineError
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
-from gitmem.core.trailers import Usage
+from gitmem.core.trailers import Provenance, Usage
+from gitmem.core.trailers import parse as parse_trailers
+from gitmem.dream.settled import accounts
 from gitmem.engines.budget import Spending
+from gitmem.git.repository import MissingObject, Repository
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import ledger_for
-from gitmem.store.job_record import read_runs
-from gitmem.store.log import LogEntry, entries
-from gitmem.store.parked import FOLDER, parked, review_ref
-from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.ledger import proposals
+from gitmem.ledger.dreams import DreamCommit, dreamt, read_change
+from gitmem.ledger.job_record import read_runs
+from gitmem.ledger.log import LogEntry, entries
+from gitmem.ledger.proposals import suggestions_of
+from gitmem.ledger.suggestions import FOLDER, open_suggestions, review_ref
+from gitmem.ledger.workspace import Scope, Workspace
 
 DAY = 86_400
 MOST_COMMITS = 5_000
@@ -72,6 +77,7 @@ class Stats:
         recorded: usage as commits tell it, also of other machines.
         ledger: what was spent here; `everywhere`: by the person in all repositories.
         shown: memories that recall showed, and in how many sessions; of sessions that are remembered.
+        dreamt: changes of dreams that landed, newest first; those of a squash count as one.
     """
 
     since: float
@@ -89,6 +95,7 @@ class Stats:
     ledger: Spent = field(default_factory=Spent)
     everywhere: Usage = field(default_factory=Usage)
     shown: tuple[int, int] = (0, 0)
+    dreamt: list[DreamCommit] = field(default_factory=list)
 
 
 def count(workspace: Workspace, edges: Edges, days: int) -> Stats:
@@ -96,11 +103,19 @@ def count(workspace: Workspace, edges: Edges, days: int) -> Stats:
     found = Stats(edges.now - days * DAY, edges.now)
     for scope in workspace.scopes:
         _count_scope(found, scope)
+        _count_dreams(found, scope)
+    # By the file that each had before it had a ref of its own: some are in both places.
+    suggested: set[str] = set()
     for entry in _since(workspace.private, review_ref(workspace), found.since):
         if entry.provenance.writer == "extract" and entry.provenance.op == "add":
-            found.suggested += sum(path.startswith(f"{FOLDER}/") for path in entry.paths)
-            _count_source(found, entry)
-    found.waiting = len(parked(workspace))
+            suggested |= {path for path in entry.paths if path.startswith(f"{FOLDER}/")}
+            _count_source(found, entry.provenance)
+    for proposal in proposals.history(suggestions_of(workspace)):
+        if proposal.when >= found.since and proposal.provenance.writer == "extract":
+            suggested.add(f"{FOLDER}/{proposal.id}.json")
+            _count_source(found, proposal.provenance)
+    found.suggested = len(suggested)
+    found.waiting = len(open_suggestions(workspace))
     _count_runs(found, workspace)
     mine = workspace.settings.get("projectId")
     with suppress(EngineError):
@@ -114,7 +129,7 @@ def _count_scope(found: Stats, scope: Scope) -> None:
     for entry in _since(scope.repo, scope.ref, found.since):
         told = entry.provenance
         if told.reviewed.startswith("s-") and told.writer == "human":
-            found.rejected += 1
+            found.rejected += len(told.reviewed.split())
         if told.writer != "extract" or told.op not in ("add", "update", "delete"):
             continue
         found.accepted += told.reviewed.startswith("s-")
@@ -124,14 +139,25 @@ def _count_scope(found: Stats, scope: Scope) -> None:
         stored.by_scope[scope.name] += 1
         stored.by_engine[told.engine or UNASKED] += 1
         stored.by_type[_type(scope.repo, entry)] += 1
-        _count_source(found, entry)
+        _count_source(found, told)
 
 
-def _count_source(found: Stats, entry: LogEntry) -> None:
-    if entry.provenance.session:
-        found.sessions.add(entry.provenance.session)
-    if entry.provenance.usage is not None:
-        found.recorded = found.recorded + entry.provenance.usage
+def _count_dreams(found: Stats, scope: Scope) -> None:
+    repo, tip = scope.repo, scope.repo.ref(scope.ref)
+    with suppress(MissingObject):
+        for commit in accounts(repo, tip, found.since) if tip else ():
+            # What lands by a merge is counted by the commits that it merges.
+            landed = len(commit.parents) == 1 and dreamt(parse_trailers(commit.message))
+            if landed and commit.committer.time >= found.since:
+                before = repo.commit(commit.parents[0]).tree
+                found.dreamt.append(read_change(repo, 0, before, commit))
+
+
+def _count_source(found: Stats, told: Provenance) -> None:
+    if told.session:
+        found.sessions.add(told.session)
+    if told.usage is not None:
+        found.recorded = found.recorded + told.usage
 
 
 def _count_runs(found: Stats, workspace: Workspace) -> None:

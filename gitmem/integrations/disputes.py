@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from gitmem.core import index
 from gitmem.core.claim import Claim, with_dispute
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.memory import Memory, parse
+from gitmem.core.memory import Memory, disputed_keys, parse, says
 from gitmem.core.names import kind
 from gitmem.core.text import decode, encode
+from gitmem.git.repository import Repository
+from gitmem.git.trees import read_file
 from gitmem.integrations.edges import Edges
-from gitmem.store.commits import Tip, Write, Written, commit, memory_commit
-from gitmem.store.holdings import heads
-from gitmem.store.indexes import disputed_indexes, hot
-from gitmem.store.repository import Repository
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import Scope, ScopeName, Workspace
+from gitmem.ledger.holdings import heads
+from gitmem.ledger.indexes import disputed_indexes, hot
+from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
+from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 from gitmem.values import dataclass
 
 
@@ -79,8 +78,9 @@ def _in_file(scope: Scope, path: str, data: bytes) -> Iterator[tuple[str, str, t
     for claim in memory.parsed.claims:
         if claim.dispute:
             marked.setdefault(claim.dispute, []).append(with_dispute(claim.text, ""))
+    keys = disputed_keys(memory)
     for mark, texts in marked.items():
-        key = _disputed_key(memory, texts)
+        key = keys.get(mark, "")
         standing = [f"{key}: {memory.front.text(key)}"] if key and memory.front else []
         yield mark, key, (*standing, *texts)
 
@@ -95,40 +95,46 @@ def _places(scope: Scope) -> dict[str, str]:
     return {}
 
 
-def settle(workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int, ...]) -> Written | None:
+def settle(
+    workspace: Workspace, edges: Edges, dispute: Dispute, keep: tuple[int, ...], job: str = ""
+) -> Written | None:
     """Keeps some of the claims (counted from 1), without their marks, and drops the others.
 
+    Args:
+        job: what the commit shares with others that are undone with it.
+
     Raises:
-        UsageError: a number is none of theirs.
+        UsageError: a number is none of theirs, or a key of the frontmatter would get more values than one.
     """
     from gitmem.core.trailers import Provenance
-    from gitmem.integrations.saving import sync_live  # a look settles nothing
+    from gitmem.integrations.saving import copies_of  # a look settles nothing
 
     wrong = [number for number in keep if not 1 <= number <= len(dispute.claims)]
     if wrong:
         raise UsageError(f"{dispute.id} has no claim {wrong[0]}", f"It has 1 to {len(dispute.claims)}.")
+    if dispute.key and len(keep) != 1:
+        raise UsageError(
+            f"A {dispute.key} has one value", f"Say which: git mem review accept {dispute.id} N"
+        )
     scope = workspace.scope(dispute.scope)
     agent = dispute.path.split("/", 1)[0]
-    sync_live(workspace, edges, scope.name, agent)
 
     def plan(tip: Tip) -> Write | None:
         settled = _settle_in(scope.repo, tip.tree, dispute, keep)
         if settled is None:
             return None
         edits, where = settled
-        provenance = Provenance(op="update", writer="human", reviewed=dispute.id)
+        provenance = Provenance(op="update", writer="human", reviewed=dispute.id, job=job)
         return Write(edits, f"Settle a dispute in {where}", provenance)
 
-    written = commit(scope.repo, scope.ref, plan, workspace.author(edges.now))
-    sync_live(workspace, edges, scope.name, agent, lay_out=True)
-    return written
+    return land(scope, plan, workspace.author(edges.now), copies_of(workspace, edges), agent)
 
 
 def _settle_in(
     repo: Repository, tree: str, dispute: Dispute, keep: tuple[int, ...]
 ) -> tuple[dict[str, bytes | None], str] | None:
     """The edits that settle a dispute where it stands now, and what to call that; None where it is gone."""
-    from gitmem.store.paging import bring_back, standing
+    from gitmem.ledger.paging import bring_back, standing
 
     agent, _, file = dispute.path.partition("/")
     if kind(dispute.path) == "index":
@@ -144,27 +150,27 @@ def _settle_in(
     return bring_back(repo, tree, f"{agent}/{stands[0]}", memory.render()), memory.name
 
 
-def _disputed_key(memory: Memory, texts: list[str]) -> str:
-    """The key of the frontmatter whose lost value a claim holds (see `merge_front`); empty for none."""
-    match = re.fullmatch(r"([A-Za-z_][\w.-]*): .*", texts[0]) if len(texts) == 1 else None
-    return match.group(1) if match and memory.front and memory.front.text(match.group(1)) else ""
-
-
 def _settled(memory: Memory, dispute: Dispute, keep: tuple[int, ...]) -> Memory:
     """The memory with the claims that stand, unmarked, and without the others."""
     number = 1 if dispute.key else 0
     front = memory.front
     body = ""
+    kept: list[str] = []
+    gone: list[str] = []
     for claim in memory.parsed.claims:
         if claim.dispute == dispute.mark:
             number += 1
             bare = with_dispute(claim.text, "")
-            if dispute.key and front and keep == (number,):
-                # The value that lost is the one that stands.
-                front = front.with_value(dispute.key, bare.partition(": ")[2])
+            if dispute.key and front:
+                if keep == (number,):  # the value that lost is the one that stands
+                    front = front.with_value(dispute.key, bare.partition(": ")[2])
                 continue
+            (kept if number in keep else gone).append(claim.key)
             if number not in keep:
                 continue
             claim = Claim(bare, claim.lead, claim.key)
         body += (claim.lead if body else memory.parsed.claims[0].lead) + claim.text
+    if front and len(kept) == 1 and any(says(key, memory.description) for key in gone):
+        # It was described by the sentence that went.
+        front = front.with_value("description", kept[0].rstrip(".!?"))
     return Memory(memory.path, front, body + memory.parsed.tail)

@@ -7,17 +7,21 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand
+from gitmem.git.objects import LATEST
+from gitmem.git.open import open_repository
 from gitmem.integrations.exit import configure
 from gitmem.integrations.place import data_folder
-from gitmem.store.git import GitCommand
-from gitmem.store.git_backend import GitRepository
-from gitmem.store.objects import LATEST
-from gitmem.store.open import open_repository
-from gitmem.store.workspace import Surroundings, Workspace, open_workspace
+from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.ledger.catalog import MemoryCatalog
 
 # Would lead the secret detector to a library of somebody else's choice.
 UNSAFE_VARIABLES = frozenset({"BETTERLEAKS_LIB_PATH"})
@@ -75,13 +79,19 @@ def real_edges(cwd: Path | None = None) -> Edges:
     return Edges(dict(os.environ), here, now)
 
 
+def _catalog(state: Path) -> MemoryCatalog:
+    from gitmem.search.index import Catalog  # most hooks ask it nothing
+
+    return Catalog.open(state)
+
+
 def workspace_at(edges: Edges) -> Workspace:
     """The memory of the repository around `edges.cwd`; `init` need not have run.
 
     Raises:
         RepositoryError: there is no repository, or it is bare, or it may not be used.
     """
-    around = Surroundings(GitCommand(edges.environ), edges.home, edges.data, edges.config)
+    around = Surroundings(GitCommand(edges.environ), edges.home, edges.data, edges.config, _catalog)
     workspace = open_workspace(around, edges.cwd)
     if workspace.layout.bare or workspace.layout.worktree is None:
         raise RepositoryError(

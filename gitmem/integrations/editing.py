@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core import index, tombstone
+from gitmem.core import tombstone
 from gitmem.core.change import TYPES
 from gitmem.core.dates import annotate
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
-from gitmem.core.names import agent_name, archive_path, file_name, slugify
+from gitmem.core.names import agent_name, archive_path, file_name, hot_file, is_memory_file, slugify
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
+from gitmem.git.repository import Repository
+from gitmem.git.trees import Edits
 from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.integrations.saving import sync_live
+from gitmem.integrations.saving import copies_of
+from gitmem.ledger.blame import blame_memory, carried
+from gitmem.ledger.indexes import with_indexes
+from gitmem.ledger.land import Tip, Write, Written, land, together
+from gitmem.ledger.layout import Unwritable
+from gitmem.ledger.paging import archived, standing
+from gitmem.ledger.save_plan import agent_files
+from gitmem.ledger.workspace import MAIN, Scope, Workspace, home
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
-from gitmem.rules.secrets import nameable
-from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.edits import UNNAMED
-from gitmem.store.indexes import with_indexes
-from gitmem.store.live_plan import agent_files
-from gitmem.store.paging import archived, standing
-from gitmem.store.repository import Repository
-from gitmem.store.trees import Edits
-from gitmem.store.workspace import MAIN, Scope, Workspace, home
+from gitmem.rules.secrets import UNNAMED, nameable
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.store.forget import Holding
-    from gitmem.store.lookup import Found
+    from gitmem.ledger.forget import Holding
+    from gitmem.ledger.lookup import Found
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,18 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Edited:
-    """What an edit did."""
+    """What an edit did.
+
+    Attributes:
+        unwritten: why the agent's folder does not show it; empty where it does.
+    """
 
     scope: Scope
     agent: str
     memory: Memory
     written: Written | None
     warnings: tuple[Finding, ...] = ()
+    unwritten: str = ""
 
 
 def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
@@ -124,7 +130,6 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     allow = allowed_fingerprints(workspace)
     hold = scope.name == "project" and not wanted.allowed
     name, description, body = composed(wanted, edges.now, allow)
-    sync_live(workspace, edges, scope.name, agent)
     made: list[Memory] = []
     seen: list[Finding] = []
 
@@ -149,9 +154,19 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
             edits, f"{'Update' if old else 'Remember'} {name}: {description}", _human(workspace, op)
         )
 
-    written = commit(scope.repo, scope.ref, plan, workspace.author(edges.now))
-    sync_live(workspace, edges, scope.name, agent, lay_out=True)
-    return Edited(scope, agent, made[0], written, tuple(seen) if written else ())
+    unwritten: list[str] = []
+    copies = copies_of(workspace, edges)
+
+    def where_writable(shown: Scope, agents: Collection[str], lay_out: bool, /) -> None:
+        # What is remembered is stored all the same: it is laid out when the folder can be written again.
+        try:
+            copies(shown, agents, lay_out)
+        except Unwritable as error:
+            unwritten.append(error.message)
+
+    written = land(scope, plan, workspace.author(edges.now), where_writable, agent)
+    doubts = tuple(seen) if written else ()
+    return Edited(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
 
 
 def forget(
@@ -165,18 +180,25 @@ def forget(
     Returns:
         The commit; None where it does not stand any more.
     """
-    from gitmem.store.forget import Holding, forget_claim, forget_memory
+    from gitmem.ledger.forget import Holding, forget_claim, forget_memory
 
-    scope = workspace.scope(what.scope).name
-    sync_live(workspace, edges, scope, what.agent)
     who = workspace.author(edges.now)
     told = replace(told or Provenance(writer="human"), code_commit=workspace.code_head())
+    copies = copies_of(workspace, edges)
     if isinstance(what, Holding):
-        written = forget_claim(workspace, what, who, told)
-    else:
-        written = forget_memory(workspace, what, who, told)
-    sync_live(workspace, edges, scope, what.agent, lay_out=True)
-    return written
+        return forget_claim(workspace, what, who, told, copies)
+    return forget_memory(workspace, what, who, told, copies)
+
+
+def left_behind(workspace: Workspace, what: Found | Holding) -> tuple[Path, ...]:
+    """Files of a memory that was just forgotten and that agents can read all the same.
+
+    Such a file was edited to something that may not be saved, so nothing but it holds that.
+    """
+    scope = workspace.scope(what.scope).name
+    trees = [workspace.live_directory(scope, what.agent, one.path) for one in workspace.worktrees]
+    files = [live.path / hot_file(what.file) for live in trees if live is not None]
+    return tuple(path for path in dict.fromkeys(files) if path.is_file())
 
 
 def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: bool = False) -> Edited:
@@ -194,12 +216,10 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
         raise UsageError(f"{found.memory.name} is in {to} already")
     _may_enter(target, found.memory.type)
     source = workspace.scope(found.scope)
-    # Both before anything is moved: one that cannot be saved must not leave half a move behind.
-    for scope in (target, source):
-        sync_live(workspace, edges, scope.name, found.agent)
     both = f"{MOVE_JOB}{found.blob[:8]}-{int(edges.now)}"
 
-    file = PurePosixPath(found.file).name if found.archived else found.file
+    file = hot_file(found.file)
+    taught = carried(blame_memory(source.repo, found.commit, found.path), f"{found.agent}/{file}")
     seen: list[Finding] = []
 
     def add(tip: Tip) -> Write:
@@ -212,11 +232,10 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
             edits[f"{found.agent}/{stands[0]}"] = None
         hold = target.name == "project" and not allowed
         seen[:] = _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace), hold)
-        provenance = replace(_human(workspace, "add"), job=both)
+        provenance = replace(_human(workspace, "add"), job=both, claims=taught)
         return Write(edits, f"Move {found.memory.name} here from {found.scope}", provenance)
 
     who = workspace.author(edges.now)
-    written = commit(target.repo, target.ref, add, who)
 
     def take(tip: Tip) -> Write | None:
         stands = standing(source.repo, tip.tree, found.agent, found.file)
@@ -226,9 +245,11 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
         provenance = replace(_human(workspace, "delete"), job=both)
         return Write(edits, f"Move {found.memory.name} to {to}", provenance)
 
-    commit(source.repo, source.ref, take, who)
-    for scope in (target, source):
-        sync_live(workspace, edges, scope.name, found.agent, lay_out=True)
+    with together(copies_of(workspace, edges)) as copies:
+        # Both before anything is moved: one that cannot be saved must not leave half a move behind.
+        copies(source, [found.agent], False)
+        written = land(target, add, who, copies, found.agent)
+        land(source, take, who, copies, found.agent)
     return Edited(target, found.agent, found.memory, written, tuple(seen))
 
 
@@ -245,7 +266,7 @@ def _may_enter(scope: Scope, type: str) -> None:
 
 def _named(known: dict[str, bytes], name: str) -> Memory | None:
     for file in sorted(known):
-        if file.endswith(".md") and file != index.INDEX and "/" not in file:
+        if is_memory_file(file):
             memory = parse(file, known[file])
             if memory.name == name or file == f"{name}.md":
                 return memory
@@ -285,7 +306,7 @@ def _with_index(
     path = f"{agent}/{file}"
     edits = {path: memory.render() if memory else None}
     # One that was paged out may still have its line.
-    home = f"{agent}/{PurePosixPath(file).name}"
+    home = f"{agent}/{hot_file(file)}"
     return with_indexes(repo, tip.tree, edits, () if memory else {home})
 
 

@@ -11,6 +11,7 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Ceilings, Meter, Today
 from gitmem.engines.choose import ENGINES, Choice, endpoint_problem
+from gitmem.git.command import config_set, config_unset
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import (
     Origin,
@@ -21,8 +22,7 @@ from gitmem.integrations.engines import (
     meter_for,
     origins,
 )
-from gitmem.store.git import config_set, config_unset
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.workspace import Workspace
 
 TEST_SECONDS = 300
 """A person waits for the answer to a test: long enough for a local server that loads its model first."""

@@ -14,9 +14,9 @@ from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
 from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
-from gitmem.store.files import read_json
-from gitmem.store.settings import PERSONAL
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.files import read_json
+from gitmem.ledger.settings import PERSONAL
+from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -159,7 +159,8 @@ def claude_program(workspace: Workspace, edges: Edges) -> str:
     tops = [top for tree in workspace.worktrees if not home.is_relative_to(top := tree.path.resolve())]
     for folder in edges.environ.get("PATH", "").split(os.pathsep):
         path = Path(folder, "claude")
-        if not path.is_absolute() or not path.is_file() or not os.access(path, os.X_OK):
+        # Access first: of a folder that cannot be read `is_file` raises.
+        if not path.is_absolute() or not os.access(path, os.X_OK) or not path.is_file():
             continue
         if not any(place.is_relative_to(top) for place in (path, path.resolve()) for top in tops):
             return str(path)

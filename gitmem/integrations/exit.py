@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from gitmem.rules import redaction
-from gitmem.rules.redaction import Hole
+if TYPE_CHECKING:
+    from gitmem.rules.redaction import Hole
 
 NOTE = "judged-harmless"
 """In the folder of the private repository: the detector's stamp, then a line for each text."""
@@ -65,17 +65,23 @@ def configure(allowed: Callable[[], frozenset[str]], folder: Path | None = None)
 
 def shown(text: str) -> str:
     """Returns a text as it may be shown; see `redaction.shown`."""
+    from gitmem.rules import redaction
+
     return redaction.shown(text, credentials)
 
 
 def row(text: str) -> str:
     """The same for one of the lines that this process shows one after another."""
+    from gitmem.rules import redaction
+
     safe, _process.in_key = redaction.row(text, credentials, in_key=_process.in_key)
     return safe
 
 
 def shown_bytes(data: bytes) -> bytes:
     """The same for a file; letters of an encoding that is not UTF-8 stay as they are."""
+    from gitmem.rules import redaction
+
     with suppress(UnicodeDecodeError):
         return shown(data.decode()).encode()
     text = data.decode("utf-8", "surrogateescape")
@@ -88,11 +94,15 @@ def shown_bytes(data: bytes) -> bytes:
 
 def line(text: str, width: int) -> str:
     """The same on one line of at most `width` terminal cells."""
+    from gitmem.rules import redaction
+
     return redaction.line(text, width, credentials)
 
 
 def value(given: T) -> T:
     """The same for every text of a value, as JSON and dataclasses hold them."""
+    from gitmem.rules import redaction
+
     made: T = redaction.value(given, credentials)
     return made
 
@@ -102,6 +112,8 @@ def credentials(text: str) -> Sequence[Hole]:
 
     Where the detector cannot be used, all that looks like one counts as one.
     """
+    from gitmem.rules import redaction
+
     if not redaction.suspects(text):
         return ()
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
@@ -148,6 +160,8 @@ def _note(name: str) -> None:
 def _stamp() -> str:
     """Tells one detector from the next: what an old one let pass is judged again."""
     from importlib.util import find_spec
+
+    from gitmem.rules import redaction
 
     found = find_spec("betterleaks")
     here = Path(redaction.__file__)

@@ -14,13 +14,13 @@ from gitmem.flows.extract.run import Context
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.pausing import intervals, said_in_pause
 from gitmem.integrations.promoting.pending import rules_under_way
-from gitmem.integrations.saving import sync_live
+from gitmem.integrations.saving import copies_of
 from gitmem.integrations.switches import unheard
+from gitmem.ledger.apply import Judged
+from gitmem.ledger.files import linked, read_regular
+from gitmem.ledger.known import known_at
+from gitmem.ledger.workspace import ScopeName, Workspace
 from gitmem.promote.section import spoken
-from gitmem.store.apply import Judged, Sync
-from gitmem.store.files import linked, read_regular
-from gitmem.store.known import known_at
-from gitmem.store.workspace import ScopeName, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Session
 from gitmem.transcripts.privacy import ignoring
@@ -41,7 +41,7 @@ def context_of(workspace: Workspace, edges: Edges, *, by_hand: bool = False) -> 
 
     allow = allowed_fingerprints(workspace)
     rules = rules_of(workspace, rule_texts(workspace, edges), allow, by_hand=by_hand)
-    return Context(workspace, edges.now, rules, _syncing(workspace, edges), out, by_hand)
+    return Context(workspace, edges.now, rules, copies_of(workspace, edges), out, by_hand)
 
 
 def commits_learned(workspace: Workspace, edges: Edges) -> CommitsLearned:
@@ -51,11 +51,7 @@ def commits_learned(workspace: Workspace, edges: Edges) -> CommitsLearned:
         rules = replace(context_of(workspace, edges).rules, mode="suggest", scope=scope)
         return judge(change, known_at(workspace), rules)
 
-    return learn_from_commits(workspace, edges.now, judged, _syncing(workspace, edges))
-
-
-def _syncing(workspace: Workspace, edges: Edges) -> Sync:
-    return lambda scope, agent, lay_out: sync_live(workspace, edges, scope, agent, lay_out=lay_out)
+    return learn_from_commits(workspace, edges.now, judged, copies_of(workspace, edges))
 
 
 def rule_texts(workspace: Workspace, edges: Edges) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand, config_get, config_set, config_unset
 from gitmem.integrations import hook_scripts as scripts
-from gitmem.store.files import read_theirs, replace_file
-from gitmem.store.git import GitCommand, config_get, config_set, config_unset
+from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 
 HOOKS = tuple(scripts.EVENTS)
@@ -30,7 +30,7 @@ KEPT = ".gitmem-kept"
 LARGEST = 1024 * 1024
 
 Kind = Literal["write", "delete", "rename", "configure", "unconfigure", "by-hand"]
-Standing = Literal["ours", "foreign", "missing", "outdated"]
+Standing = Literal["ours", "foreign", "missing", "outdated", "dead"]
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,8 @@ def inspect_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) ->
             present = scripts.has_fence(_read(path) or b"")
         if not present:
             standing = "foreign" if os.path.lexists(path) else "missing"
+        elif (started := scripts.program(_read(path) or b"")) and not started.exists():
+            standing = "dead"
         elif hook in planned:
             standing = "outdated"
         states.append(HookState(hook, standing, path))

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from gitmem.core.attributes import CLONE
 from gitmem.core.errors import RepositoryError
-from gitmem.store.files import read_theirs, replace_file
-from gitmem.store.git import GitCommand, config_get_all, config_set, config_unset
+from gitmem.git.command import GitCommand, config_get_all, config_set, config_unset
+from gitmem.ledger.files import read_theirs, replace_file
 
 NAME = "gitmem: no claim is lost"
 BEGIN, END = b"# >>> gitmem >>>\n", b"# <<< gitmem <<<\n"

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.integrations.place import data_folder, disabled, find_initialised, start_worker
-from gitmem.store.files import log
+from gitmem.integrations.place import SAID, data_folder, disabled, find_initialised, start_worker
+from gitmem.ledger.files import log
 
 if TYPE_CHECKING:
     from gitmem.integrations.spool import Job
@@ -111,7 +111,8 @@ def _claude(
     # Where nothing is learned from a session, no model is asked about it either.
     leave = None if off else partial(_spool, common, environ=environ, start=start)
     answer: dict[str, Any] = {}
-    if event in SAYS and not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN:
+    seen = not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN
+    if event in SAYS and seen and _has_any(common / "gitmem" / SAID):
         from gitmem.integrations.saying import take
 
         every = event == "SessionStart"
@@ -121,6 +122,14 @@ def _claude(
         answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
     if answer:
         _answer(answer, stdout)
+
+
+def _has_any(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
 
 
 def _answer(answer: dict[str, Any], stdout: IO[str]) -> None:

@@ -32,6 +32,7 @@ _FENCE = re.compile(
     rb"^" + re.escape(BEGIN) + rb"[^\n]*\n.*?^" + re.escape(END) + rb"[^\n]*(?:\n|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+_PROGRAM = re.compile(rb"\[ -x ((?:'[^'\n]*'|\"'\"|[^\s'\"])+) \]")
 # Shells that read the same script the same way; anything else is kept aside instead of edited.
 _SH = re.compile(
     rb"#![ \t]*(?:/\S*/)?(?:env[ \t]+)?(?:/\S*/)?(?:sh|bash|dash|ash|ksh|zsh)(?:[ \t]+-[a-z]+)*[ \t]*\n"
@@ -64,6 +65,13 @@ def script(hook: str, argv: Sequence[str]) -> bytes:
     """Renders the free-standing script in `<common git dir>/gitmem/hooks/<hook>`, for git's own hook
     configuration and for a line in another tool's hook."""
     return SHEBANG + _body(hook, argv, INSIDE_STATE) + b"\n"
+
+
+def program(data: bytes) -> Path | None:
+    """The program that a script or block of ours starts; None where it names none, as for pushes."""
+    found = _PROGRAM.search(data)
+    words = shlex.split(found[1].decode(errors="surrogateescape")) if found else []
+    return Path(words[0]) if len(words) == 1 else None
 
 
 def is_sh(data: bytes) -> bool:

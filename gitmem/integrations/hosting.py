@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from gitmem import __version__
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
+from gitmem.git.trees import read_paths
 from gitmem.integrations.checked_out import keep_up
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.hook_scripts import hooks_folder
-from gitmem.store.commits import Tip, Write, Written, commit
-from gitmem.store.trees import read_paths
-from gitmem.store.workspace import SHARED_REF, Workspace
+from gitmem.ledger.land import Tip, Write, Written, land
+from gitmem.ledger.workspace import SHARED_REF, Workspace
 
 HOSTS = ("github",)
 WORKFLOW = ".github/workflows/gitmem.yml"
@@ -79,9 +79,11 @@ def set_up_hosting(
         plans.append(_plan(workspace, tip.tree, _wanted(owners), bool(owners)))
         if not plans[-1].files:
             return None
-        return Write(plans[-1].files, "Have requests on memory judged", Provenance(op="update"))
+        return Write(
+            plans[-1].files, "Have requests on memory judged", Provenance(op="sync", writer="sync")
+        )
 
-    written = commit(workspace.code, SHARED_REF, plan, workspace.author(edges.now))
+    written = land(workspace.scope("project"), plan, workspace.author(edges.now))
     if written is not None:
         keep_up(workspace, edges)
     return plans[-1], written

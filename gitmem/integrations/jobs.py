@@ -14,6 +14,7 @@ from gitmem.core.text import decode, one_line
 from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
 from gitmem.flows.extract.sessions import Source
+from gitmem.git.command import GitCommand, worktrees
 from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.pausing import paused
@@ -22,12 +23,11 @@ from gitmem.integrations.saying import NAME_CHARS, leave
 from gitmem.integrations.sessions import present_session, sessions_here
 from gitmem.integrations.spool import SELECT, Job, coalesce
 from gitmem.integrations.switches import switched_off
-from gitmem.store.commits import Written
-from gitmem.store.files import linked, log, read_regular
-from gitmem.store.git import GitCommand, worktrees
-from gitmem.store.job_record import Tally, recorded
-from gitmem.store.rewrites import keep_rewrites
-from gitmem.store.workspace import MAIN, SCOPES, ScopeName, Workspace
+from gitmem.ledger.files import linked, log, read_regular
+from gitmem.ledger.job_record import Tally, recorded
+from gitmem.ledger.land import Written
+from gitmem.ledger.rewrites import keep_rewrites
+from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName, Workspace
 from gitmem.transcripts.claude_code import NAME as CLAUDE_CODE
 from gitmem.transcripts.discover import is_transcript, subagents
 from gitmem.transcripts.model import SessionFile
@@ -75,6 +75,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         log(common, f"{job.event}: no work tree of this repository is there")
         watch.tally.skip("all of it", "no work tree of this repository is there")
         return
+    edges = replace(edges, say=watch.tally.log.append)
     workspace = workspace_at(edges)
     if not workspace.initialised:
         watch.tally.skip("all of it", "gitmem is not set up here")
@@ -94,7 +95,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         for place, new in _checked_out(common, job, edges):
             after_checkout(workspace_at(place), place, new=new)
     if "merge" in events:
-        from gitmem.integrations.sharing import after_merge
+        from gitmem.integrations.exchange import after_merge
 
         try:
             for line in after_merge(workspace, edges):
@@ -373,9 +374,8 @@ def choose_for_prompts(workspace: Workspace, edges: Edges, asked: tuple[Job, ...
     What goes wrong is noted and not tried again: the next prompt asks anew.
     """
     from gitmem.integrations import picked
-    from gitmem.integrations.choosing import MODELS, configured
-    from gitmem.integrations.recalling import choose_ahead
-    from gitmem.store import per_session
+    from gitmem.integrations.recalling import MODELS, choose_ahead, configured
+    from gitmem.ledger import per_session
 
     engine, _ = configured(workspace)
     for job in asked:

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from gitmem.ledger.files import read_regular, replace_file
 from gitmem.search.words import words
-from gitmem.store.files import read_regular, replace_file
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
+    from gitmem.ledger.workspace import Scope, Workspace
     from gitmem.rules.findable import Recalled
     from gitmem.search.recall import Recall, RecallItem
-    from gitmem.store.workspace import Scope, Workspace
 
 NAME = "recalls-"
 """Begins the name of a record; a purge (`store.scrubbing`) and `uninstall` take it away."""

@@ -15,18 +15,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError
-from gitmem.core.names import TURNED_DOWN, inbox_id
+from gitmem.core.names import inbox_id
 from gitmem.core.trailers import parse
+from gitmem.git.command import GitCommand, peek
+from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.trees import changed_files
+from gitmem.ledger.files import read_json, write_atomically
+from gitmem.ledger.land import root_name
+from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
 from gitmem.search.query import Candidate
 from gitmem.search.recall import About, Source
-from gitmem.store.commits import root_name
-from gitmem.store.files import read_json
-from gitmem.store.git import GitCommand
-from gitmem.store.glimpse import peek
-from gitmem.store.record import write_atomically
-from gitmem.store.repository import Commit, MissingObject, Repository
-from gitmem.store.trees import changed_files
-from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Scope, Workspace
 
 REQUIRED = "requireSigned"
 """Setting: what of shared memory came in a commit without a good signature is told of."""
@@ -174,7 +172,7 @@ def _since(repo: Repository, one: Candidate) -> str:
     """What became of a memory that is shown as of then."""
     tip = repo.ref(one.ref)
     if one.kind == "log":
-        from gitmem.store.log_facts import standing  # most scopes keep no log
+        from gitmem.ledger.daily_logs import standing  # most scopes keep no log
 
         there = tip is not None and standing(repo, repo.commit(tip).tree, one.path)
         return "" if there else "no longer in its log"

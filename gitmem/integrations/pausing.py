@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from gitmem.store.files import read_regular, replace_file
+from gitmem.ledger.files import read_regular, replace_file
 from gitmem.values import dataclass
 
 FILE = "pauses.json"

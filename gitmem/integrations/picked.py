@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.limits import RECALLED
+from gitmem.ledger import per_session
+from gitmem.ledger.files import read_json
 from gitmem.search.query import Candidate
-from gitmem.store import per_session
-from gitmem.store.files import read_json
 
 FOLDER = "picked"
 _BYTES = 256 * 1024

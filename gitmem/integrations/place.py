@@ -7,15 +7,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gitmem.store.files import read_regular
+from gitmem.ledger.files import read_regular
 
 DISABLE = "GITMEM_DISABLE"
+
+SAID = "say"
+"""Folder of what a person is to be told (`saying`), looked for before that is loaded."""
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Copies an environment without what git told a hook about the command under way (`GIT_DIR`, the author
     of the commit in hand, …): none of it may reach another git."""
-    from gitmem.store.git import SAFE_VARIABLES
+    from gitmem.git.command import SAFE_VARIABLES
 
     return {
         key: value for key, value in environ.items() if not key.startswith("GIT_") or key in SAFE_VARIABLES

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from gitmem.core.daily_log import statements
+from gitmem.core import tombstone
+from gitmem.core.account import line_key
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import line_keys, statements
+from gitmem.core.text import decode
+from gitmem.git.command import peek
+from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.trees import read_file
 from gitmem.integrations.withholding import without_secrets
+from gitmem.ledger.daily_logs import fact_in, log_of
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.workspace import Workspace
+from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate
 from gitmem.search.recall import NotShown, Opened, Source
-from gitmem.store.commits import memory_commit
-from gitmem.store.glimpse import peek
-from gitmem.store.log_facts import fact_in, is_open, log_of
-from gitmem.store.repository import Commit, MissingObject, Repository
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import Workspace
 
 BROUGHT_SECONDS = 0.3
 
@@ -34,7 +39,7 @@ def opened(workspace: Workspace, source: Source, one: Candidate) -> Opened:
     if fact is None:
         raise MissingObject(f"{one.path} is not there, or not shown")
     claim, line = fact
-    if not is_open(repo, source.catalog, one.ref, commit, one.path, claim, one.commit or None):
+    if not _is_open(repo, source.catalog, one.ref, commit, one.path, claim, one.commit or None):
         raise NotShown("settled", path)
     session = f" in session {line.session}" if line.session else ""
     return Opened(
@@ -59,3 +64,22 @@ def bringer(workspace: Workspace, repo: Repository, tip: str, one: Candidate) ->
     seen = peek(workspace.git, words, cwd=repo.git_dir, seconds=BROUGHT_SECONDS, size=1 << 12)
     found = seen.text.split()
     return repo.commit(found[-1]) if found else None
+
+
+def _is_open(
+    repo: Repository, catalog: Catalog, ref: str, commit: str, at: str, fact: Claim, asked: str | None
+) -> bool:
+    """Whether a fact may be shown: nobody forgot or rejected it, disputes it, or made a memory of it.
+
+    Args:
+        commit: of the ref, at which the fact stands.
+        asked: the commit that the answer is as of; None for the tip.
+    """
+    if fact.dispute or catalog.is_distilled(repo, ref, at, asked):
+        return False
+    stones = read_file(repo, repo.commit(commit).tree, f"{at.partition('/')[0]}/{tombstone.FILE}")
+    if not stones:
+        return True
+    buried = tombstone.parse(decode(stones))
+    keys = (line_key(at), *line_keys(f"- {fact.key}"))
+    return not any(tombstone.matches(buried, key) for key in keys)

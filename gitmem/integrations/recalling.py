@@ -8,13 +8,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gitmem.core.change import TYPES
 from gitmem.core.errors import EngineError, RepositoryError, UsageError
 from gitmem.core.limits import CANDIDATES, RECALLED
-from gitmem.core.memory import parse
-from gitmem.integrations.choosing import MODELS, OFFLINE, by_model, checked, configured, told_of
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.withholding import without_secrets
+from gitmem.ledger.settings import CHOICES
 from gitmem.search.duplicates import said_by
 from gitmem.search.gate import QUESTION, REFERENCE, Gate, Selection, explains, select, warns
 from gitmem.search.index import Catalog
@@ -29,24 +26,56 @@ from gitmem.search.recall import (
     Source,
     gather,
     later_ones,
+    opened_memory,
     plain_place,
     recall,
 )
-from gitmem.store.commits import memory_commit
-from gitmem.store.lookup import chosen_agent, chosen_scopes
-from gitmem.store.repository import Repository
-from gitmem.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.core.references import Finding, Named
+    from gitmem.git.repository import Repository
     from gitmem.integrations.promoting.standing import InHead
+    from gitmem.ledger.workspace import Workspace
+
+OFFLINE = "offline"
+
+TELLING = "agent"
+"""The engine that has the session's agent decide what is learned; what is recalled, the rules choose."""
+
+MODELS = frozenset({"anthropic"})
+"""Engines that choose by themselves. `claude-code` leaves it to the offline rules: a question of its own
+would share no cache with any session."""
 
 RULE = b"**Rule in:** ["
 """What every memory that points to a rule holds (`memory.pointer`)."""
 
 OF_ONE_TYPE = 400
 """Candidates that are looked through where only one type is wanted."""
+
+
+def configured(workspace: Workspace) -> tuple[str, str]:
+    """The engine that chooses where none is named.
+
+    Returns:
+        Its name, and what is to be said of it where the setting means nothing.
+    """
+    try:
+        name = workspace.settings.get("engine")
+        return (OFFLINE if name == TELLING else name), ""
+    except UsageError as error:
+        return OFFLINE, f"{error.message}; chosen offline"
+
+
+def checked(name: str) -> str:
+    """An engine's name as given.
+
+    Raises:
+        UsageError: there is no such engine.
+    """
+    if name not in CHOICES["engine"]:
+        raise UsageError(f"There is no engine {name!r}", f"Choose one of: {', '.join(CHOICES['engine'])}.")
+    return OFFLINE if name == TELLING else name
 
 
 def ask(
@@ -90,10 +119,9 @@ def ask(
     """
     name, note = (checked(engine), "") if engine else configured(workspace)
     notes = [note] if note else []
-    if type is not None and type not in TYPES:
-        raise UsageError(f"There is no type {type!r}", f"Choose one of: {', '.join(TYPES)}.")
-    folder = chosen_agent(agent)
-    agents = None if folder is None else {folder}
+    agents = None
+    if type is not None or agent:
+        agents = _wanted(agent, type)
     with opened_sources(workspace, scope, at, edges.now) as (sources, scopes):
         most = OF_ONE_TYPE if type else CANDIDATES
         pairs = gather(query, sources, agents, most, now=int(edges.now))
@@ -101,6 +129,8 @@ def ask(
         held = {ref: source for source in sources for ref in source.scopes}
         selection: Selection | None = None
         if name in MODELS:
+            from gitmem.integrations.choosing import by_model
+
             told = [one for one in _told(candidates, sources, agents, shown) if type in (None, one.type)]
             told = list(_divided(workspace, held, Selection(tuple(told)), shown, patience)[0].chosen)
             try:
@@ -133,6 +163,21 @@ def ask(
     return replace(answer, engine=name, notes=tuple(notes))
 
 
+def _wanted(agent: str | None, type: str | None) -> set[str] | None:
+    """The folders of one agent alone, None for all.
+
+    Raises:
+        UsageError: there is no such type.
+    """
+    from gitmem.core.memory import TYPES
+    from gitmem.ledger.lookup import chosen_agent
+
+    if type is not None and type not in TYPES:
+        raise UsageError(f"There is no type {type!r}", f"Choose one of: {', '.join(TYPES)}.")
+    folder = chosen_agent(agent)
+    return None if folder is None else {folder}
+
+
 def choose_ahead(
     workspace: Workspace, edges: Edges, engine: str, query: str, shown: Set[str]
 ) -> tuple[Selection, str]:
@@ -144,6 +189,8 @@ def choose_ahead(
     Raises:
         EngineError, UsageError: see `choosing.by_model`.
     """
+    from gitmem.integrations.choosing import by_model
+
     with opened_sources(workspace) as (sources, scopes):
         pairs = gather(query, sources, None, CANDIDATES, now=int(edges.now))
         told = _told([one for _, one in pairs], sources, None, shown)
@@ -162,10 +209,10 @@ def opened_sources(
         scope, at: as those of `ask`.
         now: epoch seconds, from which `at` counts.
     """
-    scopes = chosen_scopes(workspace, scope)
+    scopes = (workspace.scope(scope),) if scope else workspace.scopes
     past = None
     if at:
-        from gitmem.store.history import resolve_all
+        from gitmem.ledger.moments import resolve_all
 
         past = resolve_all(workspace, scopes, at, now)
     sources: list[Source] = []
@@ -186,6 +233,8 @@ def _told(
     found: Sequence[Candidate], sources: Sequence[Source], agents: Set[str] | None, shown: Set[str]
 ) -> list[Candidate]:
     """What a model is told of: nothing that this session has seen."""
+    from gitmem.integrations.choosing import told_of
+
     unseen = [one for one in found if one.blob not in shown]
     return [one for one in told_of(unseen, sources, agents, CANDIDATES) if one.blob not in shown]
 
@@ -213,6 +262,8 @@ def _before(
 
 
 def _stands(repo: Repository, one: Candidate) -> bool:
+    from gitmem.ledger.land import memory_commit  # most prompts have no choice before them
+
     with suppress(RepositoryError):
         tip = memory_commit(repo, one.ref)
         if one.kind == "log":  # it is opened where it stands, and found gone there
@@ -234,6 +285,8 @@ def _divided(
     patience: float,
 ) -> tuple[Selection, _Notes]:
     """A choice without what was taught on code that is not here."""
+    if not selection.chosen:
+        return selection, {}
     from gitmem.search.reach import BOUND
 
     if not any(one.type in BOUND and not one.commit for one in selection.chosen):
@@ -265,10 +318,13 @@ class _Known:
         self._notes = notes
 
     def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
-        """See `truth.Code`."""
-        from gitmem.integrations.code_now import code_now
+        """See `references.Code`."""
+        from gitmem.search.code import CodeNow
 
-        return code_now(self._workspace, self._patience).look(asked)
+        place = self._workspace
+        return CodeNow(place.git, place.top, place.layout.common_dir, place.state, self._patience).look(
+            asked
+        )
 
     def about(self, shown: Sequence[Candidate]) -> Sequence[Sequence[str]]:
         """See `recall.About`."""
@@ -306,13 +362,21 @@ class _Reader:
 
             data = said = opened(self._workspace, source, candidate)
         else:
+            from gitmem.core.memory import parse
+
             data = _read(self._workspace, source.repo, candidate)
             memory = parse(candidate.path, data)
-            said = Opened(memory.name, memory.description, memory.type, memory.body)
+            said = opened_memory(memory)
             if RULE in data and not candidate.commit and (file := self._rule_in(candidate, memory)):
                 if not self._asked:
                     raise NotShown("promoted", file)
-                data = said = replace(said, known=(f"now a rule in {plain_place(file)}",))
+                data = said = replace(
+                    said,
+                    known=(
+                        *said.known,
+                        f"now a rule in {plain_place(file)}",
+                    ),
+                )
         shown = replace(candidate, name=said.name, description=said.description, type=said.type)
         in_use = shown.type == REFERENCE and explains(shown, self._tools())
         if in_use and not warns(f"{said.description}\n{said.body}"):
@@ -341,4 +405,6 @@ def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes
     data = repo.blob(candidate.blob)
     if candidate.ref != workspace.scope("project").ref:
         return data
+    from gitmem.integrations.withholding import without_secrets
+
     return without_secrets(workspace, candidate.path, data)

@@ -8,15 +8,23 @@ from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
 from gitmem.integrations.checked_out import is_memory_tree
-from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
 from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.integrations.place import default_argv
-from gitmem.integrations.saving import save_all
+from gitmem.integrations.saving import copies_of, save_all
 from gitmem.integrations.waiting import SNAPSHOTS
-from gitmem.share.making import Made, make, project_tip, remember
-from gitmem.share.snapshots import How, Standing, pending, settle, standings, take_trusted
-from gitmem.store.record import write_atomically
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.files import write_atomically
+from gitmem.ledger.snapshot_intake import (
+    How,
+    Made,
+    Standing,
+    make,
+    pending,
+    project_tip,
+    remember,
+    settle,
+    standings,
+    take_trusted,
+)
+from gitmem.ledger.workspace import Workspace
 
 
 def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
@@ -30,25 +38,40 @@ def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> 
     """
     # What stands in a live directory is memory already, and must not be taken for none.
     save_all(workspace, edges)
+    lines, _ = look_for_snapshots(workspace, edges)
+    if new:
+        lines += _add_hooks(workspace)
+    save_all(workspace, edges, fresh=True)
+    return tuple(lines)
+
+
+def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], bool]:
+    """Takes in what agents without memory have a snapshot of, and notes which wait; live ones are saved.
+
+    Returns:
+        What was done or waits, a line each; whether any was taken in.
+    """
     allow = allowed_fingerprints(workspace)
     found, problems = standings(workspace, allow)
     lines = [f"snapshot {folder} is not used: {why}" for folder, why in sorted(problems.items())]
-    if new:
-        lines += _add_hooks(workspace)
+    taken: tuple[Standing, ...] = ()
     if any(one.state == "initialize" and one.trusted for one in found):
-        for one in take_trusted(workspace, workspace.author(edges.now), allow):
-            count = len(one.snapshot.files) if one.snapshot else 0
-            lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
+        taken = take_trusted(workspace, workspace.author(edges.now), allow, copies_of(workspace, edges))
+    for one in taken:
+        count = len(one.snapshot.files) if one.snapshot else 0
+        lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
     _note(workspace, found)
     for one in found:
         lines += [f"snapshot of {one.agent}: left out {r.path}: {r.message}" for r in one.refused]
         if one.waits:
             lines.append(f"a snapshot of {one.agent} waits: git mem review")
-    save_all(workspace, edges, fresh=True)
-    return tuple(lines)
+    return lines, bool(taken)
 
 
 def _add_hooks(workspace: Workspace) -> list[str]:
+    from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
+    from gitmem.integrations.place import default_argv  # who asks what waits needs neither
+
     top, common = workspace.layout.worktree, workspace.layout.common_dir
     if top is None or not has_hooks(common) or is_memory_tree(top):
         return []
@@ -83,9 +106,7 @@ def _note(workspace: Workspace, found: Iterable[Standing]) -> None:
 
 def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How) -> str:
     """Settles one of them; returns what was done, in one line."""
-    save_all(workspace, edges)
-    settle(workspace, one, how, workspace.author(edges.now))
-    save_all(workspace, edges)
+    settle(workspace, one, how, workspace.author(edges.now), copies_of(workspace, edges))
     pending_snapshots(workspace)
     words = {"merge": "merged", "replace": "replaced memory by", "keep": "kept memory over"}[how]
     return f"{words} the snapshot of {one.agent}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,36 +10,34 @@ from gitmem.core.account import is_memory
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.text import counted
 from gitmem.dream import review as dreams
-from gitmem.dream.landing import close_landed
+from gitmem.dream.cards import Card, cards_of, claim_origins, summary_lines
+from gitmem.git.command import config_get
+from gitmem.git.refs import move_ref
+from gitmem.git.remote import Remote
+from gitmem.git.repository import RefMoved, short_name
+from gitmem.git.trees import changed_files
 from gitmem.integrations.dreams.landed import tell_landed
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.exit import line
-from gitmem.integrations.gh import GhFailed, find_gh
-from gitmem.integrations.request_body import Row, request_body
-from gitmem.integrations.request_links import Host, find_host
-from gitmem.integrations.request_rows import dream_rows, inbox_rows
-from gitmem.rules.screen import doubt_told
-from gitmem.share.inbox import Inbox, inboxes, remember, writer_branch
-from gitmem.share.landed import closed_at_host, left
-from gitmem.share.leaving import (
+from gitmem.integrations.request_body import inbox_cards, request_body
+from gitmem.integrations.request_host import GhFailed, Host, find_gh, find_host
+from gitmem.ledger.decide import close_landed, without_questions
+from gitmem.ledger.departure import prepare
+from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, remember, writer_branch
+from gitmem.ledger.land import read_tip
+from gitmem.ledger.leaving import (
     Leaving,
     doubts_to_leave,
     leaving,
     refuse_personal,
     refuse_secrets,
-    secrets_to_leave,
 )
-from gitmem.share.synced import Synced
-from gitmem.share.turning import agree, agreed
-from gitmem.share.unpushed import prepare
-from gitmem.store.commits import read_tip
-from gitmem.store.git import config_get
-from gitmem.store.landing import asked_for, forget_asked, note_asked, records_under
-from gitmem.store.remote import DREAMS, MEMORY_BRANCH, Remote, find_remote
-from gitmem.store.repository import RefMoved, short_name
-from gitmem.store.side_branches import with_base
-from gitmem.store.trees import changed_files
-from gitmem.store.workspace import DOCS_REF, SHARED_REF, Workspace
+from gitmem.ledger.remotes import find_remote
+from gitmem.ledger.share import agree, agreed
+from gitmem.ledger.side_branches import asked_for, forget_asked, note_asked, records_under, with_base
+from gitmem.ledger.sync import Synced
+from gitmem.ledger.workspace import DOCS_REF, DREAMS, SHARED_REF, Workspace
+from gitmem.rules.screen import doubt_told
 
 _TITLE = 200
 """Terminal cells of a request's title; hosts show fewer."""
@@ -61,7 +59,6 @@ class Request:
     Attributes:
         id: what review calls it: `inbox`, or a dream's id.
         branch, base: short names of the branch that asks, and of the one that it asks into.
-        rows: what it asks for, claim by claim.
         outcome: `link` where a person opens it at `url`, `branches` where not even a page is known.
         url: the request's address, or the page on which to open it; empty where none is known.
     """
@@ -72,7 +69,6 @@ class Request:
     base: str
     title: str
     body: str
-    rows: tuple[Row, ...]
     outcome: Outcome = "planned"
     url: str = ""
 
@@ -115,11 +111,11 @@ def open_request(
 def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> Request:
     """Opens a request for a teammate's inbox as it stands at the remote, or updates the open one."""
     remote = find_remote(workspace.git, workspace.top)
-    rows = inbox_rows(workspace.code, one.base, one.tip, one.proposals)
+    cards = inbox_cards(workspace.code, one.base, one.tip, one.proposals)
     short = short_name(one.branch)
     what = f"{counted(len(one.proposals), 'claim')} in {counted(len(one.memories), 'memory')}"
     intro = f"Asks to take in {what}, which a teammate has accepted."
-    made = _request(remote, one.id, one.branch, f"{short}: {what}", rows, intro)
+    made = _request(remote, one.id, one.branch, f"{short}: {what}", cards, intro)
     return opened(workspace, edges, remote, made)
 
 
@@ -176,7 +172,7 @@ def _ask_again(workspace: Workspace, remote: Remote, dry_run: bool) -> None:
 
 
 def _exchange(workspace: Workspace, edges: Edges, ask: Ask, dry_run: bool) -> None:
-    from gitmem.integrations.sharing import synchronise
+    from gitmem.integrations.exchange import synchronise
 
     done = synchronise(workspace, edges, ask, dry_run=dry_run)
     if done.held:
@@ -186,7 +182,7 @@ def _exchange(workspace: Workspace, edges: Edges, ask: Ask, dry_run: bool) -> No
 
 def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
     repo, branch = workspace.code, writer_branch(workspace)
-    published = repo.ref(remote.tracking(MEMORY_BRANCH))
+    published = repo.ref(remote.tracking(SHARED_REF))
     tip = repo.ref(remote.tracking(branch))
     if dry_run and workspace.sharing == "review":
         # What the push would bring.
@@ -197,13 +193,13 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
             f"Nothing of yours waits at {remote.name} for a decision",
             "What you learn for the team gets there with: git mem sync",
         )
-    rows = inbox_rows(repo, left(repo, published, tip), tip, wanted)
+    cards = inbox_cards(repo, left(repo, published, tip), tip, wanted)
     memories = len({one.path for one in wanted})
     short = short_name(branch)
     what = f"{counted(len(wanted), 'claim')} in {counted(memories, 'memory')}"
     id = Inbox(remote.name, branch, tip, published, wanted).id
     return replace(
-        _request(remote, id, branch, f"{short}: {what}", rows, f"Asks to take in {what}."), id=INBOX
+        _request(remote, id, branch, f"{short}: {what}", cards, f"Asks to take in {what}."), id=INBOX
     )
 
 
@@ -212,9 +208,16 @@ def _of_dream(
 ) -> Request:
     repo, allow = workspace.code, allowed_fingerprints(workspace)
     dream = dreams.find_dream(workspace, id)
-    published = repo.ref(remote.tracking(MEMORY_BRANCH))
+    questions = sum(
+        change.asks
+        for one in dreams.open_dreams(workspace)
+        if one.scope == dream.scope and not one.incoming
+        for change in one.open
+    )
+    published = repo.ref(remote.tracking(SHARED_REF))
     if published is None:
         raise CheckFailed(f"{remote.name} has no memory branch yet", "Send what is known: git mem sync")
+    whole, dream = dream.tip, without_questions(dream, dry_run=dry_run)
     side = dream.tip
     for record in records_under(repo, repo.ref(SHARED_REF) or published, published, side):
         side = with_base(repo, side, record)
@@ -225,18 +228,22 @@ def _of_dream(
     before, after = (repo.commit(oid).tree for oid in (published, tip))
     changed = changed_files(repo, before, after)
     _refuse_unpublished(changed, dream)
-    rows = dream_rows(dream)
+    cards = cards_of(dream.open, claim_origins(dream))
     what = counted(len(dream.open), "change")
-    intro = f"A dream went through the memory and proposes {what}. Nothing else changes."
+    counts = "\n".join(f"- {line.strip()}" for line in summary_lines(dream.open))
+    intro = f"A dream went through the memory and proposes {what}. Nothing else changes.\n\n{counts}"
+    if questions:
+        asks = "question is" if questions == 1 else "questions are"
+        intro += f"\n\n{questions} {asks} asked on the machine that dreamt, and no part of this."
     branch = DREAMS + id
-    made = _request(remote, id, branch, f"Dream {id}: {what}", rows, intro)
+    made = _request(remote, id, branch, f"Dream {id}: {what}", cards, intro)
     if dry_run:
         return made
     there = repo.ref(remote.tracking(branch))
     if there != tip:
         consented = agreed(workspace)
         fresh = leaving(repo, tip, [published, *([consented] if consented else [])])
-        refuse_secrets(secrets_to_leave(repo, remote, [tip], allow))
+        refuse_secrets(repo, remote, [tip], allow)
         for one in doubts_to_leave(repo, before, after, changed, allow):
             edges.say(doubt_told(one, "leaves"))
         if fresh and not ask(fresh):
@@ -244,7 +251,8 @@ def _of_dream(
                 f"Held back: {', '.join(map(str, fresh))}",
                 f"Look at them, and say yes: git mem review --open {id} -y",
             )
-        pushed = remote.push(tip, branch)
+        # What was pushed with its questions is replaced.
+        pushed = remote.push(tip, branch, there if there and whole != dream.tip else None)
         if pushed.outcome != "pushed":
             short = short_name(branch)
             hint = "Ask whoever looks after the remote to allow branches named gitmem/dream/*."
@@ -270,7 +278,7 @@ def _bring_up(workspace: Workspace, dream: dreams.Dream, asking: str, tip: str) 
     here = repo.ref(dream.ref)
     if here is not None and here != tip and repo.is_ancestor(here, asking):
         try:
-            repo.move_ref(dream.ref, tip, here, "gitmem review: as pushed")
+            move_ref(repo, dream.ref, tip, here, "gitmem review: as pushed")
         except RefMoved:
             return
 
@@ -287,12 +295,12 @@ def _refuse_unpublished(changed: set[str], dream: dreams.Dream) -> None:
 
 
 def _request(
-    remote: Remote, id: str, branch: str, title: str, rows: tuple[Row, ...], intro: str
+    remote: Remote, id: str, branch: str, title: str, cards: Sequence[Card], intro: str
 ) -> Request:
-    base = short_name(MEMORY_BRANCH)
+    base = short_name(SHARED_REF)
     short = short_name(branch)
-    body = request_body(intro, rows, id)
-    return Request(id, remote.name, short, base, line(title, _TITLE), body, rows)
+    body = request_body(intro, cards, id)
+    return Request(id, remote.name, short, base, line(title, _TITLE), body)
 
 
 def opened(workspace: Workspace, edges: Edges, remote: Remote, made: Request) -> Request:

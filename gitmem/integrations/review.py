@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import inbox_id
-from gitmem.dream.branch import Dream, open_dreams
-from gitmem.integrations.disputes import disputes
-from gitmem.integrations.docs.waiting import Waiting, waiting_documents
+from gitmem.git.repository import short_name
 from gitmem.integrations.edges import Edges
-from gitmem.integrations.promoting.proposing import offered
 from gitmem.integrations.refresh import pending_snapshots
 from gitmem.integrations.review_items import (
     Item,
+    aside_items,
     dispute_item,
     document_item,
     dream_item,
@@ -22,19 +21,19 @@ from gitmem.integrations.review_items import (
     inbox_item,
     leaving_item,
     promotion_item,
+    purge_item,
     snapshot_item,
     suggestion_item,
 )
 from gitmem.integrations.saving import look_all
-from gitmem.share.held import held_back
-from gitmem.share.inbox import Inbox, inboxes
-from gitmem.store.live import Saved
-from gitmem.store.parked import parked
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import Workspace
+from gitmem.integrations.waiting import in_refs
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.integrations.review_dream import Told
+    from gitmem.ledger.dreams import Dream
+    from gitmem.ledger.working_copy import Saved
 
 
 def queue(
@@ -42,36 +41,56 @@ def queue(
     edges: Edges,
     live: tuple[Saved, ...] | None = None,
     places: Mapping[str, Mapping[str, str]] | None = None,
+    aside: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Item, ...]:
     """Everything that waits, in the order a person would take it.
 
     Args:
         live: a look at the live directories, where one was taken already.
         places: as for `disputes`.
+        aside: the same of files that are set aside: scope to path to reason.
     """
     held = held_items(look_all(workspace, edges) if live is None else live)
     snapshots = [snapshot_item(one) for one in pending_snapshots(workspace)]
+    apart = aside_items(_aside(workspace) if aside is None else aside)
+    return (*decidable(workspace, places), *_leaving(workspace), *snapshots, *held, *apart)
+
+
+def _leaving(workspace: Workspace) -> list[Item]:
+    if workspace.sharing == "off":
+        return []
+    from gitmem.ledger.share import held_back
+
     leaves = held_back(workspace)
-    return (*_decidable(workspace, places), *([leaving_item(leaves)] if leaves else []), *snapshots, *held)
+    return [leaving_item(leaves)] if leaves else []
 
 
-def waiting(
-    workspace: Workspace,
-    edges: Edges,
-    live: tuple[Saved, ...] | None = None,
-    places: Mapping[str, Mapping[str, str]] | None = None,
-) -> int:
-    """How many things wait; arguments as for `queue`."""
-    return len(queue(workspace, edges, live, places))
+def _aside(workspace: Workspace) -> dict[str, Mapping[str, str]]:
+    from gitmem.ledger.merge import standing_aside
+
+    found: dict[str, Mapping[str, str]] = {}
+    for scope in workspace.scopes:
+        # What cannot be read is told by status and doctor: it keeps nobody from the rest of the queue.
+        with suppress(RepositoryError):
+            if tip := memory_commit(scope.repo, scope.ref):
+                found[scope.name] = standing_aside(scope.repo, scope.repo.commit(tip).tree)
+    return found
 
 
-def _decidable(workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None) -> list[Item]:
-    found = [dream_item(one) for one in open_dreams(workspace)]
-    found += [inbox_item(one) for one in inboxes(workspace)]
-    found += [dispute_item(one) for one in disputes(workspace, places)]
-    found += [suggestion_item(one) for one in parked(workspace)]
-    found += [document_item(one) for one in waiting_documents(workspace)]
-    return found + [promotion_item(one) for one in offered(workspace)]
+def decidable(workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None) -> list[Item]:
+    """What waits in refs alone: no folder is looked at and no snapshot; argument as for `disputes`."""
+    return [_ITEMS[kind](one) for kind, found in in_refs(workspace, places) for one in found]
+
+
+_ITEMS: Mapping[str, Callable[[Any], Item]] = {
+    "purge": purge_item,
+    "dream": dream_item,
+    "inbox": inbox_item,
+    "dispute": dispute_item,
+    "suggestion": suggestion_item,
+    "document": document_item,
+    "promotion": promotion_item,
+}
 
 
 def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
@@ -80,16 +99,22 @@ def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
     Raises:
         UsageError: none or several begin so.
     """
-    items = [item for item in queue(workspace, edges) if item.id]
+    return pick(queue(workspace, edges), id)
+
+
+def pick(queued: Iterable[Item], id: str) -> Item:
+    """The item of an id, or of the beginning of one, of those that wait; errors as for `find_item`."""
+    items = [item for item in queued if item.id]
     matches = [item for item in items if item.id == id] or [i for i in items if i.id.startswith(id)]
     if len(matches) == 1:
         return matches[0]
     for item in items:
         # An inbox is named by its branch and, after that, by the commit that was shown.
-        if isinstance(item.subject, Inbox) and id.startswith(f"{inbox_id(item.subject.branch)}-"):
-            branch = short_name(item.subject.branch)
+        named = item.value["branch"] if item.kind == "inbox" else ""
+        if named and id.startswith(f"{inbox_id(named)}-"):
             raise UsageError(
-                f"{branch} changed since it was shown", f"Look again: git mem review show {item.id}"
+                f"{short_name(named)} changed since it was shown",
+                f"Look again: git mem review show {item.id}",
             )
     listed = ", ".join(item.id for item in (matches or items)) or "nothing"
     what = "several items begin" if matches else "nothing waits that begins"
@@ -102,6 +127,8 @@ def find_waiting_dream(workspace: Workspace, id: str) -> Dream:
     Raises:
         UsageError: none or several begin so.
     """
+    from gitmem.ledger.dreams import open_dreams
+
     waiting = open_dreams(workspace)
     found = [one for one in waiting if one.id.startswith(id)]
     exact = [one for one in found if one.id == id] or found
@@ -122,7 +149,9 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
     Raises:
         UsageError: none or several begin so.
     """
+    from gitmem.integrations.docs.waiting import Waiting
     from gitmem.integrations.review_dream import Told, find_rejected, tell, tell_rejected
+    from gitmem.ledger.dreams import Dream, open_dreams
 
     if id.startswith("d-") and not any(one.id.startswith(id) for one in open_dreams(workspace)):
         rejected = find_rejected(workspace, id)

@@ -7,19 +7,31 @@ from typing import Any
 
 from gitmem.core.errors import UsageError
 from gitmem.core.text import iso
-from gitmem.dream.branch import Dream, DreamCommit
-from gitmem.dream.kept_aside import Rejected, rejected_dreams
+from gitmem.dream.cards import (
+    Card,
+    Origins,
+    Worth,
+    by_kind,
+    cards_of,
+    claim_origins,
+    kind_of,
+    show,
+    untold,
+    worth,
+)
 from gitmem.dream.proving import by_hand, failures_of
-from gitmem.dream.telling import Origins, claim_origins, show, untold
+from gitmem.dream.review import outdated
 from gitmem.integrations.blaming import line_value
 from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.words import sound
+from gitmem.ledger.blame import Origin
+from gitmem.ledger.decide import Rejected, rejected_dreams
+from gitmem.ledger.dreams import Dream, DreamCommit
+from gitmem.ledger.workspace import Workspace
 from gitmem.rules.account import errors
 from gitmem.rules.rule import Finding
-from gitmem.store.blame import Origin
-from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 
@@ -43,12 +55,21 @@ def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = Fals
         whole: long claims to their end.
     """
     origins = claim_origins(dream)
-    allow = allowed_fingerprints(workspace)
-    asked = asked_before(dream.scope, allow)
-    failures = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges))
-    failures += by_hand(dream)
+    failures = _failures(workspace, edges, dream) + by_hand(dream)
     lines = tuple(show(dream, origins, failures, whole=whole))
     return Told(lines, _value(dream, origins) | {"proof": proof_value(failures), "rejected": None})
+
+
+def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card, ...]:
+    """The open changes of a dream as cards, proved as they are now."""
+    return cards_of(dream.open, claim_origins(dream), _failures(workspace, edges, dream))
+
+
+def _failures(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Finding, ...]:
+    allow = allowed_fingerprints(workspace)
+    asked = asked_before(dream.scope, allow)
+    found = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges))
+    return (*found, *outdated(dream, allow))
 
 
 def find_rejected(workspace: Workspace, id: str) -> Rejected | None:
@@ -98,13 +119,21 @@ def _value(dream: Dream, origins: Origins) -> dict[str, Any]:
         "tip": dream.tip,
         "time": iso(dream.time),
         "summary": sound(dream.summary),
+        "kinds": by_kind(dream.open),
+        "saves": worth_value(worth(dream.open)),
         "changes": [_change_value(change, origins) for change in dream.changes],
     }
+
+
+def worth_value(saved: Worth) -> dict[str, int]:
+    """What changes save, for a program."""
+    return {"lines": saved.lines, "tokens": saved.tokens, "stale": saved.stale}
 
 
 def _change_value(change: DreamCommit, origins: Origins) -> dict[str, Any]:
     return {
         "n": change.n,
+        "kind": kind_of(change),
         "commit": change.commit,
         "subject": sound(change.subject),
         "reason": sound(change.reason),

@@ -7,25 +7,30 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 
 from gitmem.core.account import is_memory
+from gitmem.core.change import Change, Edited
 from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageError
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.dream.branch import Dream
-from gitmem.dream.editing import ByHand, Lost, edit, laid_out, lost
+from gitmem.core.memory import parse
+from gitmem.core.names import file_name
 from gitmem.dream.proving import failures_of
-from gitmem.dream.refs import prefix
 from gitmem.dream.review import find_dream
+from gitmem.git.command import SAFE_VARIABLES
+from gitmem.git.repository import short_name
 from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
+from gitmem.ledger.decide import ByHand, Lost, edit, laid_out, lost
+from gitmem.ledger.dreams import Dream
+from gitmem.ledger.files import read_regular
+from gitmem.ledger.proposals import dreams_in
+from gitmem.ledger.restore import write_out
+from gitmem.ledger.suggestions import Suggestion, as_worded, created
+from gitmem.ledger.workspace import Workspace
 from gitmem.rules.rule import Finding
-from gitmem.store.files import read_regular
-from gitmem.store.git import SAFE_VARIABLES
-from gitmem.store.repository import short_name
-from gitmem.store.travel import write_out
-from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 MOST_FILES = 500
@@ -80,7 +85,7 @@ def edit_dream(
         CheckFailed: a secret, or an editor that fails; what was written stays in the folder that is named.
         RepositoryError: git knows no editor or no identity.
     """
-    ref = prefix(dream.scope) + dream.id
+    ref = dreams_in(dream.scope).waiting + dream.id
     _refuse_checked_out(workspace, ref)
     # Who has no identity learns so before they write.
     workspace.author(edges.now)
@@ -109,6 +114,37 @@ def edit_dream(
         raise
     shutil.rmtree(folder, ignore_errors=True)
     return made
+
+
+def edit_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Change | None:
+    """Lets a person word what is suggested; nothing is stored.
+
+    Returns:
+        What they made of it; None where they changed nothing.
+
+    Raises:
+        UsageError: it only deletes.
+        CheckFailed: the editor failed, or no text is left.
+        RepositoryError: git knows no editor.
+    """
+    change = one.change
+    if change.op not in ("add", "update"):
+        raise UsageError(f"{one.id} only deletes: there is nothing to edit")
+    path = f"{change.agent}/{PurePosixPath(change.file).name or file_name(change.name)}"
+    before = change.edited.after if change.edited else created(change)
+    with tempfile.TemporaryDirectory(prefix="gitmem-edit-") as name:
+        folder = Path(name)
+        write_out(folder, {path: before})
+        _run(editor(workspace, edges), folder, [path], edges.environ)
+        after = _read(folder).get(path, b"")
+    if after == before:
+        return None
+    memory = parse(path, after)
+    if not memory.body.strip():
+        raise CheckFailed(f"No text of {one.id} is left: nothing was changed", "To turn it down: r")
+    if change.edited:
+        return replace(change, edited=Edited(change.edited.before, after))
+    return as_worded(change, memory)
 
 
 def editor(workspace: Workspace, edges: Edges) -> str:
@@ -155,7 +191,7 @@ def _commit(
     gone = () if why.strip() else lost(laid, edited)
     reason = ask_why(gone) if gone else why
     done = edit(dream, laid, edited, reason, workspace.author(edges.now), allow)
-    ref = prefix(dream.scope) + dream.id
+    ref = dreams_in(dream.scope).waiting + dream.id
     if done.written is None:
         return HandEdit(dream, ref, done)
     now = find_dream(workspace, dream.id)

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from gitmem.core.account import Proposal
 from gitmem.core.text import counted, one_line
-from gitmem.dream.branch import Dream
-from gitmem.dream.telling import show
-from gitmem.integrations.disputes import Dispute
-from gitmem.integrations.docs.waiting import Waiting
-from gitmem.integrations.promoting.proposing import Offered
+from gitmem.git.repository import short_name
+from gitmem.integrations.words import aside_hint, sound
+from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.rules.screen import doubtful
-from gitmem.share.held import Held
-from gitmem.share.inbox import Inbox
-from gitmem.share.leaving import Leaving, right_place
-from gitmem.share.snapshots import Standing
-from gitmem.store.live import Saved
-from gitmem.store.parked import Suggestion
-from gitmem.store.repository import short_name
 from gitmem.values import dataclass
 
-Subject = Dream | Inbox | Held | Suggestion | Dispute | Standing | Waiting | Offered
+if TYPE_CHECKING:
+    from gitmem.core.account import Proposal
+    from gitmem.core.change import Change
+    from gitmem.core.claim import Claim
+    from gitmem.integrations.disputes import Dispute
+    from gitmem.integrations.docs.waiting import Waiting
+    from gitmem.integrations.promoting.proposals import Offered
+    from gitmem.ledger.consent import ForeignPurge
+    from gitmem.ledger.dreams import Dream
+    from gitmem.ledger.inbox import Inbox
+    from gitmem.ledger.leaving import Leaving
+    from gitmem.ledger.share import Held
+    from gitmem.ledger.snapshot_intake import Standing
+    from gitmem.ledger.suggestions import Suggestion
+    from gitmem.ledger.working_copy import Saved
+
+    Subject = Dream | Inbox | Held | Suggestion | Dispute | Standing | Waiting | Offered | ForeignPurge
+
+TITLE, FIELD = 160, 400
+"""Cells of a title, and of what others wrote into one line of the whole: a line feed in it would begin a
+line that reads as another item, or as another field of this one."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +41,15 @@ class Item:
 
     Attributes:
         id: what to call it: `d-…` dream, `i-…` inbox branch, `l-…` memories that are about to leave,
-            `s-…` suggestion, `x-…` dispute, `n-…` snapshot, `m-…` document, `p-…` promotion; empty for what
-            was held back in a live directory or refused, which is settled where it stands.
-        kind: `dream`, `inbox`, `leaving`, `suggestion`, `dispute`, `snapshot`, `document`,
-            `promotion`, `held`, `refused`.
+            `s-…` suggestion, `e-…` purge, `x-…` dispute, `n-…` snapshot, `m-…` document, `p-…` promotion;
+            empty for what was held back in a live directory or refused, which is settled where it stands.
+        kind: `purge`, `dream`, `inbox`, `leaving`, `suggestion`, `dispute`, `snapshot`, `document`,
+            `promotion`, `held`, `refused`, `set-aside`.
         title: one line.
         lines: the whole of it, for `review show`.
         value: what `review` says of it in JSON.
         subject: the thing itself; None for what was held back.
+        by: who it is from: an engine, `agent`, a session, a remote, a branch.
     """
 
     id: str
@@ -46,26 +58,47 @@ class Item:
     lines: tuple[str, ...]
     value: dict[str, Any]
     subject: Subject | None = None
+    by: tuple[str, ...] = ()
+
+
+def aside_items(found: Mapping[str, Mapping[str, str]]) -> list[Item]:
+    """Files that stay in a memory tree alone, since nobody can or should lay them out.
+
+    Args:
+        found: scope to path to the reason.
+    """
+    return [
+        Item(
+            "",
+            "set-aside",
+            f"{scope}/{one_line(path, FIELD)}: {why}",
+            (f"{scope}/{one_line(path, FIELD)}: {why}", aside_hint(why)),
+            {"scope": scope, "path": sound(path), "reason": why},
+        )
+        for scope, paths in found.items()
+        for path, why in paths.items()
+    ]
 
 
 def suggestion_item(one: Suggestion) -> Item:
     """What an extraction suggested."""
-    from gitmem.store.edits import taken_out  # the start of a session waits for a look at refs alone
-
-    change = one.change
-    gone = taken_out(change)
+    change, gone = one.change, _taken_out(one.change)
+    session, first = (
+        one_line(id, FIELD) or "unknown" for id in (change.origin.session, change.origin.first)
+    )
     lines = [
-        f"{change.type} memory {change.name} for {one.scope}/{change.agent}",
-        f"description: {change.description}",
+        one_line(f"{change.type} memory {change.name} for {one.scope}/{change.agent}", FIELD),
+        f"description: {one_line(change.description, FIELD)}",
         "",
         *change.body.splitlines(),
         *[f"takes out: {' '.join(claim.text.split())}" for claim in gone],
         "",
-        f"why: {change.reason} (confidence {change.confidence:.2f})",
-        f"said in session {change.origin.session or 'unknown'}, message {change.origin.first or 'unknown'}",
+        f"why: {one_line(change.reason, FIELD)} (confidence {change.confidence:.2f})",
+        f"said in session {session}, message {first}",
     ]
     value = {
         "scope": one.scope,
+        "from": one.engine,
         "agent": change.agent,
         "op": change.op,
         "name": change.name,
@@ -80,19 +113,56 @@ def suggestion_item(one: Suggestion) -> Item:
     title = f"{change.type}: {change.description}"
     if change.op == "delete":
         title = f"forget {change.name}: {change.description}"
-    return Item(one.id, "suggestion", title, tuple(lines), value, one)
+    by = tuple(word for word in (one.engine, change.origin.session) if word)
+    return Item(one.id, "suggestion", one_line(title, TITLE), tuple(lines), value, one, by)
+
+
+def told_lines(item: Item) -> tuple[str, ...]:
+    """An item as claims that go (`   - `) and come (`   + `), where it is a suggestion; else as it is."""
+    from gitmem.ledger.edits import said_anew, taken_out
+    from gitmem.ledger.suggestions import Suggestion
+
+    if not isinstance(item.subject, Suggestion):
+        return item.lines
+
+    change = item.subject.change
+    about, described, *_ = suggestion_item(item.subject).lines
+    gone = [claim.text for claim in taken_out(change)]
+    come = [claim.text for claim in said_anew(change) if claim.text != change.description]
+    if change.op == "delete":
+        gone, come = [*gone, *come], []
+    lines = [about, described]
+    for mark, texts in (("-", gone), ("+", come)):
+        lines += [f"   {mark} {line}" for text in texts for line in text.splitlines()]
+    return (*lines, *suggestion_item(item.subject).lines[-2:])
+
+
+def _taken_out(change: Change) -> tuple[Claim, ...]:
+    if change.edited is None:
+        return ()
+    from gitmem.ledger.edits import taken_out  # most suggestions only add
+
+    return taken_out(change)
 
 
 def dispute_item(one: Dispute) -> Item:
     """A claim that stands in several versions."""
-    numbered = [f"{number}. {claim}" for number, claim in enumerate(one.claims, start=1)]
-    title = f"{one.scope}/{one.path}: {counted(len(one.claims), 'version')} of one claim"
-    value = {"scope": one.scope, "path": one.path, "claims": list(one.claims)}
+    said = [claim.removeprefix(f"{one.key}: ") if one.key else claim for claim in one.claims]
+    numbered = [
+        f"   {line}" if at else f"{number}. {line}"
+        for number, text in enumerate(said, start=1)
+        for at, line in enumerate(text.splitlines())
+    ]
+    of = f"its {one.key}" if one.key else "one claim"
+    title = f"{one.scope}/{one_line(one.path, FIELD)}: {counted(len(said), 'version')} of {of}"
+    value = {"scope": one.scope, "path": one.path, "claims": list(one.claims), "key": one.key}
     return Item(one.id, "dispute", title, (title, *numbered), value, one)
 
 
 def dream_item(one: Dream) -> Item:
     """A dream, without its proof and who taught its claims: those are asked for one by one."""
+    from gitmem.dream.cards import show  # most lists of what waits have no dream
+
     where = f" from {one.remote}" if one.incoming else ""
     decided = len(one.changes) - len(one.open)
     left = f", {decided} decided" if decided else ""
@@ -107,7 +177,42 @@ def dream_item(one: Dream) -> Item:
             {"n": c.n, "commit": c.commit, "subject": c.subject, "reason": c.reason} for c in one.changes
         ],
     }
-    return Item(one.id, "dream", title, lines, value, one)
+    return Item(one.id, "dream", title, lines, value, one, (one.remote,) if one.remote else ())
+
+
+def purge_item(one: ForeignPurge) -> Item:
+    """Somebody else's purge, by what it would take from here; what was purged is not shown."""
+    gone, changed = counted(len(one.gone), "memory"), counted(len(one.changed), "memory")
+    title = f"somebody purged memory at {one.remote}: {gone} would go from here, {changed} change"
+    lines = [title, f"last commit there by {one.who}, epoch {one.epoch}", ""]
+    lines += [f"goes: {one_line(path, FIELD)}" for path in one.gone]
+    lines += [f"changes: {one_line(path, FIELD)}" for path in one.changed]
+    if one.unproved:
+        lines.append(
+            f"{counted(one.unproved, 'commit')} that you share with {one.remote} "
+            "are not in its history any more, and nothing proves what was purged of them: should you take "
+            f"it, what is replaced stays here for {FORMER_DAYS} days (git mem restore)"
+        )
+    else:
+        lines.append(
+            f"all of the shared history is there, less {counted(one.texts, 'text')}: should you take it, "
+            "what was purged is erased here, too, at once and for good"
+        )
+    lines += [
+        "",
+        f"take it, with what you have not sent on top: git mem review accept {one.id}",
+        f"put the history back there as it was: git mem review reject {one.id}",
+        "until then nothing is exchanged with that branch",
+    ]
+    value = {
+        "remote": one.remote,
+        "commit": one.tip,
+        "epoch": str(one.epoch),
+        "proved": not one.unproved,
+        "gone": list(one.gone),
+        "changed": list(one.changed),
+    }
+    return Item(one.id, "purge", one_line(title, TITLE), tuple(lines), value, one)
 
 
 def inbox_item(one: Inbox) -> Item:
@@ -119,7 +224,8 @@ def inbox_item(one: Inbox) -> Item:
         title = f"{short}: closed at {one.remote} without merging; {claims}"
     lines = [title]
     for number, path in enumerate(one.memories, start=1):
-        lines += ["", path if one.closed else f"{number}. {path}"]
+        told = one_line(path, FIELD)
+        lines += ["", told if one.closed else f"{number}. {told}"]
         for proposal in one.proposals:
             if proposal.path == path:
                 lines += _proposal_lines(proposal)
@@ -134,11 +240,11 @@ def inbox_item(one: Inbox) -> Item:
         "closed": one.closed,
         "claims": [_proposal_value(one, proposal) for proposal in one.proposals],
     }
-    return Item(one.id, "inbox", one_line(title, 160), tuple(lines), value, one)
+    return Item(one.id, "inbox", one_line(title, TITLE), tuple(lines), value, one, (one.remote, short))
 
 
 def _proposal_lines(one: Proposal) -> list[str]:
-    source = f" from {one.source}" if one.source else ""
+    source = f" from {one_line(one.source, FIELD)}" if one.source else ""
     lines = [f"   {one.kind}{source}"]
     if one.old is not None and one.kind != "moved":
         lines += [f"   - {line}" for line in one.old.text.splitlines()]
@@ -159,7 +265,11 @@ def _proposal_value(inbox: Inbox, one: Proposal) -> dict[str, Any]:
 
 def leaving_item(one: Held) -> Item:
     """Memories that would leave this machine for the first time, and those that never do."""
-    names, personal = ([str(memory) for memory in some] for some in (one.leaves, one.personal))
+    from gitmem.ledger.leaving import right_place  # nothing leaves where nothing is shared
+
+    names, personal = (
+        [one_line(str(memory), FIELD) for memory in some] for some in (one.leaves, one.personal)
+    )
     count = counted(len(names), "memory")
     title = f"{count} would leave for the first time: {', '.join(names)}"
     lines: list[str] = []
@@ -180,7 +290,7 @@ def leaving_item(one: Held) -> Item:
         "memories": [_told(memory) for memory in one.leaves],
         "held": [_told(memory) for memory in one.personal],
     }
-    return Item(one.id, "leaving", one_line(title, 160), tuple(lines), value, one)
+    return Item(one.id, "leaving", one_line(title, TITLE), tuple(lines), value, one)
 
 
 def _told(memory: Leaving) -> dict[str, str]:
@@ -189,7 +299,8 @@ def _told(memory: Leaving) -> dict[str, str]:
 
 def snapshot_item(one: Standing) -> Item:
     """A newer snapshot of the team's."""
-    title = f"{one.agent}: team knowledge of {one.updated_at} is newer than what was taken in"
+    of = one_line(one.updated_at, 40)
+    title = f"{one_line(one.agent, 80)}: team knowledge of {of} is newer than what was taken in"
     lines = (title, f"accept merges it, accept --how replace takes it whole, reject keeps yours: {one.id}")
     return Item(one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at}, one)
 
@@ -200,10 +311,12 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
     for saved in live:
         where = f"{saved.live.scope.name}/{saved.live.agent}"
         for file, why in saved.plan.held.items():
-            found.append(_plain("held", f"{where}/{file}: {why}", saved.live.path / file))
+            found.append(_plain("held", f"{where}/{one_line(file, FIELD)}: {why}", saved.live.path / file))
         for refusal in saved.plan.refusals:
             said = f": {' '.join(refusal.text.split())}"[:200].rstrip(": ")
-            text = f"{refusal.path} {refusal.message}{said}; take it out of {saved.live.path}"
+            text = (
+                f"{one_line(refusal.path, FIELD)} {refusal.message}{said}; take it out of {saved.live.path}"
+            )
             if refusal.fingerprints:
                 allow = f"git config --global --add gitmem.allow {' '.join(refusal.fingerprints)}"
                 if doubtful(refusal):
@@ -217,7 +330,7 @@ def document_item(one: Waiting) -> Item:
     """A change to a living document, without its text: that is read where it is asked for."""
     from gitmem.integrations.docs.review import title, value  # a list of what waits shows no difference
 
-    told = one_line(title(one), 160)
+    told = one_line(title(one), TITLE)
     return Item(one.id, "document", told, (told,), value(one), one)
 
 
@@ -227,11 +340,11 @@ def promotion_item(one: Offered) -> Item:
 
     at, rule = one.at, rule_text(one.at.memory)
     often = counted(one.proposal.recalls, "question")
-    title = f"{at.address} as a rule: shown for {often}, never disputed"
+    title = f"{one_line(at.address, FIELD)} as a rule: shown for {often}, never disputed"
     lines = (
         title,
         "",
-        *rule.split("\n"),
+        *rule.splitlines(),
         "",
         f"accept writes it into CLAUDE.md or AGENTS.md here, for you to commit: {one.proposal.id}",
         f"another file: git mem promote {at.address} --to FILE",
@@ -243,7 +356,7 @@ def promotion_item(one: Offered) -> Item:
         "recalls": one.proposal.recalls,
         "rule": rule,
     }
-    return Item(one.proposal.id, "promotion", one_line(title, 160), lines, value, one)
+    return Item(one.proposal.id, "promotion", one_line(title, TITLE), lines, value, one)
 
 
 def _plain(kind: str, title: str, path: Any) -> Item:

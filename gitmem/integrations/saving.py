@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.names import is_agent_folder
+from gitmem.git.repository import TREE, Signature
+from gitmem.git.trees import list_files
 from gitmem.integrations.checked_out import is_memory_tree, keep_up
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.writers import Writers
-from gitmem.store.begun_anew import rescue_name
-from gitmem.store.commits import Tip, Written, memory_commit
-from gitmem.store.live import Saved, look, save
-from gitmem.store.live_plan import Plan, Request
-from gitmem.store.moved import follow_move
-from gitmem.store.paging import known_ages, page
-from gitmem.store.record import read_record
-from gitmem.store.repository import TREE, Signature
-from gitmem.store.scan import scan
-from gitmem.store.tainted import note_tainted
-from gitmem.store.tidying import tidy_ref
-from gitmem.store.trees import list_files
-from gitmem.store.workspace import MAIN, LiveDirectory, Scope, ScopeName, Workspace
+from gitmem.ledger.foreign import rescue_name, tidy_ref
+from gitmem.ledger.land import Copies, Tip, Written, memory_commit
+from gitmem.ledger.paging import known_ages, page
+from gitmem.ledger.record import Record, read_record, records
+from gitmem.ledger.save_plan import Part, Plan, Request, Split
+from gitmem.ledger.tainted import note_tainted
+from gitmem.ledger.working_copy import Saved, follow_move, in_history, look, save, scan
+from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, LiveDirectory, Scope, Workspace
 
 MOST_DAYS = 60
 """Days that are told apart when a folder is adopted; where files are of more, months are."""
@@ -60,7 +59,7 @@ def save_all(
     keep_up(workspace, edges)
     tidied = [scope for scope in workspace.scopes if _tidy(scope)]
     lives = directories(workspace, everywhere=everywhere, fresh=fresh)
-    writers = Writers(workspace, edges, recordings)
+    writers = cache(lambda: Writers(workspace, edges, recordings))
     done: list[Saved] = []
     failed: RepositoryError | None = None
     for live in lives:
@@ -105,14 +104,8 @@ def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Sav
     """
     hold = _holds(live, asked=True, allowed=False)
     request = request_for(workspace, live, edges, adopt=True, hold=hold)
-    earlier: list[Written] = []
     touched = scan(live).times
-    for moment in _moments(touched.values(), edges.now):
-        then = replace(request.author, time=int(moment))
-        part = replace(request, author=then, committer=request.author, until=moment, lay_out=False)
-        earlier += save(part).written
-    saved = save(request)
-    saved = replace(saved, written=(*earlier, *saved.written))
+    saved = save(replace(request, split=partial(by_time, request, touched)))
     adopted = {path for made in saved.written for path in made.edits}
     known = known_ages(live.scope)
 
@@ -125,6 +118,29 @@ def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Sav
     return _joined(saved, made, save(request_for(workspace, live, edges, hold=hold))) if made else saved
 
 
+def by_time(
+    request: Request,
+    touched: Mapping[str, float],
+    edits: Mapping[str, bytes | None],
+    _before: Mapping[str, bytes],
+) -> list[Part]:
+    """Cuts what is adopted into days, the first of them first; what has no time in the past comes last."""
+    times = {path: touched.get(path.removeprefix(f"{request.live.agent}/"), 0.0) for path in edits}
+    moments = _moments(times.values(), request.now)
+    found: dict[float, set[str]] = {}
+    for path, time in times.items():
+        at = bisect_left(moments, time) if time > 0 else len(moments)
+        found.setdefault(moments[at] if at < len(moments) else math.inf, set()).add(path)
+    return [
+        Part(
+            frozenset(paths),
+            request.provenance,
+            replace(request.author, time=int(moment)) if moment < math.inf else None,
+        )
+        for moment, paths in sorted(found.items())
+    ]
+
+
 def _moments(times: Iterable[float], now: float) -> list[float]:
     """The last moment of each day, or of each month where these are many, that a file was written on."""
     past = sorted(time for time in times if 0 < time <= now)
@@ -135,41 +151,46 @@ def _moments(times: Iterable[float], now: float) -> list[float]:
     return [*found.values()]
 
 
-def sync_live(
-    workspace: Workspace, edges: Edges, scope: ScopeName, agent: str, *, lay_out: bool = False
-) -> None:
-    """Saves one agent's live directories of a scope, in every work tree that has one.
+def copies_of(workspace: Workspace, edges: Edges) -> Copies:
+    """What brings working copies up to date around a change that lands, in every work tree that has one."""
 
-    Args:
-        agent: folder name in the tree.
-        lay_out: make the folder of the present work tree where the agent is used but has none yet.
-    """
-    keep_up(workspace, edges)
-    top = code_tree(workspace)
-    here = workspace.live_directory(scope, agent, top) if top else None
-    trees = [tree.path for tree in workspace.worktrees if not is_memory_tree(tree.path)]
-    shown = [workspace.live_directory(scope, agent, tree) for tree in trees]
-    lives = {one.path: one for one in [here, *shown] if one is not None}.values()
-
-    writers = Writers(workspace, edges)
-
-    def save_each() -> bool:
-        wrote = False
-        for live in lives:
-            wanted = lay_out and live == here and _agent_is_used(workspace, live)
-            if live.path.is_dir() or wanted:
-                request = replace(request_for(workspace, live, edges), split=partial(writers.parts, live))
-                wrote = bool(_saved(edges, request).written) or wrote
-        return wrote
-
-    _tidy(workspace.scope(scope))
-    # Paged first, what was just written lays out once; what is saved only now may be too much again.
-    _page(workspace.scope(scope), agent)
-    wrote = save_each()
-    if wrote and _page(workspace.scope(scope), agent):
-        save_each()
-    if wrote:
+    def sync(scope: Scope, agents: Collection[str], lay_out: bool, /) -> None:
         keep_up(workspace, edges)
+        top = code_tree(workspace)
+        trees = [tree.path for tree in workspace.worktrees if not is_memory_tree(tree.path)]
+        tops = [*dict.fromkeys([top, *trees] if top else trees)]
+        if not agents:
+            found = (live for tree in tops for live in workspace.live_directories(tree))
+            agents = sorted({live.agent for live in found if live.scope.name == scope.name})
+        writers = cache(lambda: Writers(workspace, edges))
+
+        def save_each(agent: str) -> bool:
+            shown = [workspace.live_directory(scope.name, agent, tree) for tree in tops]
+            lives = {one.path: one for one in shown if one is not None}
+            here = shown[0] if lay_out and top else None
+            wrote = False
+            for live in lives.values():
+                wanted = here is not None and live.path == here.path and _agent_is_used(workspace, live)
+                if live.path.is_dir() or wanted:
+                    follow_move(live)
+                    request = request_for(workspace, live, edges)
+                    saved = _saved(edges, replace(request, split=_by_writer(writers, live)))
+                    wrote = bool(saved.written) or wrote
+            return wrote
+
+        _tidy(scope)
+        wrote = False
+        for agent in agents:
+            # Paged first, what was just written lays out once; what is saved now may be too much again.
+            _page(scope, agent)
+            if save_each(agent):
+                wrote = True
+                if _page(scope, agent):
+                    save_each(agent)
+        if wrote:
+            keep_up(workspace, edges)
+
+    return sync
 
 
 def look_all(
@@ -224,7 +245,7 @@ def historic_times(live: LiveDirectory) -> dict[str, float]:
     tip = live.scope.repo.ref(live.scope.ref)
     if tip is None or (live.path.is_dir() and any(live.path.iterdir())):
         return {}
-    from gitmem.store.holdings import taught
+    from gitmem.ledger.holdings import taught
 
     return {name: float(time) for name, time in taught(live.scope, tip, live.agent).items()}
 
@@ -264,17 +285,18 @@ def _save_one(
     workspace: Workspace,
     edges: Edges,
     live: LiveDirectory,
-    writers: Writers,
+    writers: Callable[[], Writers],
     delete: bool,
     hold: bool,
 ) -> Saved:
     follow_move(live)
     request = request_for(workspace, live, edges, delete=delete, hold=hold)
-    peek = look(request)
-    record = read_record(live.scope.state, live.key)
-    if record is not None and not peek.plan.edits and (peek.plan.settled or live.tracked or record.pinned):
-        return peek
-    return _saved(edges, replace(request, split=partial(writers.parts, live)))
+    return _saved(edges, replace(request, split=_by_writer(writers, live)))
+
+
+def _by_writer(writers: Callable[[], Writers], live: LiveDirectory) -> Split:
+    """Cuts a directory's edits by whose they are; nobody looks for writers where nothing was edited."""
+    return lambda edits, before: writers().parts(live, edits, before)
 
 
 def _saved(edges: Edges, request: Request) -> Saved:
@@ -358,3 +380,30 @@ def _code_state(workspace: Workspace, live: LiveDirectory) -> tuple[str, dict[st
     under = live.path.relative_to(live.anchor).as_posix()
     files = list_files(workspace.code, workspace.code.commit(head).tree, under)
     return head, {path.removeprefix(f"{under}/"): oid for path, oid in files.items()}
+
+
+def settle_old_places(workspace: Workspace, edges: Edges) -> None:
+    """Saves other folders that show this project's memory of `main`, and lays nothing out there.
+
+    The client names the folder for the repository's path. Once the repository has moved, nobody looks at
+    the old one any more; and where another repository moved in, its folder may hold what belongs to the
+    one before, which is saved to that.
+    """
+    for _, record in records(workspace.private_state):
+        path = Path(record.path)
+        if path.parent.name in LIVE_FOLDERS.values() or not path.is_dir():
+            continue
+        owner = _owner(workspace, record)
+        mine = owner is not None and owner.ref == workspace.scope("local").ref
+        if owner is not None and mine != (path == workspace.auto_memory):
+            live = LiveDirectory(owner, MAIN, path, path.parent)
+            save(replace(request_for(workspace, live, edges), lay_out=False))
+
+
+def _owner(workspace: Workspace, record: Record) -> Scope | None:
+    """The local scope in whose history a record's base is, the present project's first."""
+    repo, local = workspace.private, workspace.scope("local")
+    for ref, tip in sorted(repo.refs("refs/heads/local/").items(), key=lambda item: item[0] != local.ref):
+        if in_history(repo, tip, record.base):
+            return replace(local, ref=ref)
+    return None

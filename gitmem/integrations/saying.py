@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.store.files import read_json, read_regular, replace_file
+from gitmem.integrations.place import SAID
+from gitmem.ledger.files import read_json, read_regular, replace_file
 
-FOLDER = "say"
 ANY = "any-session"
 """Stands for the session where a note is for whoever comes next."""
 
@@ -62,7 +62,7 @@ def leave_proposal(state: Path, dream: str, changes: int) -> None:
 def withdraw_proposal(state: Path, dream: str) -> None:
     """Takes that note back, where nobody was told yet: the dream is decided."""
     with suppress(OSError):
-        (state / FOLDER / f"{ANY}.{_proposal(dream)}.json").unlink(missing_ok=True)
+        (state / SAID / f"{ANY}.{_proposal(dream)}.json").unlink(missing_ok=True)
 
 
 def leave_improved(state: Path, dream: str, changes: Mapping[int, Iterable[str]]) -> None:
@@ -94,7 +94,7 @@ def take(state: Path, session: str, *, all_sessions: bool = False) -> str:
     Each note is taken by one process alone.
     """
     said = _Said()
-    folder = state / FOLDER
+    folder = state / SAID
     for path in _notes(folder):
         if not all_sessions and path.name.partition(".")[0] not in (_plain(session), ANY):
             continue
@@ -162,7 +162,7 @@ def _proposal(dream: str) -> str:
 
 
 def _leave(state: Path, session: str, job: str, value: Mapping[str, Any]) -> None:
-    folder = state / FOLDER
+    folder = state / SAID
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         replace_file(folder / f"{_plain(session)}.{_plain(job)}.json", json.dumps(value).encode(), 0o600)

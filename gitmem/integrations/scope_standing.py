@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
 from typing import Any
 
-from gitmem.core.account import speaks
 from gitmem.core.errors import RepositoryError
-from gitmem.core.index import INDEX
 from gitmem.core.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
-from gitmem.core.names import is_archived
-from gitmem.store.commits import memory_commit
-from gitmem.store.holdings import keeps_logs, memories
-from gitmem.store.indexes import disputed_indexes
-from gitmem.store.remote import MEMORY_BRANCH, find_remote
-from gitmem.store.trees import changed_files, read_paths
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.core.names import INDEX, is_archived
+from gitmem.git.trees import changed_files, read_paths
+from gitmem.ledger.holdings import keeps_logs, memories
+from gitmem.ledger.indexes import disputed_indexes
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.merge import standing_aside
+from gitmem.ledger.remotes import find_remote
+from gitmem.ledger.workspace import SHARED_REF, Scope, Workspace
 from gitmem.values import dataclass
 
 
@@ -68,6 +68,8 @@ class ScopeStanding:
         disputed: path to blob of memories and indexes that may hold a disputed claim.
         upstream: None where there is none, or nothing of it was ever seen.
         logs: number of daily logs that are not archived.
+        bare: agents that have an index and no memory.
+        aside: path to why no folder shows that memory.
     """
 
     name: str
@@ -80,6 +82,8 @@ class ScopeStanding:
     disputed: dict[str, str]
     upstream: Upstream | None
     logs: int = 0
+    bare: tuple[str, ...] = ()
+    aside: dict[str, str] = field(default_factory=dict)
 
     @property
     def memories(self) -> dict[str, int]:
@@ -97,6 +101,8 @@ class ScopeStanding:
             "hot": self.hot,
             "archived": self.archived,
             "logs": self.logs,
+            "index_only": list(self.bare),
+            "set_aside": self.aside,
             "upstream": vars(self.upstream) if self.upstream else None,
             "over": [vars(over) for over in self.over],
             "unreadable": self.unreadable,
@@ -118,6 +124,8 @@ def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
     unreadable: dict[str, str] = {}
     over: list[Over] = []
     disputed: dict[str, str] = {}
+    indexes: dict[str, bytes] = {}
+    aside: dict[str, str] = {}
     known = memories(scope, head, checked=True, missed=unreadable) if head else {}
     for agent, some in known.items():
         for file, blob, said in some:
@@ -134,33 +142,37 @@ def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
                 disputed[f"{agent}/{file}"] = blob
     over += [Over(a, "hot memories", a, n, HOT_MEMORIES) for a, n in hot.items() if n > HOT_MEMORIES]
     if head:
-        over += _large_indexes(scope, head, hot)
-        disputed |= disputed_indexes(scope.repo, scope.repo.commit(head).tree)
+        tree = scope.repo.commit(head).tree
+        indexes = read_paths(scope.repo, tree, {f"{agent}/{INDEX}" for agent in known})
+        over += _large_indexes(indexes)
+        aside = standing_aside(scope.repo, tree)
+        disputed |= disputed_indexes(scope.repo, tree)
     upstream = _upstream(workspace, scope, head)
     logs = _logs(workspace, scope, head) if head else 0
-    return ScopeStanding(
+    found = ScopeStanding(
         scope.name, scope.ref, head, hot, archived, unreadable, tuple(over), disputed, upstream, logs
     )
+    speaking = {path.removesuffix(f"/{INDEX}") for path, data in indexes.items() if data.strip()}
+    return replace(found, bare=tuple(sorted(speaking - found.memories.keys())), aside=aside)
 
 
 def _logs(workspace: Workspace, scope: Scope, head: str) -> int:
     if not keeps_logs(scope.repo, head):
         return 0
-    from gitmem.store.days import logs  # most scopes keep no log
+    from gitmem.ledger.daily_logs import logs  # most scopes keep no log
 
     return sum(1 for _ in logs(workspace, scope.name, archived=False))
 
 
-def _large_indexes(scope: Scope, head: str, agents: Iterable[str]) -> Iterator[Over]:
+def _large_indexes(indexes: Mapping[str, bytes]) -> Iterator[Over]:
     """Indexes of which a client loads only a part."""
-    paths = {f"{agent}/{INDEX}": agent for agent in agents}
-    found = read_paths(scope.repo, scope.repo.commit(head).tree, set(paths))
-    for path, data in sorted(found.items()):
+    for path, data in sorted(indexes.items()):
+        agent = path.removesuffix(f"/{INDEX}")
         lines = data.count(b"\n") + (data[-1:] not in (b"", b"\n"))
         if lines > INDEX_LINES:
-            yield Over(paths[path], "index lines", path, lines, INDEX_LINES)
+            yield Over(agent, "index lines", path, lines, INDEX_LINES)
         if len(data) > INDEX_BYTES:
-            yield Over(paths[path], "index bytes", path, len(data), INDEX_BYTES)
+            yield Over(agent, "index bytes", path, len(data), INDEX_BYTES)
 
 
 def _upstream(workspace: Workspace, scope: Scope, head: str) -> Upstream | None:
@@ -168,10 +180,13 @@ def _upstream(workspace: Workspace, scope: Scope, head: str) -> Upstream | None:
     there = scope.repo.ref(ref) if ref else None
     if not head or not ref or there is None:
         return None
-    trees = (scope.repo.commit(oid).tree for oid in (head, there))
-    if workspace.sharing == "review" and not any(map(speaks, changed_files(scope.repo, *trees))):
-        # Others are asked for claims alone: not for index lines, nor for how these came here.
-        return Upstream(ref, there, 0, 0)
+    if workspace.sharing == "review":
+        from gitmem.core.account import speaks
+
+        trees = (scope.repo.commit(oid).tree for oid in (head, there))
+        if not any(map(speaks, changed_files(scope.repo, *trees))):
+            # Others are asked for claims alone: not for index lines, nor for how these came here.
+            return Upstream(ref, there, 0, 0)
     words = ["rev-list", "--left-right", "--count", f"{head}...{there}", "--"]
     done = workspace.git.run(words, git_dir=scope.repo.git_dir, check=False)
     ahead, _, behind = done.text.partition("\t")
@@ -186,13 +201,13 @@ def _tracking(workspace: Workspace, scope: Scope) -> str:
         url = workspace.settings.get("backup")
         if not url:
             return ""
-        from gitmem.share.backup_place import backup_remote  # few have one
+        from gitmem.ledger.backup import backup_remote  # few have one
 
         return backup_remote(workspace, url).tracking(scope.ref)
     if workspace.sharing == "off":
         return ""
     top = workspace.top
     try:
-        return find_remote(workspace.git, top).tracking(MEMORY_BRANCH)
+        return find_remote(workspace.git, top).tracking(SHARED_REF)
     except RepositoryError:
         return ""

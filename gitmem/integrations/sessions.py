@@ -16,8 +16,8 @@ from pathlib import Path
 
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.integrations.edges import Edges, allowed_fingerprints
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.secrets import redact, scan
-from gitmem.store.workspace import Scope, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts.chain import live_uuids
 from gitmem.transcripts.model import Message, Session, SessionFile

@@ -14,7 +14,8 @@ from gitmem.core.merge import kind
 from gitmem.core.names import is_memory_file
 from gitmem.core.text import counted
 from gitmem.flows.commit_trailers import begin_with_commits
-from gitmem.integrations.backing_up import named_backup
+from gitmem.git.command import config_set, config_unset
+from gitmem.git.remote import without_credentials
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
     apply_settings,
@@ -22,22 +23,18 @@ from gitmem.integrations.claude_hooks import (
 )
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.editing import move
+from gitmem.integrations.exchange import named_backup
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_setup
-from gitmem.integrations.moved import settle_old_places
 from gitmem.integrations.place import default_argv
-from gitmem.integrations.saving import adopt_folder, save_all
-from gitmem.store.address import without_credentials
-from gitmem.store.commits import read_tip
-from gitmem.store.git import config_set, config_unset
-from gitmem.store.live import Saved
-from gitmem.store.lookup import Found
-from gitmem.store.moved import moved_record
-from gitmem.store.paging import hot_memories
-from gitmem.store.projects import Choice, choose_project, note_project, unite_projects
-from gitmem.store.record import read_record
-from gitmem.store.scan import scan
-from gitmem.store.workspace import (
+from gitmem.integrations.saving import adopt_folder, save_all, settle_old_places
+from gitmem.ledger.land import read_tip
+from gitmem.ledger.lookup import Found
+from gitmem.ledger.paging import hot_memories
+from gitmem.ledger.projects import Choice, choose_project, note_project, unite_projects
+from gitmem.ledger.record import read_record
+from gitmem.ledger.working_copy import Saved, moved_record, scan
+from gitmem.ledger.workspace import (
     LIVE_FOLDERS,
     PRIVATE_REF,
     LiveDirectory,
@@ -123,8 +120,10 @@ class InitPlan:
             found.append(f"keep private memory in {workspace.private_path} (yours alone, mode 0700)")
             found.append(f"keep project memory in {PRIVATE_REF} of this repository")
         for live, count in self.adopt:
-            number = counted(count, "memory")
-            found.append(f"adopt {number} from {live.path} as they are ({live.scope.name})")
+            what = f"{counted(count, 'memory')} from {live.path} as they are"
+            if not count:
+                what = f"the index of {live.path} as it is"
+            found.append(f"adopt {what} ({live.scope.name})")
         for live, count in self.paged:
             oldest = f"the {count} oldest" if count > 1 else "the oldest"
             found.append(
@@ -321,7 +320,7 @@ def _taken(home: Path) -> str:
 
 
 def _start_from_remote(workspace: Workspace) -> list[str]:
-    from gitmem.integrations.sharing import start_from_remote
+    from gitmem.ledger.share import start_from_remote
 
     try:
         started = start_from_remote(workspace)
@@ -332,9 +331,12 @@ def _start_from_remote(workspace: Workspace) -> list[str]:
 
 
 def _snapshots(workspace: Workspace, edges: Edges) -> Sequence[str]:
-    from gitmem.integrations.refresh import after_checkout
+    from gitmem.integrations.refresh import look_for_snapshots
 
-    return [str(line) for line in after_checkout(workspace, edges) or ()]
+    lines, taken = look_for_snapshots(workspace, edges)
+    if taken:
+        save_all(workspace, edges, fresh=True)
+    return lines
 
 
 def excludes(workspace: Workspace) -> list[str]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from gitmem.core.names import hot_path
 from gitmem.core.pointer import BEGINNING
 from gitmem.core.text import iso
+from gitmem.git.repository import MissingObject
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import sound
-from gitmem.store.lookup import Found, age, find
-from gitmem.store.repository import MissingObject
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.lookup import Found, age, find
+from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
+    from gitmem.core.memory import Memory
     from gitmem.integrations.promoting.standing import Became
 
 
@@ -33,6 +34,14 @@ class Shown:
     taught: int
     hidden: bool
     became: Became | None = None
+
+    @property
+    def readable(self) -> tuple[Memory, dict[str, tuple[str, ...]]]:
+        """The memory as people read it, and values of its frontmatter that are disputed, by their key."""
+        from gitmem.core.memory import without_lost
+
+        memory = self.found.memory
+        return (memory, {}) if self.found.is_log else without_lost(memory)
 
 
 def show(
@@ -99,6 +108,7 @@ def as_value(shown: Shown) -> dict[str, object]:
         "blob": found.blob,
         "secret": shown.hidden,
         "promoted": rule_value(shown.became) if shown.became else None,
+        "disputed": {sound(key): list(map(sound, lost)) for key, lost in shown.readable[1].items()},
         "content": memory.render().decode("utf-8", "replace"),
     }
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from gitmem.store.files import read_regular, replace_file
+from gitmem.ledger.files import read_regular, replace_file
 from gitmem.values import dataclass
 
 UNKNOWN = "unknown"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from gitmem.git.locks import is_alive
 from gitmem.integrations.checked_out import stale_trees
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import choice_for
@@ -13,12 +14,14 @@ from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import look_all
 from gitmem.integrations.scope_standing import ScopeStanding, scope_standing
 from gitmem.integrations.worker import read_state
-from gitmem.share.inbox import Outgoing, outgoing
-from gitmem.store.live import Saved
-from gitmem.store.locks import is_alive
-from gitmem.store.record import read_record
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.record import read_record
+from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.ledger.consent import ForeignPurge
+    from gitmem.ledger.inbox import Outgoing
+    from gitmem.ledger.working_copy import Saved
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Standing:
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
+    purge: ForeignPurge | None = None
 
     def as_value(self) -> dict[str, Any]:
         """The JSON form."""
@@ -79,6 +83,7 @@ class Standing:
                 }
                 for one in self.outgoing
             ],
+            "purge": {"id": self.purge.id, "remote": self.purge.remote} if self.purge else None,
             "stale_work_trees": list(self.stale_trees),
             "folder_taken_by": self.taken_by or None,
             "paused": self.paused.as_value() if self.paused else None,
@@ -87,7 +92,7 @@ class Standing:
 
 def standing(workspace: Workspace, edges: Edges) -> Standing:
     """Reads where memory stands; writes nothing."""
-    from gitmem.integrations.review import waiting
+    from gitmem.integrations.review import queue
 
     scopes = tuple(scope_standing(workspace, scope) for scope in workspace.scopes)
     live = look_all(workspace, edges)
@@ -102,6 +107,8 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
     spool = workspace.state / "spool"
     state = read_state(common)
     chosen = choice_for(workspace, edges)
+    disputed = {scope.name: scope.disputed for scope in scopes}
+    items = queue(workspace, edges, live, disputed, {scope.name: scope.aside for scope in scopes})
     return Standing(
         project=workspace.project_id,
         sharing=workspace.sharing,
@@ -115,10 +122,21 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
         failed=len(list((spool / "failed").glob("*"))) if (spool / "failed").is_dir() else 0,
         worker=bool(state and is_alive(state.process)),
-        waiting=waiting(workspace, edges, live, {scope.name: scope.disputed for scope in scopes}),
+        waiting=len(items),
         taken_by=str(workspace.taken_by or ""),
         stale_trees=tuple(map(str, stale_trees(workspace))),
         paused=current(workspace.state, edges.now),
-        outgoing=outgoing(workspace),
+        outgoing=_outgoing(workspace),
+        purge=cast(
+            "ForeignPurge | None", next((one.subject for one in items if one.kind == "purge"), None)
+        ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
     )
+
+
+def _outgoing(workspace: Workspace) -> tuple[Outgoing, ...]:
+    if workspace.sharing == "off":
+        return ()
+    from gitmem.ledger.inbox import outgoing
+
+    return outgoing(workspace)

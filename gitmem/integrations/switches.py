@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gitmem.integrations.pausing import Pause
 from gitmem.integrations.place import DISABLE, is_on
-from gitmem.store.files import is_own_folder, keep_newest, read_json, read_regular, replace_file
+from gitmem.ledger.files import is_own_folder, keep_newest, read_json, read_regular, replace_file
 
 DISABLE_CLIENT = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 SETTING = "autoMemoryEnabled"

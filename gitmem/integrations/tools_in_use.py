@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gitmem.store.files import open_regular
+from gitmem.ledger.files import open_regular
 
 TAIL = 65_536
 """Bytes of a transcript that are read: the prompt waits for it."""

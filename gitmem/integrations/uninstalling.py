@@ -11,6 +11,8 @@ from pathlib import Path
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
+from gitmem.git.repository import TREE
+from gitmem.git.trees import read_files
 from gitmem.integrations.at_action import file_of
 from gitmem.integrations.claude_hooks import (
     SettingsPlan,
@@ -23,17 +25,11 @@ from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_me
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.setup import FENCE, excludes
-from gitmem.notes.names import ref_of
-from gitmem.store.files import linked
-from gitmem.store.record import read_record, write_record
-from gitmem.store.repository import TREE
-from gitmem.store.scan import blob_name
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import (
-    DOCS_REF,
-    LiveDirectory,
-    Workspace,
-)
+from gitmem.ledger.files import linked
+from gitmem.ledger.layout import blob_name
+from gitmem.ledger.record import read_record, write_record
+from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, LiveDirectory, Workspace
+from gitmem.notes.names import FAMILY, ref_of
 
 NAMED = 5
 """Archived files of a folder that are named one by one; more are only counted."""
@@ -73,8 +69,19 @@ class UninstallPlan:
         return [*found, f"delete {self.state}", "unset gitmem.* in this repository's configuration"]
 
     def remaining(self) -> list[str]:
-        """The refs that stay, each with the command that deletes it."""
-        return [f"git --git-dir={repo} update-ref -d {ref}" for repo, ref in self.refs]
+        """The refs that stay, each in words: what it is, its name, and the repository that it is in."""
+        return [f"{_what(ref)}: {ref} in {repo}" for repo, ref in self.refs]
+
+
+def _what(ref: str) -> str:
+    """What a person calls a ref of memory."""
+    if ref.startswith("refs/gitmem/project"):
+        return "memory of the project"
+    if ref == DOCS_REF:
+        return "the documentation branch"
+    if ref.startswith((WAITING, DECIDED)):
+        return "a proposal"
+    return "session notes" if ref.startswith(FAMILY) else "your memory of this repository"
 
 
 def plan_uninstall(workspace: Workspace) -> UninstallPlan:
@@ -87,7 +94,8 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         tip = scope.repo.ref(scope.ref)
         if tip is None:
             continue
-        refs.append((scope.repo.git_dir, scope.ref))
+        if scope.name != "user":  # memory of the person is all their repositories'
+            refs.append((scope.repo.git_dir, scope.ref))
         tree = scope.repo.commit(tip).tree
         for agent, entry in scope.repo.tree(tree).items():
             live = workspace.live_directory(scope.name, agent) if entry.mode == TREE else None
@@ -100,6 +108,11 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
                     archived.append((live, name, data))
     if workspace.initialised and workspace.private.ref(notes := ref_of(workspace.project_id)):
         refs.append((workspace.private.git_dir, notes))
+    if workspace.initialised:
+        waits = (
+            workspace.private.refs(f"{prefix}{workspace.project_id}/") for prefix in (WAITING, DECIDED)
+        )
+        refs += [(workspace.private.git_dir, ref) for some in waits for ref in some]
     if workspace.code.ref(DOCS_REF):
         refs.append((common, DOCS_REF))
     return UninstallPlan(

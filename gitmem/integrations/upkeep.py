@@ -18,22 +18,23 @@ from pathlib import Path
 from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
-from gitmem.dream.kept_aside import let_go
 from gitmem.dream.settled import unsettled
-from gitmem.integrations.at_action import keep
+from gitmem.git.command import GitCommand
+from gitmem.git.repository import Repository
+from gitmem.git.trees import read_files
+from gitmem.integrations.at_action import Lessons, keep
 from gitmem.integrations.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
 from gitmem.integrations.code_reach import warm
 from gitmem.integrations.edges import Edges
+from gitmem.ledger import proposals
+from gitmem.ledger.files import write_atomically
+from gitmem.ledger.land import Tip, Written
+from gitmem.ledger.paging import age_out
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY
+from gitmem.search.ages import Lesson
 from gitmem.search.index import Catalog, read_memory
-from gitmem.store.commits import Tip, Written
-from gitmem.store.git import GitCommand
-from gitmem.store.paging import age_out
-from gitmem.store.record import write_atomically
-from gitmem.store.repository import Repository
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Scope, Workspace
 
 FILE = "upkeep.json"
 DAY = 86_400.0
@@ -76,7 +77,8 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     Returns:
         What failed, a line each: nothing of it harms memory.
     """
-    troubles = [*_warm(workspace), *_keep_warnings(workspace)]
+    lessons: dict[tuple[str, str], Mapping[str, Lesson]] = {}
+    troubles = [*_warm(workspace, lessons), *_keep_warnings(workspace, lessons)]
     scopes = workspace.scopes
     project = [scope for scope in scopes if scope.name == "project"]
     private = [scope for scope in scopes if scope.name != "project"]
@@ -89,8 +91,12 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     return tuple(troubles)
 
 
-def _warm(workspace: Workspace) -> list[str]:
-    """Brings the catalogs up to date, and what HEAD has of the code, so that no prompt waits for it."""
+def _warm(workspace: Workspace, lessons: dict[tuple[str, str], Mapping[str, Lesson]]) -> list[str]:
+    """Brings the catalogs up to date, and what HEAD has of the code, so that no prompt waits for it.
+
+    Args:
+        lessons: filled with what memories were taught on, by ref and tip.
+    """
     troubles = []
     for scope in workspace.scopes:
         try:
@@ -99,8 +105,9 @@ def _warm(workspace: Workspace) -> list[str]:
                 catalog.bring_up_to_date(scope.repo, scope.ref, tip, read_memory)
                 files = {place.path: place.blob for place in catalog.places(scope.ref)}
                 if tip and files and scope.name != "user":
-                    lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
-                    warm(workspace, {code for _, code in lessons.values()})
+                    known = catalog.lessons(scope.repo, scope.ref, tip, files)
+                    lessons[scope.ref, tip] = known
+                    warm(workspace, {code for _, code in known.values()})
         except (GitmemError, OSError) as error:
             troubles.append(f"the catalog of {scope.ref}: {error}")
     if workspace.settings.flag(SETTING):
@@ -108,24 +115,33 @@ def _warm(workspace: Workspace) -> list[str]:
     return troubles
 
 
-def _keep_warnings(workspace: Workspace) -> list[str]:
+def _keep_warnings(workspace: Workspace, lessons: Lessons) -> list[str]:
     """Keeps ready what is told at an action."""
     try:
-        keep(workspace)
+        keep(workspace, lessons)
     except (GitmemError, OSError) as error:
         return [f"what is told at an action: {error}"]
     return []
 
 
-def _let_go(scopes: Sequence[Scope], now: float) -> list[str]:
-    """Removes dreams that were turned down long ago."""
-    troubles = []
-    for scope in scopes:
-        try:
-            let_go(scope, now)
-        except GitmemError as error:
-            troubles.append(f"dreams that were turned down in {scope.ref}: {error}")
-    return troubles
+def _let_go(git_dir: Path, repo: Repository, now: float) -> list[str]:
+    """Removes what waited and was decided long ago."""
+    try:
+        proposals.let_go(repo, now)
+    except GitmemError as error:
+        return [f"what was decided long ago in {git_dir}: {error}"]
+    return []
+
+
+def _end_former(git_dir: Path, repo: Repository, state: Path, now: float) -> list[str]:
+    """Erases what somebody else's purge replaced long ago."""
+    from gitmem.ledger.erase import end_former  # seldom
+
+    try:
+        end_former(repo, [state], now)
+    except GitmemError as error:
+        return [f"what was replaced by a purge in {git_dir}: {error}"]
+    return []
 
 
 def _prune_notes(repo: Repository, before: float) -> list[str]:
@@ -160,7 +176,8 @@ def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float,
     logs = {scope.ref: _log_size(git_dir, scope.ref) for scope in scopes}
     # Written first: what fails is not tried again with every job.
     _write(path, Stamp(now, logs, stamp.graphed))
-    troubles = _let_go(scopes, now) + _age_out(scopes, now)
+    troubles = _let_go(git_dir, scopes[0].repo, now) + _age_out(scopes, now)
+    troubles += _end_former(git_dir, scopes[0].repo, scopes[0].state, now)
     if scopes[0].name != "project":
         troubles += _prune_notes(scopes[0].repo, now - days * DAY)
     settings = _settings(git, git_dir)

@@ -2,42 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from gitmem.core.errors import RepositoryError
-from gitmem.dream.refs import branches
 from gitmem.integrations.disputes import disputes
-from gitmem.store.files import read_json
-from gitmem.store.workspace import DOCS_REF, Workspace
+from gitmem.ledger.files import read_json
+from gitmem.ledger.proposals import dream_branches
+from gitmem.ledger.workspace import DOCS_REF, WAITING, Workspace
 
 SNAPSHOTS = "snapshots.json"
 SNAPSHOTS_BYTES = 65_536
 
 
-def waiting_in_refs(workspace: Workspace) -> int:
-    """How many things wait that refs alone can tell: no folder and no snapshot is read and screened.
+def in_refs(
+    workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None
+) -> Iterator[tuple[str, Iterable[Any]]]:
+    """What waits that refs alone can tell, kind by kind in the order a person would take it.
 
-    The agent waits for this, so what reads a kind of thing is loaded only where there may be some.
+    An agent may wait for this, so what reads a kind is loaded only where there may be some of it.
+
+    Args:
+        places: as for `disputes`.
     """
-    count = len(disputes(workspace))
-    if _may_dream(workspace):
-        from gitmem.dream.branch import open_dreams
-
-        count += len(open_dreams(workspace))
+    private, id = workspace.private, workspace.project_id
     if workspace.sharing != "off":
-        from gitmem.share.inbox import inboxes
+        from gitmem.ledger.consent import foreign_purge
 
-        count += len(inboxes(workspace))
-    if workspace.private.ref(f"refs/heads/review/{workspace.project_id}"):
-        from gitmem.integrations.promoting.proposing import offered
-        from gitmem.store.parked import parked
+        purge = foreign_purge(workspace)
+        yield "purge", [purge] if purge else []
+    if _may_dream(workspace):
+        from gitmem.ledger.dreams import open_dreams
 
-        count += len(parked(workspace)) + sum(1 for _ in offered(workspace))
+        yield "dream", open_dreams(workspace)
+    if workspace.sharing != "off":
+        from gitmem.ledger.inbox import inboxes
+
+        yield "inbox", inboxes(workspace)
+    yield "dispute", disputes(workspace, places)
+    before, there = private.ref(f"refs/heads/review/{id}"), private.refs(f"{WAITING}{id}/")
+    if before or any("/s-" in ref for ref in there):
+        from gitmem.ledger.suggestions import open_suggestions
+
+        yield "suggestion", open_suggestions(workspace)
     if workspace.code.ref(DOCS_REF):
         from gitmem.integrations.docs.waiting import waiting_documents
 
-        count += len(waiting_documents(workspace))
-    return count
+        yield "document", waiting_documents(workspace)
+    if before or any("/p-" in ref for ref in there):
+        from gitmem.integrations.promoting.proposals import offered
+
+        yield "promotion", offered(workspace)
+
+
+def waiting_in_refs(workspace: Workspace) -> int:
+    """How many things wait that refs alone can tell: no folder and no snapshot is read and screened."""
+    return sum(1 for _, found in in_refs(workspace) for _ in found)
 
 
 def noted_snapshots(workspace: Workspace) -> tuple[tuple[str, str], ...]:
@@ -54,6 +75,6 @@ def noted_snapshots(workspace: Workspace) -> tuple[tuple[str, str], ...]:
 def _may_dream(workspace: Workspace) -> bool:
     for scope in workspace.scopes:
         with suppress(RepositoryError):
-            if scope.repo.ref(scope.ref) and branches(scope):
+            if scope.repo.ref(scope.ref) and dream_branches(scope):
                 return True
     return False

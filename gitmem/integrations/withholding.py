@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gitmem.git.repository import MissingObject
 from gitmem.integrations.edges import allowed_fingerprints
-from gitmem.store.repository import MissingObject
-from gitmem.store.tainted import read_tainted
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.workspace import Workspace
 
 
 def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:

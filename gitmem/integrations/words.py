@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitmem.store.lookup import Found
+    from gitmem.ledger.log import LogEntry
+    from gitmem.ledger.lookup import Found
+
+
+def aside_hint(why: str) -> str:
+    """What to do about a file that stays in the tree alone, since nobody can or should lay it out.
+
+    Args:
+        why: as `ledger.merge.set_aside` says it.
+    """
+    from gitmem.ledger.merge import TOO_LARGE
+
+    if why.startswith(TOO_LARGE):
+        return "To keep what matters of it: git mem show it, remember that, and git mem forget it"
+    return "To rename it: git mem show it, remember it under another name, and git mem forget it"
 
 
 def place_value(found: Found) -> dict[str, object]:
@@ -15,6 +29,29 @@ def place_value(found: Found) -> dict[str, object]:
         "agent": sound(found.agent),
         "file": sound(found.file),
         "name": sound(found.memory.name),
+    }
+
+
+def entry_value(scope: str, entry: LogEntry) -> dict[str, object]:
+    """One commit of a scope's memory; empty strings where a trailer is missing."""
+    from gitmem.core.text import iso
+    from gitmem.ledger.log import fates  # few answers list commits
+
+    told = entry.provenance
+    return {
+        "commit": entry.commit,
+        "scope": scope,
+        "time": iso(entry.time),
+        "author": sound(entry.author),
+        "op": told.op,
+        "writer": told.writer,
+        "engine": sound(told.engine),
+        "session": sound(told.session),
+        "code_commit": sound(told.code_commit),
+        "undoes": sound(told.undoes),
+        "subject": sound(entry.subject),
+        "paths": [sound(path) for path in entry.paths],
+        "claims": fates(told),
     }
 
 

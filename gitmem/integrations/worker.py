@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.core.errors import EngineError, RepositoryError, UsageError
+from gitmem.git.locks import ProcessIdentity
 from gitmem.integrations import spool
 from gitmem.integrations.place import clean_environment
 from gitmem.integrations.spool import Job
-from gitmem.store.files import log, replace_file
-from gitmem.store.locks import ProcessIdentity
+from gitmem.ledger.files import log, replace_file
 from gitmem.values import dataclass
 
 # After the first try, a job that fails (or kills its worker) gets this many more.
@@ -87,7 +87,7 @@ def work(common_dir: Path, environ: Mapping[str, str], run: Runner | None = None
     Returns:
         0.
     """
-    from gitmem.store.locks import Locked, writer_lock
+    from gitmem.git.locks import Locked, writer_lock
 
     state = common_dir / "gitmem"
     tried: set[Path] = set()
@@ -262,7 +262,7 @@ def _give_up(path: Path, report: str) -> None:
 
 
 def _say(common_dir: Path, job: Job) -> None:
-    from gitmem.store.locks import process_identity
+    from gitmem.git.locks import process_identity
 
     path = common_dir / "gitmem" / "worker.json"
     fields = {

@@ -18,13 +18,12 @@ from gitmem.core.merge import kind
 from gitmem.core.names import hot_path
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
-from gitmem.store.live_plan import Part
+from gitmem.ledger.save_plan import Part
 from gitmem.transcripts.model import EDITORS, strings_in
-from gitmem.transcripts.writes import given_by, wrote
 
 if TYPE_CHECKING:
     from gitmem.integrations.edges import Edges
-    from gitmem.store.workspace import LiveDirectory, Workspace
+    from gitmem.ledger.workspace import LiveDirectory, Workspace
     from gitmem.transcripts.model import Session, ToolCall
 
 ALWAYS = 4
@@ -173,6 +172,8 @@ def _writing(session: Session, time: float) -> Iterator[_Call]:
 
 def _writer(calls: Iterable[_Call], place: Path, old: bytes, new: bytes | None) -> _Call | None:
     """The newest call that wrote this change to a file; None where nobody's did."""
+    from gitmem.transcripts.writes import wrote  # most saves find nothing that was edited
+
     was, lines = _lines(old), _lines(new or b"")
     added = [line for line in lines if line not in was]
     gone = [line for line in was if line not in lines]
@@ -188,6 +189,8 @@ def _is_in(call: ToolCall, added: Collection[str], gone: Collection[str], left: 
     """Whether an editor's call wrote lines that came, or took out those that went; any shell's may have."""
     if call.name not in EDITORS or not (added or gone):
         return True
+    from gitmem.transcripts.writes import given_by
+
     given = "\n".join(given_by(call))
     if not added:
         named = "\n".join(strings_in(call.input))

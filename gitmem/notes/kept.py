@@ -13,11 +13,12 @@ from dataclasses import field
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance, parse
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import BLOB, TREE, Commit, Entry, RefMoved, Repository, Signature
+from gitmem.git.trees import read_file
+from gitmem.ledger.land import Ref, Tip, Write, Written, land, root_commit
+from gitmem.ledger.memory_refs import clear_logs
 from gitmem.notes.names import FOLDER, path_of
-from gitmem.store.commits import Tip, Write, Written, commit, root_commit
-from gitmem.store.memory_refs import clear_logs
-from gitmem.store.repository import BLOB, TREE, Commit, Entry, RefMoved, Repository, Signature
-from gitmem.store.trees import read_file
 from gitmem.values import dataclass
 
 
@@ -91,7 +92,7 @@ def keep(
     def plan(tip: Tip) -> Write | None:
         return None if read_file(repo, tip.tree, path) == data else Write({path: data}, subject, told)
 
-    return commit(repo, ref, plan, author)
+    return land(Ref(repo, ref), plan, author)
 
 
 def prune(repo: Repository, ref: str, before: float) -> int:
@@ -117,7 +118,7 @@ def prune(repo: Repository, ref: str, before: float) -> int:
     stays = {path_of(one.session) for one in known} - {path_of(one.session) for one in gone}
     new = _rebuilt(repo, tip, stays) if stays else None
     try:
-        repo.move_ref(ref, new, tip, f"gitmem sessions: prune {len(gone)}")
+        move_ref(repo, ref, new, tip, f"gitmem sessions: prune {len(gone)}")
     except RefMoved:
         return 0
     clear_logs(repo.git, repo.git_dir, [ref], [one.oid for one in repo.history(tip)])

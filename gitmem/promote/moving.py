@@ -7,11 +7,11 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.names import archived_path, hot_path, is_agent_folder
 from gitmem.core.pointer import pointers, rule_file, with_pointer, without_pointer
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.store.commits import Tip, Write, memory_commit
-from gitmem.store.indexes import with_indexes
-from gitmem.store.paging import standing
-from gitmem.store.repository import Repository
-from gitmem.store.workspace import SCOPES, Workspace
+from gitmem.git.repository import Repository
+from gitmem.ledger.indexes import with_indexes
+from gitmem.ledger.land import Tip, Write, memory_commit
+from gitmem.ledger.paging import standing
+from gitmem.ledger.workspace import SCOPES, Workspace
 from gitmem.values import dataclass
 
 EVERYWHERE = "user"

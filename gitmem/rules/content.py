@@ -13,7 +13,7 @@ from gitmem.core.daily_log import SOME_DAY, line_keys, read_line, split, taken_o
 from gitmem.core.dates import relative_dates
 from gitmem.core.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.memory import TYPES
-from gitmem.core.names import INDEX, TOMBSTONES, is_archived, slugify
+from gitmem.core.names import INDEX, TOMBSTONES, hot_file, is_archived, is_memory_file, slugify
 from gitmem.core.text import counted
 from gitmem.rules.rule import Context, Finding, Level, Side, Text, quoted
 
@@ -262,7 +262,7 @@ def _dangling(side: Side | None, folder: str) -> dict[Place, int]:
         for name in (text.memory.name, PurePosixPath(text.path).stem)
     }
     files = {name for name in side.folders[folder] if not is_archived(name)}
-    files |= {PurePosixPath(name).name for name in side.folders[folder] if is_archived(name)}
+    files |= {hot_file(name) for name in side.folders[folder] if is_archived(name)}
     found: dict[Place, int] = {}
     for name in side.folders[folder]:
         text = side.texts.get(f"{folder}/{name}")
@@ -302,7 +302,7 @@ def _disputed(side: Side, folder: str) -> dict[str, tuple[str, ...]]:
     text = side.texts.get(f"{folder}/{INDEX}")
     if text is None or b"(disputed " not in text.data or len(text.data) > MEMORY_BYTES:
         return {}
-    hot = {one.name: one.data for one in side.memories(folder) if "/" not in one.name}
+    hot = {one.name: one.data for one in side.memories(folder) if is_memory_file(one.name)}
     return index.disputed(text.text, hot)
 
 
@@ -312,7 +312,7 @@ def _unlisted(side: Side | None, folder: str) -> frozenset[str]:
         return frozenset()
     text = side.texts.get(f"{folder}/{INDEX}")
     listed = index.named(text.text) if text else frozenset()
-    hot = (text for text in side.memories(folder) if "/" not in text.name)
+    hot = (text for text in side.memories(folder) if is_memory_file(text.name))
     return frozenset(text.path for text in hot if text.name not in listed)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gitmem.core.account import claims_at, is_memory
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import find_invisible
-from gitmem.core.trailers import parse
+from gitmem.core.trailers import ASKING, parse
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
 from gitmem.rules.paths import EXECUTABLE, check_path, odd_mode
 from gitmem.rules.rule import PLAIN, Context, Finding, Level, Revision, Side, Text, quoted
@@ -33,6 +33,25 @@ def judge_commits(_before: Side | None, _after: Side, context: Context) -> Itera
             for found in find_instructions(text):
                 what = f"the {where} {found.what}: {quoted(found.text)}{behind}"
                 yield Finding("", 1, "instruction", what, found.level, commit=revision.oid)
+
+
+def judge_questions(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+    """Finds questions of a dream that nobody answered: a host lands what they only ask about.
+
+    The commit by which a person accepts one names its subject.
+    """
+    answered = {
+        line.partition(". ")[2]
+        for one in context.revisions
+        if (said := parse(one.message)).reviewed and said.writer == "dream"
+        for line in one.message.splitlines()
+    }
+    for one in context.revisions:
+        subject = next((line for line in one.message.splitlines() if line.startswith(ASKING)), "")
+        if subject and parse(one.message).op == "dream" and subject not in answered:
+            what = f"nobody answered what a dream asks, and merging it would: {quoted(subject)}"
+            what += f" ({one.oid[:12]}); answer it where the dream is, and open the request again"
+            yield Finding("", 1, "account", what, commit=one.oid)
 
 
 def judge_between(_before: Side | None, after: Side, context: Context) -> Iterator[Finding]:

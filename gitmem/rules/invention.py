@@ -42,6 +42,7 @@ def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
     same memory, a claim or a line of a log that says the same, a session or a file of the code that the
     change names. A merged one says it in the words of these. What took no claim's place says nothing that
     the memory did not say, and what was made of lines of a log says what they say, and no more.
+    A link may stand where a claim was that went to another memory (`See [[name]].`).
     """
     here, there = references(step.before), references(step.after)
     known = {(agent_of(path_of(ref)), claim.key) for ref, claim in here.items()}
@@ -68,6 +69,8 @@ def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
         if ref in here or (agent_of(path), claim.key) in known:
             continue
         fates = into.get(ref, [])
+        if not fates and _is_pointer(claim, path, step, there):
+            continue
         text = undated(claim.key, _days(fates, here, ground.said) | _days_of(heard.get(path, {}).values()))
         # Mostly a claim says what its own lines say, and a memory may be made of many.
         if ref in own and not added(text, own[ref]) and not unheard(text, own[ref]):
@@ -91,6 +94,19 @@ def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
         else:
             continue
         yield replace(at, message=f"{what}: {quoted(claim.text)}")
+
+
+def _is_pointer(claim: Claim, path: str, step: Step, there: Mapping[str, Claim]) -> bool:
+    """Whether a claim says nothing but where one that stood here went: `See [[name]].`"""
+    links = _links(claim.key)
+    if not links or _unlinked(claim.key).strip(" .:-*+").casefold() not in ("see", "see also"):
+        return False
+    ends = {
+        path_of(fate.target) for fate in step.fates if path_of(fate.source) == path and fate.target in there
+    }
+    names = {slugify(end.rpartition("/")[2].removesuffix(".md")) for end in ends - {path}}
+    names |= {slugify(parse(end, step.after[end]).name) for end in ends - {path}}
+    return links <= names
 
 
 def _replacing(

@@ -56,6 +56,8 @@ def judge_losses(before: Side | None, after: Side, context: Context) -> Iterator
         gone |= given
     by = _takers(context.revisions, {one[0] for one in listed} | {one[0] for one in lines})
     for mark, at, text, fate, into in listed:
+        # What is told counts, also where only a word of it went.
+        gone.setdefault(mark, at.claim)
         one = by.get(mark)
         if one is None and context.revisions:
             what = f"it is gone with a merge, which says nothing of claims: {quoted(text)}"

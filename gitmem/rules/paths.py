@@ -20,6 +20,7 @@ from gitmem.core.names import (
     INDEX,
     TOMBSTONES,
     collision_key,
+    hot_file,
     is_agent_folder,
     is_memory_file,
     log_path,
@@ -200,13 +201,11 @@ def _foreign(side: Side, path: str, name: str) -> Iterator[Finding]:
         if name != STATE_FILE and name != INDEX and not is_memory_file(name):
             yield Finding(path, 1, "foreign", "is not taken in with a snapshot", "notice")
         return
-    flat = name.split("/")
     day = day_of(name)
     fits = (
         name in (INDEX, TOMBSTONES)
         or (day is not None and name.removeprefix("archive/") == log_path(day))
-        or is_memory_file(name)
-        or (len(flat) == 3 and flat[0] == "archive" and is_memory_file(flat[2]))
+        or is_memory_file(hot_file(name))
     )
     if not fits:
         yield Finding(

@@ -15,7 +15,7 @@ from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.core.text import decode, encode, printable
 from gitmem.rules.paths import check_path
 from gitmem.rules.rule import Finding
-from gitmem.rules.secrets import Secret, find_secrets, named_after, redact, scan_together, values
+from gitmem.rules.secrets import Secret, named_after, redact, scan, scan_together, values
 from gitmem.values import dataclass
 
 _MAY_HOLD = "may hold"
@@ -121,16 +121,16 @@ def screen(
     """
     refusals: list[Finding] = []
     judged: dict[str, bytes] = {}
+    unfit = _unfit([path for path in files if path not in base], allow)
     for path, data in files.items():
-        held = _whole_refused(path, allow) if base.get(path) != data and path not in base else None
-        held = held or _too_large(path, base.get(path), data)
+        held = unfit.get(path) or _too_large(path, base.get(path), data)
         if held:
             refusals.append(held)
         else:
             judged[path] = data
     new = {path: _new_texts(path, base.get(path), d) for path, d in judged.items() if base.get(path) != d}
     pieces = [(path, text) for path, texts in new.items() for text in texts]
-    wholes = {path: _whole(judged[path], texts, allow) for path, texts in new.items()}
+    wholes = _wholes(judged, new, allow)
     known: dict[str, Secret] = {}
     for whole, together in wholes.values():
         known |= values(whole, together)
@@ -237,20 +237,26 @@ def refuse_secrets(
     )
 
 
-def _whole_refused(path: str, allow: frozenset[str]) -> Finding | None:
-    """Why a new file may not be stored under its name; the name itself is not told where it is a secret."""
-    reason = check_path(path)
-    if reason:
-        return Finding(path, 1, "path", reason)
+def _unfit(paths: Sequence[str], allow: frozenset[str]) -> dict[str, Finding]:
+    """Why new files may not be stored under their names; a name is not told where it is a secret."""
+    reasons = {path: reason for path in paths if (reason := check_path(path))}
+    refused = {path: Finding(path, 1, "path", reason) for path, reason in reasons.items()}
+    named = [path for path in paths if path not in reasons and kind(path) in ("memory", "host")]
+    names = {path: _plain(path) for path in named}
+    for (path, name), every in zip(names.items(), scan(list(names.values()), allow), strict=True):
+        if found := [one for one in every if one.severity == "block"]:
+            told = refusal(name, found, redact(name, found).replace("\n", "/"))
+            refused[path] = replace(told, text="")
+    return refused
+
+
+def _plain(path: str) -> str:
+    """A path as it is judged: its parts on lines of their own."""
     folder, slash, rest = path.removesuffix(".md").partition("/")
     if slash and is_agent_folder(folder):
         # Its escapes would break a secret apart.
         folder = agent_folder_name(folder)
-    name = f"{folder}{slash}{rest}".replace("/", "\n")
-    found = [one for one in find_secrets(name, allow) if one.severity == "block"]
-    if found and kind(path) in ("memory", "host"):
-        return replace(refusal(name, found, redact(name, found).replace("\n", "/")), text="")
-    return None
+    return f"{folder}{slash}{rest}".replace("/", "\n")
 
 
 def _nameless(path: str, known: Mapping[str, Secret]) -> str:
@@ -268,12 +274,20 @@ def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:
     return Finding(path, 1, "size", problem)
 
 
-def _whole(data: bytes, new: Sequence[str], allow: frozenset[str]) -> tuple[str, tuple[Secret, ...]]:
-    """A file with several new texts, and what blocks in it when they are read together."""
-    if len(set(new)) < 2 or len(data) > OTHER_BYTES:
-        return "", ()
-    whole = decode(data)
-    return whole, tuple(one for one in find_secrets(whole, allow) if one.severity == "block")
+def _wholes(
+    files: Mapping[str, bytes], new: Mapping[str, Sequence[str]], allow: frozenset[str]
+) -> dict[str, tuple[str, tuple[Secret, ...]]]:
+    """Files with several new texts, and what blocks in each when they are read together."""
+    whole = {
+        path: decode(files[path])
+        for path, texts in new.items()
+        if len(set(texts)) > 1 and len(files[path]) <= OTHER_BYTES
+    }
+    found = scan(list(whole.values()), allow)
+    return {
+        path: (text, tuple(one for one in every if one.severity == "block"))
+        for (path, text), every in zip(whole.items(), found, strict=True)
+    }
 
 
 def _across(

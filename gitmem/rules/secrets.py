@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,8 @@ from gitmem.values import dataclass
 
 Severity = Literal["block", "warning"]
 Span = tuple[int, int]
+Detect = Callable[[str], list[Any]]
+"""The detector: what it finds in a text."""
 
 RULES = "secrets.toml"
 """Our own rules, beside this file."""
@@ -44,19 +47,29 @@ _ASSIGNED = re.compile(r"[ \t`\"'(]([A-Za-z_]\w*=[^\s`\"']+)[ \t`\"')]")
 # What somebody's shell, template or CI puts a value in for.
 _REFERENCE = re.compile(r"\$?\{\{[^{}\n]*\}\}|\$\{(?:[^{}\n]|\{[^{}\n]*\})*\}|\$\([^()\n]*\)")
 # What stands around a word in markdown, prose and queries: the rules expect white space or quotes there.
-_AROUND = re.compile(r"[*|<>()\[\]{}&“”‘’„«»]|(?<=\S)[.,:!?](?=[\s*|)\]`\"'”’»]|$)")
-_WRAPPED = re.compile(r"(?<=[\w\-.+/=]{8})\n[ \t]*(?:(?:>|#|//)[ \t]*)?(?=[\w\-]{6})")
+# (Each pattern begins with the character that it is about, and looks back from there: quick to search for.)
+_AROUND = re.compile(r"[*|<>()\[\]{}&“”‘’„«».,:!?](?:(?<![.,:!?])|(?<=\S[.,:!?])(?=[\s*|)\]`\"'”’»]|$))")
+_WRAPPED = re.compile(r"\n(?<=[\w\-.+/=]{8}\n)[ \t]*(?:(?:>|#|//)[ \t]*)?(?=[\w\-]{6})")
 # One token that was written as two: `ghp_…` + `…`.
 _SPLIT = re.compile(
-    r"(?<=[\w\-.+/=]{4})[`\"'”’][ \t]*(?:\+|and|then|plus|followed by)?[ \t]*\n?[ \t]*[`\"'“‘]"
+    r"[`\"'”’](?<=[\w\-.+/=]{4}[`\"'”’])[ \t]*(?:\+|and|then|plus|followed by)?[ \t]*\n?[ \t]*[`\"'“‘]"
     r"(?=[\w\-.+/=]{4})"
 )
+UNNAMED = "A note without a name"
+"""What a memory is named after where nothing is left that could name it."""
 # Of a value that is looked for elsewhere in a change: fewer characters are an ordinary word.
 _SHORT = 6
 # Of one line of a value on several lines.
 _LONG = 24
 _SEPARATORS = re.compile(r"[\s`\"'“”+>\\]+")
 _EMPTY_QUOTES = re.compile(r"[`\"'“‘]\s*[`\"'”’]")
+_ESCAPE = re.compile(r"\\(?=[_*\-.])")
+# Between texts that are looked at together: no rule reaches over it, nor does what a reading undoes.
+_BETWEEN = "\n\n\u00a7\n\n"
+_TOGETHER = 65_536
+"""Characters of texts that are looked at together."""
+_FEW = 4
+"""Texts that are looked at one by one rather than together first."""
 _DISARM = re.compile(r"(?i)(leaks|detect[- ]secrets|pragma):(?=allow)")
 
 
@@ -124,13 +137,35 @@ def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tup
     Raises:
         DetectorUnavailable: the detector is missing on this machine or failed.
     """
-    detect = _detector() if any(map(str.strip, texts)) else None
+    wanted = list(dict.fromkeys(text for text in texts if text.strip()))
+    detect = _detector() if wanted else None
+    found = {text: _findings(text, detect) for text in _suspects(wanted, detect)} if detect else {}
     return tuple(
-        tuple(finding for finding in _findings(text, detect) if finding.fingerprint not in allow)
-        if detect and text.strip()
-        else ()
+        tuple(finding for finding in found.get(text, ()) if finding.fingerprint not in allow)
         for text in texts
     )
+
+
+def _suspects(texts: Sequence[str], detect: Detect) -> Iterator[str]:
+    """The texts in which the detector may find something: mostly none, which it says of many at once."""
+    some: list[str] = []
+    size = 0
+    for text in texts:
+        if some and size + len(text) > _TOGETHER:
+            yield from _suspected(some, detect)
+            some, size = [], 0
+        some.append(text)
+        size += len(text)
+    yield from _suspected(some, detect)
+
+
+def _suspected(texts: list[str], detect: Detect) -> list[str]:
+    if len(texts) <= _FEW:
+        return texts
+    if not any(detect(plain) for plain, _, _ in _readings(_BETWEEN.join(texts))):
+        return []
+    half = len(texts) // 2
+    return [*_suspected(texts[:half], detect), *_suspected(texts[half:], detect)]
 
 
 def scan_together(
@@ -243,7 +278,7 @@ def redact(text: str, findings: Iterable[Secret]) -> str:
     return _cut(text, spans)
 
 
-def _detector() -> Callable[[str], list[Any]]:
+def _detector() -> Detect:
     try:
         # A 30 MB shared library: only a process that stores something loads it.
         from betterleaks import BetterleaksError, scan_string
@@ -267,7 +302,7 @@ def _unavailable(problem: Exception) -> DetectorUnavailable:
     )
 
 
-def _findings(text: str, detect: Callable[[str], list[Any]]) -> tuple[Secret, ...]:
+def _findings(text: str, detect: Detect) -> tuple[Secret, ...]:
     found: dict[tuple[str, str], _Seen] = {}
     for plain, origins, joined in _readings(text):
         for seen in _detected(plain, detect(plain)):
@@ -311,19 +346,29 @@ def _readings(text: str) -> Iterator[tuple[str, Sequence[int], bool]]:
         yield _disarmed(bare), whole, False
     if _ASSIGNED.search(plain):
         yield _disarmed(_ASSIGNED.sub(lambda match: f"\n{match[1]}\n", plain)), whole, False
-    dropped = hidden | {match.start() for match in re.finditer(r"\\(?=[_*\-.])", text)}
+    dropped = hidden | {match.start() for match in _ESCAPE.finditer(text)}
     dropped |= {at for match in _WRAPPED.finditer(text) for at in range(*match.span())}
     if dropped:
-        kept = [at for at in whole if at not in dropped]
-        yield _disarmed("".join(text[at] for at in kept)), kept, False
+        kept = _kept(text, dropped)
+        yield _disarmed(_at(text, kept)), [*chain(*kept)], False
     split = {at for match in _SPLIT.finditer(text) for at in range(*match.span())}
     if split:
-        kept = [at for at in whole if at not in split and at not in dropped]
-        yield _disarmed("".join(text[at] for at in kept)), kept, True
+        kept = _kept(text, split | dropped)
+        yield _disarmed(_at(text, kept)), [*chain(*kept)], True
+
+
+def _kept(text: str, dropped: Iterable[int]) -> list[range]:
+    """What is left of a text without some of its characters."""
+    ends = sorted(dropped)
+    return [range(low + 1, high) for low, high in pairwise([-1, *ends, len(text)])]
+
+
+def _at(text: str, kept: Iterable[range]) -> str:
+    return "".join([text[run.start : run.stop] for run in kept])
 
 
 def _disarmed(plain: str) -> str:
-    return _DISARM.sub(lambda match: f"{match[1]};", plain)
+    return plain if "allow" not in plain.lower() else _DISARM.sub(lambda match: f"{match[1]};", plain)
 
 
 def _detected(plain: str, results: list[Any]) -> Iterator[_Seen]:

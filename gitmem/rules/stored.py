@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 
 from gitmem.core.account import is_memory
 from gitmem.core.merge import Files
-from gitmem.core.names import archive_path, is_agent_folder, is_archived, is_memory_file
+from gitmem.core.names import archive_path, hot_file, is_agent_folder, is_memory_file
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import decode, skeleton
 from gitmem.rules.account import quoted
@@ -102,10 +102,10 @@ def _misplaced(path: str) -> str:
     agent, _, file = path.partition("/")
     if not is_agent_folder(agent):
         return f"no agent has the folder {quoted(agent)}"
-    name = file.rpartition("/")[2]
-    if not is_memory(path) or not is_memory_file(name):
+    hot = hot_file(file)
+    if not is_memory(path) or not is_memory_file(hot):
         return "it is no memory, and a dream writes nothing else"
-    fits = file == name or (is_archived(file) and file == archive_path(name))
+    fits = file in (hot, archive_path(hot))
     return "" if fits else "it is neither among an agent's memories nor where the archive keeps it"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gitmem.core.account import lines_named, path_of
 from gitmem.core.trailers import parse
-from gitmem.store.repository import Commit, MissingObject, Repository
-from gitmem.store.trees import read_log
+from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.trees import read_log
 
 
 def distills(commit: Commit) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
 
-FOLDER = "at-action"
-"""In the private state: memories' warnings, kept ready in a file a clone; derived, like an index."""
-
 FILE_TOOLS = {
     "Read": "file_path",
     "Edit": "file_path",
@@ -36,7 +33,6 @@ MOST_OF_ONE = 12
 LONGEST_COMMAND = 20_000
 """Characters of a command or an error that are looked at."""
 
-_SPAN = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
 _QUOTED = re.compile(r'`([^`\n]{6,160})`|"([^"\n]{8,160})"')
 _REASON = re.compile(r"\*\*Why\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'*`(\[A-Z])|\n\s*\n")
@@ -82,7 +78,7 @@ def warnings_of(memory: Memory, is_program: Callable[[str], bool]) -> Iterator[t
         The things (`["path", P]`, `["folder", P]`, `["command", WORD, …]`, `["error", TEXT]`), and the
         words to tell.
     """
-    from gitmem.core.references import mentions
+    from gitmem.core.references import SPAN, names
     from gitmem.search.gate import warns
 
     left = MOST_OF_ONE
@@ -95,10 +91,10 @@ def warnings_of(memory: Memory, is_program: Callable[[str], bool]) -> Iterator[t
             rule = stated or bool(_ORDER.search(part)) or warns(part)
             things: list[list[str]] = []
             if rule:
-                paths = [one for one in mentions(part) if not one.parts]
-                things += [["folder" if one.folder else "path", one.name] for one in paths]
-                named = {one.name for one in paths}
-                for span in _SPAN.findall(part):
+                paths = [one for one in names(part, loose=True) if not one.parts]
+                things += [["folder" if one.kind == "folder" else "path", one.target] for one in paths]
+                named = {one.target for one in paths}
+                for span in SPAN.findall(part):
                     words = _command(span, is_program if _FORBIDS.search(part) else None)
                     if words and span.strip("/") not in named:
                         things.append(["command", *words])

@@ -10,9 +10,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
 from gitmem.search import database
 from gitmem.search.trees import Trees, is_memory, torn_steps
-from gitmem.store.repository import Commit, Difference, MissingObject, Repository, Step
 
 _TEACHERS = frozenset({"agent", "extract", "human"})
 _NO_TEACHING = frozenset({"merge", "sync", "page", "dream"})

@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import GitmemError
+from gitmem.git.command import GitCommand, Glimpse, peek
+from gitmem.ledger.files import write_atomically
+from gitmem.ledger.rewrites import read_rewrites
 from gitmem.search.reach import (
     Change,
     Sight,
@@ -28,10 +31,6 @@ from gitmem.search.reach import (
     same_blobs,
     same_files,
 )
-from gitmem.store.git import GitCommand
-from gitmem.store.glimpse import Glimpse, peek
-from gitmem.store.record import write_atomically
-from gitmem.store.rewrites import read_rewrites
 
 FOLDER = "reach"
 VERSION = 1

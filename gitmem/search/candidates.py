@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.search.chance import Chance
 from gitmem.search.entries import Entry, Ground
-from gitmem.search.index import Catalog
-from gitmem.search.postings import FIELD, HEADED, KIND_BITS, STRONG, WEAK, char, number_of, unpacked
 from gitmem.search.score import REACH, Asked, Corpus, Text, rarity, read_text, scores
+from gitmem.search.vocabulary import FIELD, HEADED, KIND_BITS, STRONG, WEAK, char, number_of, unpacked
 from gitmem.search.words import tells, terms, words
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.search.index import Catalog
 
 SHORTEST_PREFIX = 3
 MOST_COMPLETED = 32
@@ -44,6 +45,16 @@ LEADING = 16
 
 BESIDE = 2
 """Memories before and after each of these that are scored too, whatever words they have."""
+
+IMAGINED = 20
+IMAGINED_WITH = 0.02
+IMAGINED_WITH_GENERAL = 0.4
+"""A repository counts as if it held this many memories more, and this share of them had a word, where it is
+asked how much of a question a memory has: else in one memory the word that it has would be common, and the
+one that it lacks rare. Of words that any request has, the larger share."""
+
+GENERAL = 0.5
+"""What a word of any request is worth there against one that tells what the request is about."""
 
 WIDER = 8
 """How much further it looks where too little of what it found stands anywhere now."""
@@ -266,8 +277,7 @@ class Parts:
         corpus = question.corpus
         self._terms = [(term, rarity(corpus.texts, term.count)) for term in question.asked]
         known = [rare for term, rare in self._terms if term.count and term.tells]
-        length = (corpus.name + corpus.description + corpus.body) / max(1, corpus.texts)
-        self._chance = Chance(question.asked, corpus.texts, length)
+        self._shares = _shares(question)
         self._whole = {
             "asked": float(len(question.asked)),
             "worth": sum([rare for _, rare in self._terms]),
@@ -277,18 +287,33 @@ class Parts:
 
     def of(self, words: str, score: float) -> dict[str, float]:
         """The parts of a text, given its words as the catalog keeps them and its score by words."""
-        heading, _, body = words.rpartition(FIELD)
+        heading = words.rpartition(FIELD)[0]
         matched = [at for at, (term, _) in enumerate(self._terms) if _has(words, term)]
         headed = [at for at in matched if _has(heading, self._terms[at][0])]
         return self._whole | {
             "text": score,
             "rarity": sum([self._terms[at][1] for at in matched]),
+            "covered": sum([self._shares[at] for at in matched]),
             "matched": float(len(matched)),
             "headed": float(len(headed)),
             "told": float(sum(self._terms[at][0].tells for at in matched)),
             "decisive": float(sum(self._terms[at][0].tells for at in headed)),
-            "surprise": self._chance.surprise(matched, len(heading) + len(body)),
         }
+
+
+def _shares(question: Question) -> list[float]:
+    """What share each term is of what is asked.
+
+    A word that no memory has is as large a share as any, but where there are few memories: most words are
+    in none of a handful.
+    """
+    worth, texts = [], question.corpus.texts
+    for term in question.asked:
+        with_it = IMAGINED * (IMAGINED_WITH if term.tells else IMAGINED_WITH_GENERAL)
+        rare = rarity(texts + IMAGINED, term.count + with_it) * (1.0 if term.tells else GENERAL)
+        worth.append(rare if term.count else rare * texts / (texts + IMAGINED))
+    whole = sum(worth) or 1.0
+    return [share / whole for share in worth]
 
 
 def _has(words: str, term: Asked) -> bool:

@@ -10,9 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-FILE = "catalog.sqlite"
-COMMITS = "commits.sqlite"
-"""The index of the code's commits beside it (`search.commits`), looked for before that is loaded."""
+from gitmem.ledger.files import CATALOG, delete_index
 
 VERSION = 9
 """Of the tables, below zero in a file without stems: one who has them makes it anew."""
@@ -111,7 +109,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 def connect(folder: Path) -> sqlite3.Connection:
     """Opens the catalog file of a folder, or a catalog in memory where the folder cannot hold one."""
-    file = folder / FILE
+    file = folder / CATALOG
     for _ in range(2):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -188,15 +186,16 @@ def discard(folder: Path) -> bool:
 
     Another process may have replaced the file already: under the lock it is looked at again first.
     """
-    from filelock import FileLock, Timeout  # slow to import, and hardly ever needed
+    from gitmem.core.errors import RepositoryError
+    from gitmem.git.locks import writer_lock  # hardly ever needed
 
-    file = folder / FILE
+    file = folder / CATALOG
     try:
-        with FileLock(str(folder / "catalog.lock"), timeout=2):
+        with writer_lock(folder, "catalog", timeout=2):
             if _is_whole(file):
                 return True
-            delete(folder, FILE)
-    except (OSError, Timeout):
+            delete_index(folder, CATALOG)
+    except (OSError, RepositoryError):
         return False
     return True
 
@@ -278,13 +277,3 @@ def stamp(connection: sqlite3.Connection) -> tuple[int, int]:
     """Whose file it is, and of which version."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     return application, connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-def delete(folder: Path, file: str) -> None:
-    """Deletes an index of a folder with what SQLite keeps beside it.
-
-    Raises:
-        OSError: one of them cannot be deleted.
-    """
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        (folder / f"{file}{suffix}").unlink(missing_ok=True)

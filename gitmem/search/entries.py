@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gitmem.search.index import Catalog
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.search.index import Catalog
 
 DAY = 86_400
 

@@ -1,9 +1,9 @@
 """What is told of what a search found: with a prompt, where nobody asked, and where somebody did.
 
-A candidate is weighed against what any memory here would score: how much it surprises that it matches what
-it matches (see `chance`), and how far its score stands out from those that the same question gives others,
-for which a word in a name or description counts more than one deep in a body. Few and right beats many, and
-nothing is right where nothing fits.
+A candidate is weighed against what any memory here would score: how far its score stands out from those
+that the same question gives others, for which a word in a name or description counts more than one deep in
+a body; and how much it has of all that was asked, what no memory knows included. Few and right beats many,
+and nothing is right where nothing fits.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from gitmem.values import dataclass
 OTHERS = slice(5, 20)
 """Ranks of the candidates whose scores are what the question gives anything here."""
 
-STANDING_OUT = 10.0
-"""How much it weighs, against the logarithm of a chance, that a score is e times that of others."""
+COVERED = 2.0
+"""How much it weighs that a memory has all that was asked, against a score e times that of others."""
 
 SHORT = 8
-LENGTH = 1.0
-"""What it costs that a question has e times so many terms: the words of one request hang together, so that
-each shares some with any memory in its field."""
+LENGTH = 0.3
+"""What it is worth that a question has e times so many terms: nothing has all the words of a long one.
+
+Both, and how they weigh against each other, are a logistic regression over every other prompt of what
+`tests/bench/recall_told.py` measures, of DevMemBench and of LoCoMo, each asked also where its answers are
+taken out; rounded. How unlikely it is that so many words match by chance told nothing more beside them."""
 
 TOLD_IN_BODY = 2
 """Terms that tell which a memory must match where none of them is in its name or description."""
@@ -41,23 +44,23 @@ class Gate:
         least: weight that the first needs; see `weight`.
         rest: weight that is enough for others beside it.
         near: share of the best score that it needs: what is far below the best answers something else.
-        whole: the weight that is enough for one that matches all that the question is about, some of it
-            in its name or description.
+        vague: whether a memory that has all words of a question passes, though hardly one of them tells
+            what it is about.
     """
 
     least: float
     rest: float
     near: float
-    whole: float
+    vague: bool
 
 
-PROMPT = Gate(least=8.0, rest=8.0, near=0.4, whole=6.0)
+PROMPT = Gate(least=1.9, rest=1.9, near=0.4, vague=False)
 """Nobody asked. Set on half of what `tests/bench/recall_told.py` measures, so that one prompt of ten tells
 something where nothing answers it."""
 
-QUESTION = Gate(least=5.75, rest=-3.0, near=0.4, whole=-math.inf)
+QUESTION = Gate(least=1.5, rest=0.4, near=0.4, vague=True)
 """Somebody asked, and can tell what is no answer: where one thing answers, what is next to it is shown,
-too. Set on a quarter of LoCoMo's questions and on DevMemBench, so that of questions that share no word with
+too. Set on half of LoCoMo's questions and of DevMemBench's, so that of questions that share no word with
 their answer one in four is answered at most (`tests/search/test_paraphrases.py`)."""
 
 Why = Literal[
@@ -146,10 +149,19 @@ def weight(candidate: Candidate, others: float) -> float:
     Args:
         others: see `background`.
     """
-    standing = math.log(candidate.score / others) if candidate.score > 0 else -math.inf
-    parts = candidate.parts
-    length = LENGTH * max(0.0, math.log(max(1.0, parts.get("asked", 0.0)) / SHORT))
-    return parts.get("surprise", 0.0) + STANDING_OUT * standing - length
+    longer = max(0.0, math.log(max(1.0, candidate.parts["asked"]) / SHORT))
+    return likeness(candidate, others) + LENGTH * longer
+
+
+def likeness(candidate: Candidate, others: float) -> float:
+    """How much a memory has of a question beyond what any memory here has, however long the question.
+
+    Args:
+        others: see `background`.
+    """
+    if candidate.score <= 0:
+        return -math.inf
+    return math.log(candidate.score / others) + COVERED * candidate.parts["covered"]
 
 
 def background(candidates: Sequence[Candidate]) -> float:
@@ -172,12 +184,14 @@ def fits(candidate: Candidate, others: float, gate: Gate = QUESTION, *, beside: 
     """
     parts = candidate.parts
     if not parts["telling"]:  # "how should I write tests?": only a memory about just that
-        return parts["headed"] >= parts["asked"] and weight(candidate, others) >= gate.whole
-    if parts["told"] >= parts["telling"] and (parts["decisive"] or parts["matched"] >= parts["asked"]):
-        return weight(candidate, others) >= gate.whole
-    if not parts["decisive"] and parts["told"] < TOLD_IN_BODY:
-        return False
-    return weight(candidate, others) >= (gate.rest if beside else gate.least)
+        about = gate.vague and parts["headed"] >= parts["asked"]
+    else:  # one word deep in a body is enough where nothing else is asked
+        about = bool(
+            parts["decisive"]
+            or parts["told"] >= TOLD_IN_BODY
+            or (gate.vague and parts["matched"] >= parts["asked"])
+        )
+    return about and weight(candidate, others) >= (gate.rest if beside else gate.least)
 
 
 def select(

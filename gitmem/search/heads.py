@@ -8,15 +8,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from gitmem.core.names import kind
+from gitmem.git.repository import TREE, Repository
+from gitmem.git.trees import list_files
+from gitmem.ledger.catalog import DISPUTED, Head, Kept, by_folder
 from gitmem.search import database
-from gitmem.store.repository import TREE, Repository
-from gitmem.store.trees import list_files
-
-DISPUTED = b"*(disputed "
-"""What a disputed claim's mark begins with."""
 
 KEPT = 2_048
 """Folders that are remembered, the last ones: eight archives of an agent."""
@@ -29,38 +26,6 @@ _OLD_FOLDERS = "DELETE FROM folder WHERE id <= (SELECT max(id) FROM folder) - ?"
 
 # JSON in ASCII holds what SQLite's text cannot: bytes that were no UTF-8, as lone surrogates.
 _JSON = json.JSONEncoder(separators=(",", ":")).encode
-
-
-class Head(NamedTuple):
-    """What is known of one content without opening it; there may be very many.
-
-    Attributes:
-        name: empty where the file gives none.
-        disputed: whether it may hold a disputed claim.
-        size: bytes.
-        problems: what a reader would stumble over; None where nobody has looked yet.
-    """
-
-    name: str
-    description: str
-    type: str
-    disputed: bool
-    size: int
-    problems: tuple[str, ...] | None = None
-
-
-class Kept(NamedTuple):
-    """One memory of a folder; there may be very many.
-
-    Attributes:
-        file: path, with that of the folder in front.
-        blob: object name of its content.
-        head: what its frontmatter says; None where the content is missing.
-    """
-
-    file: str
-    blob: str
-    head: Head | None
 
 
 def heads(
@@ -185,11 +150,6 @@ def folders(
         ],
     )
     return found
-
-
-def by_folder(file: str) -> str:
-    """Sorts paths folder by folder."""
-    return file.replace("/", "\0")
 
 
 def _known_folders(

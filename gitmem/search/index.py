@@ -7,19 +7,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.core.errors import RepositoryError
-from gitmem.core.names import is_archived
-from gitmem.search import ages, database, heads, postings
-from gitmem.search.heads import Head, Kept
+from gitmem.ledger.files import CATALOG
+from gitmem.search import database
 from gitmem.search.text import Fields, Read, read_memory
-from gitmem.search.trees import Trees, is_log
-from gitmem.store.repository import Repository
-from gitmem.store.trees import tree_or_none
+from gitmem.search.vocabulary import Vocabulary, storable
 from gitmem.values import dataclass
 
-__all__ = ["Catalog", "Fields", "Head", "Kept", "Place", "Read", "read_memory"]
+# Nearly every prompt finds the index up to date, and loads nothing of what makes it.
+if TYPE_CHECKING:
+    from gitmem.git.repository import Repository
+    from gitmem.ledger.catalog import Head, Kept
+    from gitmem.search import ages, postings
+
+__all__ = ["Catalog", "Fields", "Place", "Read", "Texts", "read_memory"]
 
 _ENTER = (
     "INSERT OR REPLACE INTO {}(id, ref, path, blob, archived, time, thread) VALUES({}, ?, ?, ?, ?, ?, ?)"
@@ -75,7 +78,7 @@ class Catalog:
         self._folder = folder
         self._connection = connection
         self._laid: dict[tuple[str, str | None], Callable[[], bool]] = {}
-        self._vocabulary: postings.Vocabulary | None = None
+        self._vocabulary: Vocabulary | None = None
         self.made_anew = 0
         """How often the file was: numbers of texts, refs and entries that were read before mean nothing."""
 
@@ -88,6 +91,8 @@ class Catalog:
         """Frees the file; what was laid out alone stays in it no longer, where nobody writes just now."""
         with suppress(sqlite3.Error):
             if past := self._connection.execute("SELECT DISTINCT blob FROM temp.past").fetchall():
+                from gitmem.search import postings
+
                 with database.writing(self._connection):
                     self._connection.execute("DELETE FROM temp.past")
                     postings.remove_texts(self._connection, (blob for (blob,) in past))
@@ -160,11 +165,17 @@ class Catalog:
 
     def heads(self, repo: Repository, oids: Collection[str], *, checked: bool = False) -> dict[str, Head]:
         """What the frontmatter of some blobs says; see `heads.heads`. The ref need not be followed."""
+        from gitmem.search import heads
+
         return self._steadily(lambda: heads.heads(self._connection, repo, oids, checked=checked), {})
 
     def described(self, numbers: Iterable[int]) -> dict[int, tuple[str, Head]]:
         """Object names of texts, by number, and what their frontmatter says; nothing is opened."""
         asked = ",".join(map(str, numbers))
+        if not asked:
+            return {}
+        from gitmem.search import heads
+
         rows = self.read(f"SELECT id, lower(hex(oid)), head FROM blob WHERE id IN ({asked})")  # noqa: S608
         read = heads.read_values([value for _, _, value in rows])
         return {number: (oid, head) for (number, oid, _), head in zip(rows, read, strict=True)}
@@ -173,6 +184,7 @@ class Catalog:
         self, repo: Repository, tree: str, under: str, *, checked: bool = False
     ) -> dict[str, list[Kept]]:
         """The memories in each folder right below a tree; see `heads.folders`."""
+        from gitmem.search import heads
 
         def work() -> dict[str, list[Kept]] | None:
             return heads.folders(self._connection, repo, tree, under, checked=checked)
@@ -191,7 +203,7 @@ class Catalog:
         files: Mapping[str, str],
         *,
         alone: bool = False,
-        late: ages.Late = ages.never,
+        late: ages.Late | None = None,
     ) -> dict[str, int]:
         """When memories were last taught as of a commit; see `lessons`."""
         return _times(self.lessons(repo, ref, commit, files, alone=alone, late=late))
@@ -204,7 +216,7 @@ class Catalog:
         files: Mapping[str, str],
         *,
         alone: bool = False,
-        late: ages.Late = ages.never,
+        late: ages.Late | None = None,
     ) -> dict[str, ages.Lesson]:
         """When and on which code memories were last taught as of a commit; see `ages.lessons`.
 
@@ -215,6 +227,8 @@ class Catalog:
 
     def brought(self, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
         """The commits that first brought contents to where they stand; see `ages.brought`."""
+        from gitmem.search import ages
+
         return self._steadily(lambda: ages.brought(self._connection, ref, files), {})
 
     def is_distilled(self, repo: Repository, ref: str, line: str, commit: str | None = None) -> bool:
@@ -226,6 +240,8 @@ class Catalog:
         at = commit or self.tip(ref)
         if not at:
             return False
+        from gitmem.search import ages
+
         return self._steadily(lambda: ages.is_distilled(self._connection, repo, ref, line, at), False)
 
     def read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
@@ -237,7 +253,7 @@ class Catalog:
         """Gives each word as the index holds it: the stem, or none where it is no word to the index."""
         asked = list(words)
         if not self._vocabulary or self._vocabulary.connection is not self._connection:
-            self._vocabulary = postings.Vocabulary(self._connection)
+            self._vocabulary = Vocabulary(self._connection)
         self._vocabulary.learn(asked)
         return {word: tuple(self._vocabulary.stems([word])) for word in asked}
 
@@ -265,7 +281,7 @@ class Catalog:
         except sqlite3.Error as error:
             raise RepositoryError(
                 f"the catalog in {self._folder} cannot be used: {error}",
-                f"delete {self._folder / database.FILE}; it is made anew",
+                f"delete {self._folder / CATALOG}; it is made anew",
             ) from error
 
     def _follow(self, repo: Repository, ref: str, tip: str | None, read: Read) -> bool:
@@ -273,6 +289,9 @@ class Catalog:
         base: str | None = row[0] if row else None
         if base == tip:
             return True
+        from gitmem.git.trees import tree_or_none
+        from gitmem.search.trees import Trees, is_log
+
         old = tree_or_none(repo, base)
         new = repo.commit(tip).tree if tip else None
         changes = [(path, come) for path, _, come in Trees(repo).changes(old, new)]
@@ -305,6 +324,8 @@ class Catalog:
             logs: files whose lines go.
             times: when texts were taught that do not tell.
         """
+        from gitmem.search import postings
+
         connection = self._connection
         indexed = [
             (one, postings.index_texts(connection, one.source, one.wanted, one.read)) for one in entered
@@ -327,10 +348,10 @@ class Catalog:
                 which: list[tuple[str, tuple[object, ...]]] = [("ref = ?", (number,))]
             else:
                 paths = {path for one in entered for path in one.wanted}.union(gone)
-                which = [("ref = ? AND path = ?", (number, path)) for path in map(postings.storable, paths)]
+                which = [("ref = ? AND path = ?", (number, path)) for path in map(storable, paths)]
                 which += [
                     ("ref = ? AND path > ? AND path < ?", (number, f"{path}#", f"{path}$"))
-                    for path in map(postings.storable, logs)
+                    for path in map(storable, logs)
                 ]
             left: set[int] = set()
             for where, values in which:
@@ -353,6 +374,9 @@ class Catalog:
         connection = self._connection
         if connection.execute("SELECT 1 FROM temp.laid WHERE name = ?", (key,)).fetchone():
             return True
+        from gitmem.search import postings
+        from gitmem.search.trees import Trees, is_log
+
         tree = repo.commit(commit).tree
         wanted = {path: come for path, _, come in Trees(repo).changes(None, tree) if come}
         logs = {path: wanted.pop(path) for path in [*wanted] if is_log(path)}
@@ -386,16 +410,22 @@ class Catalog:
         read: Read,
         *,
         alone: bool = False,
-        late: ages.Late = ages.never,
+        late: ages.Late | None = None,
     ) -> dict[str, ages.Lesson]:
+        from gitmem.search import ages
+
         digests: dict[str, bytes | None] = {}
 
         def body(path: str, oid: str) -> bytes | None:
             if oid not in digests:
+                from gitmem.search import postings
+
                 digests[oid] = postings.body_digest(self._connection, repo, path, oid, read)
             return digests[oid]
 
-        return ages.lessons(self._connection, repo, ref, commit, files, body, alone=alone, late=late)
+        return ages.lessons(
+            self._connection, repo, ref, commit, files, body, alone=alone, late=late or ages.never
+        )
 
 
 def entry_rows(
@@ -410,12 +440,15 @@ def entry_rows(
     Args:
         ref, key: number and name under which the ref, or what it held at a commit, is kept.
     """
+    from gitmem.core.names import is_archived
+    from gitmem.search.postings import thread_of
+
     for path, oid in wanted.items():
         if oid in ids:
             blob, session = ids[oid]
             agent, _, file = path.partition("/")
-            thread = postings.thread_of(f"{key}\n{agent}\n{session}") if session else None
-            yield ref, postings.storable(path), blob, is_archived(file), times.get(path, 0), thread
+            thread = thread_of(f"{key}\n{agent}\n{session}") if session else None
+            yield ref, storable(path), blob, is_archived(file), times.get(path, 0), thread
 
 
 def _times(found: Mapping[str, ages.Lesson]) -> dict[str, int]:

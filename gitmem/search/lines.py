@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from gitmem.core.daily_log import day_of, facts, read_line, statements
 from gitmem.core.dates import named_days
 from gitmem.core.names import is_archived
+from gitmem.git.objects import object_name
+from gitmem.git.repository import Repository
 from gitmem.search.entries import Entry
-from gitmem.search.postings import ASKS, FIELD, LABEL, PASSAGE
 from gitmem.search.text import LONGEST_SESSION, MOST_PERIODS, Fields, links
-from gitmem.store.objects import object_name
-from gitmem.store.repository import Repository
+from gitmem.search.vocabulary import ASKS, FIELD, LABEL, PASSAGE
 from gitmem.values import dataclass
 
 MOST = 2_000

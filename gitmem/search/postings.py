@@ -1,10 +1,7 @@
 """Which texts have a word: texts as strings of words, and a packed list of texts for each word.
 
-A word is a number, written as one character: so it is counted in a text, a phrase found and a length taken
-by what `str` does in C, and frequent words, which are numbered early, take a byte or two of UTF-8.
-
-SQLite's FTS5 gives the stems. Its own lists were measured against these: written in half the time, but five
-times as slow at 10,000 and 100,000 texts, asked for the rarest words of a question within a budget.
+FTS5's own lists were measured against these: written in half the time, but five times as slow at 10,000 and
+100,000 texts, asked for the rarest words of a question within a budget.
 """
 
 from __future__ import annotations
@@ -13,44 +10,42 @@ import gc
 import hashlib
 import sqlite3
 import sys
-import zlib
 from array import array
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search.database import portions, writing
 from gitmem.search.text import Fields, Read, passages
-from gitmem.search.words import tokens, word_of
+from gitmem.search.vocabulary import (
+    ASKS,
+    FIELD,
+    HEADED,
+    KIND_BITS,
+    LABEL,
+    MARKS,
+    PASSAGE,
+    STRONG,
+    WEAK,
+    Vocabulary,
+    number_of,
+    storable,
+    unpacked,
+)
+from gitmem.search.words import parts, spaced
 
-FIELD, PASSAGE, LABEL, ASKS = "\x01", "\x02", "\x03", "\x04"
-"""What is no word: between fields, between passages, behind a passage's label, behind what asks."""
-
-HEADED, STRONG, WEAK = range(3)
-"""Where a text has a word: in its name or description, often or in a short body, else in its body."""
-
-KIND_BITS = 2
-"""Bits of an entry of a list that say where; the others are the text's number."""
-
-BATCH = 4_000
-BATCH_BYTES = 4_000_000
+BATCH = 10_000
+BATCH_BYTES = 8_000_000
 """Texts a transaction, and their bytes: other writers wait no longer, a build that is killed goes on from
 there, and memory is bounded. Fewer would write the lists of words anew more often."""
 
-PROBED = 200
-"""Words whose stems are asked for together."""
-
-MOST_STEMS = 400_000
-"""Words whose stems one connection keeps."""
-
-_FIRST = 16
-_SURROGATES = range(0xD800, 0xE000)
-MOST = 0x110000 - len(_SURROGATES) - _FIRST
-"""Words that have a number of their own; those beyond share one with another word."""
+SAMPLED = 8
+"""Of so many texts one tells which words are frequent."""
 
 _STRONG_ONCE = 0.3
 _STRONG_PER_WORD = 0.015
@@ -87,32 +82,6 @@ class Indexed(NamedTuple):
     session: str
 
 
-def number_of(char: str) -> int:
-    """The number of a word's character."""
-    point = ord(char)
-    return (point - len(_SURROGATES) if point >= _SURROGATES.stop else point) - _FIRST
-
-
-def char(number: int) -> str:
-    """The character of a word's number, 0 and up."""
-    point = number + _FIRST
-    return chr(point + len(_SURROGATES) if point >= _SURROGATES.start else point)
-
-
-def unpacked(ids: bytes) -> Sequence[int]:
-    """The entries of a list: a text's number, shifted by `KIND_BITS`, and where the word stands in it."""
-    entries = array("I")
-    entries.frombytes(ids[: len(ids) - len(ids) % entries.itemsize])
-    if sys.byteorder == "big":
-        entries.byteswap()
-    return entries
-
-
-def storable(text: str) -> str:
-    """Text without lone surrogates, which SQLite cannot hold."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
 def body_digest(
     connection: sqlite3.Connection, repo: Blobs, path: str, oid: str, read: Read
 ) -> bytes | None:
@@ -127,114 +96,6 @@ def body_digest(
 def thread_of(name: str) -> int:
     """The number of a thread."""
     return int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:6], "big")
-
-
-class Vocabulary:
-    """Gives words their stems, and tokens of texts their characters, for one connection."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self._stems: dict[str, tuple[str, ...]] = {}
-        self._chars: dict[str, str] = {}
-        self._written: dict[str, str] = {}
-
-    def learn(self, words: Iterable[str]) -> None:
-        """Finds the stems of words; the file is not touched.
-
-        Where SQLite comes without FTS5, each word is its own stem.
-        """
-        if len(self._stems) > MOST_STEMS:
-            self._stems.clear()
-            self._chars.clear()
-            self._written.clear()
-        new = [word for word in set(words) if word not in self._stems]
-        if not new:
-            return
-        plain = [word for word in new if word.isascii() and word.isalnum()]  # one token each
-        rows = [plain[at : at + PROBED] for at in range(0, len(plain), PROBED)]
-        others = [word for word in new if not (word.isascii() and word.isalnum())]
-        self._stems.update((word, ()) for word in new)
-        for doc, place, stem in self._probed([*map(" ".join, rows), *others]):
-            if doc < len(rows):
-                self._stems[rows[doc][place]] = (stem,)
-            else:
-                self._stems[others[doc - len(rows)]] += (stem,)
-
-    def _probed(self, texts: Sequence[str]) -> list[tuple[int, int, str]]:
-        """The number of a text, the place in it, and the stem there, in order."""
-        self.connection.execute("BEGIN")
-        try:
-            self.connection.execute("INSERT INTO temp.probe(probe) VALUES('delete-all')")
-            self.connection.executemany(
-                "INSERT INTO temp.probe(rowid, text) VALUES(?, ?)", enumerate(texts, 1)
-            )
-            rows = self.connection.execute("SELECT doc - 1, offset, term FROM temp.probe_term").fetchall()
-        except sqlite3.OperationalError as error:
-            if "probe" not in str(error):
-                raise
-            words = (enumerate(text.split()) for text in texts)
-            rows = [(number, place, word) for number, some in enumerate(words) for place, word in some]
-        finally:
-            self.connection.execute("COMMIT")
-        return sorted(rows)
-
-    def stems(self, words: Iterable[str]) -> list[str]:
-        """The stems of words that were learned, in order."""
-        return [stem for word in words for stem in self._stems[word]]
-
-    def prepare(self, texts: Set[str]) -> None:
-        """Finds the stems of the tokens of texts."""
-        self.learn(word for token in texts - self._written.keys() if (word := word_of(token)))
-
-    def number(self, texts: Set[str]) -> None:
-        """Gives characters to tokens that were prepared; within a writing transaction."""
-        new = [
-            (token, self._stems[word] if (word := word_of(token)) else ())
-            for token in texts - self._written.keys()
-        ]
-        stems = dict.fromkeys(stem for _, some in new for stem in some)
-        self._load(stems)
-        self._add([stem for stem in stems if stem not in self._chars])
-        chars = self._chars
-        self._written.update((token, "".join([chars[stem] for stem in some])) for token, some in new)
-
-    def chars(self, tokens: Iterable[str]) -> list[str]:
-        """Tokens that were numbered, as one character for each word of the index.
-
-        The characters are those that the vocabulary holds: a character that is cut out of a text is made
-        and hashed anew.
-        """
-        written = self._written
-        found = [char for token in tokens if (char := written[token])]
-        joined = "".join(found)
-        return found if len(joined) == len(found) else list(joined)
-
-    def _add(self, stems: Sequence[str]) -> None:
-        if not stems:
-            return
-        row = self.connection.execute("SELECT value FROM fact WHERE name = 'words'").fetchone()
-        first = row[0] if row else 0
-        numbers = {
-            stem: number if number < MOST else zlib.crc32(stem.encode()) % MOST
-            for number, stem in enumerate(stems, first)
-        }
-        self.connection.executemany("INSERT INTO word(text, number) VALUES(?, ?)", sorted(numbers.items()))
-        self.connection.execute(
-            "INSERT OR REPLACE INTO fact(name, value) VALUES('words', ?)", (first + len(stems),)
-        )
-        self._chars.update((stem, char(number)) for stem, number in numbers.items())
-
-    def _load(self, stems: Iterable[str]) -> None:
-        unknown = [stem for stem in stems if stem not in self._chars]
-        for some in portions(unknown):
-            slots = ",".join("?" * len(some))
-            self._chars.update(
-                (text, char(number))
-                for text, number in self.connection.execute(
-                    f"SELECT text, number FROM word WHERE text IN ({slots})",  # noqa: S608
-                    some,
-                )
-            )
 
 
 def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, Indexed]:
@@ -262,11 +123,14 @@ def index_texts(
     paths = {oid: path for path, oid in sorted(wanted.items(), reverse=True) if oid not in ids}
     vocabulary = Vocabulary(connection)
     with _uncollected():
-        for cuts in _batches(repo, dict(reversed(paths.items())), read):
-            texts = {token for cut in cuts for some in cut.tokens() for token in some}
-            vocabulary.prepare(texts)
+        for cuts, tokens in _batches(repo, dict(reversed(paths.items())), read):
+            parts = _add_parts(cuts, tokens)
+            often = Counter(chain.from_iterable(cut.tokens for cut in cuts[::SAMPLED]))
+            vocabulary.prepare(
+                dict.fromkeys(chain((token for token, _ in often.most_common()), tokens, parts))
+            )
             with writing(connection):
-                ids |= _insert(connection, vocabulary, texts, cuts)
+                ids |= _insert(connection, vocabulary, cuts)
     return ids
 
 
@@ -283,130 +147,188 @@ def _uncollected() -> Iterator[None]:
 
 
 class _Cut(NamedTuple):
-    """A text's fields, and their tokens.
-
-    Attributes:
-        pieces: label, text, and whether it asks, of each passage.
-    """
+    """A text's fields, and all its tokens, with marks between them."""
 
     path: str
     oid: str
     fields: Fields
     head: str
-    name: list[str]
-    description: list[str]
-    pieces: list[tuple[Sequence[str], list[str], bool]]
-
-    def tokens(self) -> Iterator[Sequence[str]]:
-        yield self.name
-        yield self.description
-        for label, text, _ in self.pieces:
-            yield label
-            yield text
+    tokens: list[str]
 
 
-def _cut_text(path: str, oid: str, data: bytes, read: Read) -> _Cut:
+def _cut_text(path: str, oid: str, data: bytes, read: Read, seen: _Tokens) -> _Cut:
     from gitmem.search.heads import head_of, stored
 
     fields = read(path, data[:MEMORY_BYTES])
     name = fields.given if fields.name == _stem(path) else fields.name
-    return _Cut(
-        path,
-        oid,
-        fields,
-        stored(head_of(name, fields.description, fields.type, data)),
-        tokens(fields.name),
-        tokens(fields.description),
-        [(label and tokens(label), tokens(text), asks) for label, text, asks in passages(fields.body)],
-    )
+    head = stored(head_of(name, fields.description, fields.type, data))
+    return _Cut(path, oid, fields, head, _tokens(fields, seen))
+
+
+class _Tokens(dict[str, str]):
+    """Tokens seen, each kept once: a text is then a list of what is there already."""
+
+    def __missing__(self, token: str) -> str:
+        self[token] = token
+        return token
+
+
+def _tokens(fields: Fields, seen: _Tokens) -> list[str]:
+    """The tokens of a text in the order in which its words are kept, marks between them."""
+    pieces = [
+        f"{f'{spaced(label)} {LABEL} ' if label else ''}{spaced(text)}{f' {ASKS}' if asks else ''}"
+        for label, text, asks in passages(fields.body)
+    ]
+    body = f" {PASSAGE} ".join(pieces)
+    marked = f"{spaced(fields.name)} {FIELD} {spaced(fields.description)} {FIELD} {body}"
+    return [*map(seen.__getitem__, marked.split())]
+
+
+def _add_parts(cuts: Iterable[_Cut], tokens: Iterable[str]) -> Iterator[str]:
+    """Puts the parts of words in CamelCase behind the piece of a text that has them, and yields them.
+
+    Args:
+        tokens: all that the texts have, each once.
+    """
+    humped = {token: split for token in tokens if not token.islower() and (split := parts(token))}
+    for cut in cuts:
+        if humped.keys().isdisjoint(cut.tokens):
+            continue
+        found: list[str] = []
+        behind: list[str] = []
+        for token in cut.tokens:
+            if token in MARKS:
+                found += behind
+                behind.clear()
+            elif token in humped:
+                behind += humped[token]
+            found.append(token)
+        cut.tokens[:] = found + behind
+    return chain.from_iterable(humped.values())
 
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
 
-def _batches(repo: Blobs, paths: Mapping[str, str], read: Read) -> Iterator[list[_Cut]]:
+def _batches(repo: Blobs, paths: Mapping[str, str], read: Read) -> Iterator[tuple[list[_Cut], _Tokens]]:
     cuts: list[_Cut] = []
+    seen = _Tokens()
     size = 0
     for oid, data in repo.read_blobs(list(paths)):
-        cuts.append(_cut_text(paths[oid], oid, data, read))
+        cuts.append(_cut_text(paths[oid], oid, data, read, seen))
         size += min(len(data), MEMORY_BYTES)
         if len(cuts) >= BATCH or size >= BATCH_BYTES:
-            yield cuts
-            cuts, size = [], 0
+            yield cuts, seen
+            cuts, seen, size = [], _Tokens(), 0
     if cuts:
-        yield cuts
+        yield cuts, seen
 
 
 def _insert(
-    connection: sqlite3.Connection, vocabulary: Vocabulary, texts: Set[str], cuts: Sequence[_Cut]
+    connection: sqlite3.Connection, vocabulary: Vocabulary, cuts: Sequence[_Cut]
 ) -> dict[str, Indexed]:
     """Writes what another process has not written meanwhile; gives all."""
     ids = known(connection, [cut.oid for cut in cuts])
     new = [cut for cut in cuts if cut.oid not in ids]
-    vocabulary.number(texts)
-    chars = vocabulary.chars
+    vocabulary.number()
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'blob'").fetchone()
     last: int = row[0] if row else 0
     rows: list[tuple[object, ...]] = []
-    lists: defaultdict[str, list[int]] = defaultdict(list)
-    totals: Counter[str] = Counter()
-    passages: Counter[str] = Counter()
-    labels: Counter[str] = Counter()
+    lists = _Lists()
     for number, cut in enumerate(new, last + 1):
-        fields = cut.fields
-        session = storable(fields.session)
+        session = storable(cut.fields.session)
         ids[cut.oid] = Indexed(number, session)
-        name, description = chars(cut.name), chars(cut.description)
-        pieces: list[str] = []
-        bare: list[str] = []
-        for label_tokens, text_tokens, asks in cut.pieces:
-            said = chars(text_tokens)
-            piece = "".join(said) + ASKS if asks else "".join(said)
-            passages.update(set(said))
-            if label_tokens and (label := chars(label_tokens)):
-                labels.update(set(label))
-                bare += label
-                piece = f"{''.join(label)}{LABEL}{piece}"
-            bare += said
-            pieces.append(piece)
-        text = PASSAGE.join(pieces)
-        words = FIELD.join(("".join(name), "".join(description), text))
-        rows.append((number, bytes.fromhex(cut.oid), _digest(fields.body), session, cut.head, words))
-        _place(lists, number << KIND_BITS, {*name, *description}, bare)
-        totals["texts"] += 1
-        totals["passages"] += len(pieces) if text else 0
-        totals["name"] += len(name)
-        totals["description"] += len(description)
-        totals["body"] += len(bare)
+        words = lists.add(number, vocabulary.chars(cut.tokens))
+        rows.append((number, bytes.fromhex(cut.oid), _digest(cut.fields.body), session, cut.head, words))
     connection.executemany(
         "INSERT INTO blob(id, oid, body, session, head, words) VALUES(?, ?, ?, ?, ?, ?)", rows
     )
-    connection.executemany(
-        _GROW,
-        [(number_of(word), passages[word], labels[word], _packed(lists[word])) for word in sorted(lists)],
-    )
-    connection.executemany(_COUNT, totals.items())
+    connection.executemany(_GROW, lists.rows())
+    connection.executemany(_COUNT, lists.totals().items())
     _insert_names(connection, [(ids[cut.oid].id, cut) for cut in new])
     return ids
 
 
-def _place(lists: defaultdict[str, list[int]], entry: int, headed: Set[str], body: Sequence[str]) -> None:
-    """Adds a text to the lists of its words."""
-    for word in headed:
-        lists[word].append(entry)
-    strong, weak = entry | STRONG, entry | WEAK
-    least = _STRONG_ONCE + _STRONG_PER_WORD * len(body)
-    for word, count in Counter(body).items():
-        if word not in headed:
-            lists[word].append(strong if count >= least else weak)
+class _Lists:
+    """What some texts add to the lists of their words.
+
+    What is done for each word is done by `Counter`, `set` and `list` in C, on the characters that the
+    vocabulary holds: one that is cut out of a text is made and hashed anew.
+    """
+
+    def __init__(self) -> None:
+        self._entries: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
+        self._passages: defaultdict[str, int] = defaultdict(int)
+        self._labels: Counter[str] = Counter()
+        self._sizes: list[tuple[int, int, int, int]] = []
+
+    def add(self, number: int, chars: list[str]) -> str:
+        """Adds a text; returns its words as they are kept.
+
+        Args:
+            chars: one of each word; marks between them.
+        """
+        first = chars.index(FIELD)
+        second = chars.index(FIELD, first + 1)
+        headed = {*chars[:first], *chars[first + 1 : second]}
+        counts = Counter(chars[second + 1 :])
+        words = "".join(chars)
+        cut, labels = counts.pop(PASSAGE, 0), counts.pop(LABEL, 0)
+        counts.pop(ASKS, None)
+        if labels:
+            # A label of nothing but stop words is none.
+            words = words.replace(PASSAGE + LABEL, PASSAGE).replace(FIELD + LABEL, FIELD)
+        often = [word for word, count in counts.items() if count > 1]
+        if cut or labels:
+            self._count_pieces(words[second + 1 :].split(PASSAGE), often)
+        length = counts.total()
+        self._place(number << KIND_BITS, headed, counts, often, length)
+        passages = cut + 1 if len(words) > second + 1 else 0
+        self._sizes.append((first, second - first - 1, length, passages))
+        return words
+
+    def _count_pieces(self, pieces: Iterable[str], often: Sequence[str]) -> None:
+        """Counts the passages of a text that have a word, beyond one, and the labels of them that do."""
+        parted = [piece.rpartition(LABEL) for piece in pieces]
+        said = [words for _, _, words in parted]
+        labels = [char for label, _, _ in parted if label for char in set(label)]
+        self._labels.update(labels)
+        for word in {*often, *labels}:
+            self._passages[word] += sum([word in words for words in said]) - 1
+
+    def _place(
+        self, entry: int, headed: Set[str], counts: Mapping[str, int], often: Sequence[str], length: int
+    ) -> None:
+        """Adds a text to the lists of its words."""
+        least = _STRONG_ONCE + _STRONG_PER_WORD * length
+        strong = counts if least <= 1 else [word for word in often if counts[word] >= least]
+        found = dict.fromkeys(counts, entry | WEAK)
+        found |= dict.fromkeys(strong, entry | STRONG)
+        found |= dict.fromkeys(headed, entry | HEADED)
+        if len(found) > len(counts):
+            for word in headed - counts.keys():
+                self._passages[word] -= 1
+        lists = map(self._entries.__getitem__, found)
+        deque(map(array.append, lists, found.values()), maxlen=0)
+
+    def rows(self) -> Iterator[tuple[int, int, int, bytes]]:
+        """Word, passages, labels, and packed entries, in the order of the table."""
+        passages, labels = self._passages, self._labels
+        for word, entries in sorted(self._entries.items()):
+            yield number_of(word), len(entries) + passages[word], labels[word], _packed(entries)
+
+    def totals(self) -> dict[str, int]:
+        """What is kept of all texts together."""
+        sums = map(sum, zip(*self._sizes, strict=True))
+        names = ("name", "description", "body", "passages")
+        return dict(zip(names, sums, strict=False)) | {"texts": len(self._sizes)}
 
 
-def _packed(entries: Iterable[int]) -> bytes:
-    numbers = array("I", entries)
+def _packed(entries: array[int]) -> bytes:
     if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
+        entries.byteswap()
+    return entries.tobytes()
 
 
 def remove_texts(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:

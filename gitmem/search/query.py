@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import field
 from time import gmtime, strftime
+from typing import TYPE_CHECKING
 
 from gitmem.core.limits import CANDIDATES
 from gitmem.search import candidates, relations
 from gitmem.search.entries import Entry, Ground, is_line
-from gitmem.search.index import Catalog, Head
-from gitmem.search.postings import FIELD, storable
+from gitmem.search.vocabulary import FIELD, storable
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.ledger.catalog import Head
+    from gitmem.search.index import Catalog
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,9 @@ class Candidate:
         parts: what made the score. Of the question: `asked` (its terms), `worth` (their rarities together),
             `telling` (its terms that say what it is about, `words.tells`), `word` (what one of these is
             worth that some memory has). Of what the memory matches: `text` (the score by words), `rarity`
-            (sum over terms), `matched` (terms), `headed` (of these, in the name or description), `told`
-            (terms that tell), `decisive` (of these, in the name or description), `surprise` (see `chance`).
+            (sum over terms), `covered` (the share of all that is asked, by rarity), `matched` (terms),
+            `headed` (of these, in the name or description), `told` (terms that tell), `decisive` (of
+            these, in the name or description).
         time: author time of the last taught change, epoch seconds; 0 where unknown.
         why: what each strategy contributed to `score`.
         commit: the commit it was read at, for a search as of then; empty for the tip.

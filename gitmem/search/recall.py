@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import CANDIDATES, RECALLED, RECALLED_BYTES, RECALLED_LINES
-from gitmem.core.memory import parse
+from gitmem.git.repository import MissingObject
 from gitmem.search.duplicates import AMENDS, ASKED_CHARS, amends
-from gitmem.search.gate import TOLD_IN_BODY, Left, Selection, Why, background, select, weight
-from gitmem.search.index import Catalog, Read, read_memory
+from gitmem.search.gate import TOLD_IN_BODY, Left, Selection, Why, background, likeness, select
 from gitmem.search.query import Candidate, search
-from gitmem.store.commits import memory_commit
-from gitmem.store.repository import MissingObject, Repository
+from gitmem.search.text import Read, read_memory
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
+    from gitmem.core.memory import Memory
     from gitmem.core.references import Code, Finding
+    from gitmem.git.repository import Repository
+    from gitmem.search.index import Catalog
 
 DAY = 86_400
 
@@ -86,13 +87,28 @@ def gather(
             else:
                 # A ref that cannot be read takes nothing from what the index knows of it and of others.
                 with suppress(RepositoryError):
-                    tip = memory_commit(source.repo, ref)
-                    source.catalog.bring_up_to_date(source.repo, ref, tip, read)
+                    source.catalog.bring_up_to_date(source.repo, ref, _tip(source, ref), read)
         hits = search(source.catalog, query, source.scopes.keys(), agents, limit, source.at, now)
         found.append([(source, hit) for hit in hits])
     pairs = _on_one_scale(found)
     pairs.sort(key=lambda pair: (-pair[1].score, pair[0].scopes[pair[1].ref], pair[1].path))
     return tuple(pairs[:limit])
+
+
+def _tip(source: Source, ref: str) -> str | None:
+    """Where a memory ref stands; what the index describes was looked at when it came there.
+
+    Nearly every prompt finds it so: then no object is opened, and no git runs for it.
+
+    Raises:
+        RepositoryError: it cannot be read, or is no memory.
+    """
+    tip = source.repo.ref(ref)
+    if tip is None or tip == source.catalog.tip(ref):
+        return tip
+    from gitmem.ledger.land import memory_commit
+
+    return memory_commit(source.repo, ref)
 
 
 def _on_one_scale(found: Sequence[Sequence[tuple[Source, Candidate]]]) -> list[tuple[Source, Candidate]]:
@@ -176,6 +192,10 @@ class Opened:
     type: str
     body: str
     known: tuple[str, ...] = ()
+
+
+_TOLD = ("name", "description")
+"""Keys that a dispute is told of: of others, which are anyone's words, no sentence is made."""
 
 
 About = Callable[[Sequence[Candidate]], Sequence[Sequence[str]]]
@@ -359,7 +379,7 @@ def later_ones(
         return [
             each
             for each in others
-            if each.time > one.time > 0 and each.kind == "memory" and weight(each, usual) >= AMENDS
+            if each.time > one.time > 0 and each.kind == "memory" and likeness(each, usual) >= AMENDS
         ]
 
     return later
@@ -428,8 +448,18 @@ def plain_place(place: str, chars: int = 200) -> str:
 def _open(path: str, data: bytes | Opened) -> Opened:
     if isinstance(data, Opened):
         return data
-    memory = parse(path, data)
-    return Opened(memory.name, memory.description, memory.type, memory.body)
+    from gitmem.core.memory import parse  # most prompts open none
+
+    return opened_memory(parse(path, data))
+
+
+def opened_memory(memory: Memory) -> Opened:
+    """What a memory says, without values of its frontmatter that lost: that they are disputed is told."""
+    from gitmem.core.memory import without_lost
+
+    said, lost = without_lost(memory)
+    known = tuple(f"its {key} is disputed, and not settled yet" for key in lost if key in _TOLD)
+    return Opened(said.name, said.description, said.type, said.body, known)
 
 
 def _item(

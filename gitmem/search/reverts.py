@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from gitmem.git.command import GitCommand, peek
 from gitmem.search.commits import CommitIndex, Message
 from gitmem.search.reach import Lines, read_lines
-from gitmem.store.git import GitCommand
-from gitmem.store.glimpse import peek
 from gitmem.values import dataclass
 
 MOST_LATER = 200

@@ -14,7 +14,7 @@ from dataclasses import field
 from operator import mul
 from typing import NamedTuple
 
-from gitmem.search.postings import ASKS, FIELD, LABEL, PASSAGE
+from gitmem.search.vocabulary import ASKS, FIELD, LABEL, PASSAGE
 from gitmem.values import dataclass
 
 BEFORE = (0.5, 0.325, 0.21, 0.14)
@@ -148,14 +148,24 @@ def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> lis
     scorer = _Scorer(
         all=range(len(known)),
         ways=tuple(term.ways for term in known),
-        rarity=tuple(rarity(corpus.texts, term.count) for term in known),
+        rarity=tuple(_worth(term, corpus.texts, term.count) for term in known),
         weight=tuple(
-            rarity(corpus.passages, min(corpus.passages, term.passages + term.labels)) for term in known
+            _worth(term, corpus.passages, min(corpus.passages, term.passages + term.labels))
+            for term in known
         ),
         passage=max(1.0, corpus.body / max(1, corpus.passages)),
         whole=max(1.0, _length(corpus.body, corpus.description, corpus.name) / max(1, corpus.texts)),
     )
     return [scorer.score(text) for text in texts]
+
+
+def _worth(term: Asked, total: int, count: float) -> float:
+    """The rarity of a term; of one of several words, which count for themselves, less the more have it.
+
+    A name of code that one memory has is what that one is about; the project's own is in any of them.
+    """
+    rare = rarity(total, count)
+    return rare * rare / rarity(max(1, total), 1) if " " in term.term else rare
 
 
 def rarity(total: int, count: float) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gitmem.core.limits import PATH_SEGMENTS
 from gitmem.core.names import kind
-from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository, Step
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository, Step
 
-DEEPEST = 12
+DEEPEST = PATH_SEGMENTS
 """Folder levels that are walked: `<agent>/logs/YYYY/MM/<day>.md` is five; a hostile tree may have more."""
 
 
@@ -37,7 +38,7 @@ def torn_steps(repo: Repository, tip: str) -> Iterator[Step]:
 
     Where a line of history ends, the empty tree stands before it.
     """
-    from gitmem.store.damaged import readable  # hardly ever needed
+    from gitmem.git.history import readable  # hardly ever needed
 
     trees = Trees(repo)
     for commit in reversed(list(readable(repo, tip))):

@@ -89,6 +89,7 @@ _VOICED = "\u3099\u309a"
 _CHUNK = re.compile(r"\S+")
 _EDGES = re.compile(r"^[^\w]+|[^\w]+$")
 _WORD = re.compile(r"[^\W_]+")
+_LETTERS = {code: chr(code) if chr(code).isalnum() else " " for code in range(128)}
 _HUMPED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CAMEL = re.compile(r"\b[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*\b|\b[A-Z]{2,}[a-z][A-Za-z0-9]*\b")
@@ -114,14 +115,20 @@ def indexed(text: str) -> str:
     return f"{spaced}\n{' '.join(humps)}" if humps else spaced
 
 
+def spaced(text: str) -> str:
+    """The tokens of a text with white space between them, in one pass over its letters.
+
+    The parts of words in CamelCase, of a text that is not ASCII, stand behind them.
+    """
+    if text.isascii():
+        return text.translate(_LETTERS)
+    return " ".join(_WORD.findall(folded(indexed(text)))).lower()
+
+
 def tokens(text: str) -> list[str]:
     """Cuts a text into all its words; behind them come the parts of those in CamelCase."""
-    if not text.isascii():
-        return _WORD.findall(folded(indexed(text)))
-    found: list[str] = _WORD.findall(text)
-    for word in [word for word in found if not word.islower() and _HUMPED.search(word)]:
-        found += parts(word)
-    return found
+    found = spaced(text).split()
+    return found + [part for word in found if not word.islower() for part in parts(word)]
 
 
 def word_of(token: str) -> str:

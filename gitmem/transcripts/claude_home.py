@@ -12,9 +12,10 @@ import stat
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gitmem.transcripts.model import SessionFile
+if TYPE_CHECKING:
+    from gitmem.transcripts.model import SessionFile
 
 SLUG_LENGTH = 200
 """Characters of a slug; a longer one is cut here and gets `-` and a hash that differs between clients."""
@@ -171,6 +172,8 @@ def _folders(config: Path) -> Iterator[Path]:
 
 def _transcripts(folder: Path) -> Iterator[SessionFile]:
     """Main transcripts in one folder; old clients kept `agent-<id>.jsonl` beside them."""
+    from gitmem.transcripts.model import SessionFile  # no hook reads any
+
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)

@@ -25,9 +25,9 @@ from gitmem.core.memory import create
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import candidates
 from gitmem.engines.offline.likeness import gist
+from gitmem.git.command import GitCommand
 from gitmem.integrations.benching.corpus import Given, Line, Query, Space
 from gitmem.integrations.benching.recall import Asked, measure
-from gitmem.store.git import GitCommand
 from gitmem.transcripts.model import Message
 
 SHARED = 3

@@ -29,11 +29,11 @@ from gitmem.core.account import claims_at
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.dream.search import Search, _indexed
 from gitmem.dream.steps import prove_branch
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.repository import Repository, Signature
+from gitmem.git.trees import read_files, write_tree
 from gitmem.rules.findable import _lost, lost_to_search
-from gitmem.store.git import GitCommand
-from gitmem.store.open import open_repository
-from gitmem.store.repository import Repository, Signature
-from gitmem.store.trees import read_files, write_tree
 
 ANN = Signature("Ann", "ann@example.com", NOW)
 

@@ -9,17 +9,16 @@ counted apart. Everything happens in a repository and a home of its own.
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
+
+from tracing import print_rooms, tracing
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests/fixtures/sessions/plain.jsonl"
@@ -46,8 +45,7 @@ def main() -> None:
     print(f"{len(ran)} files run (at most {MOST}), {len(loaded)} loaded")
     print(f"{found['passes']:,} times from one file to another")
     print(f"{found['stored']} stored, {found['suggested']} suggested of {session.name}")
-    for room, files in sorted(by_room(ran).items(), key=lambda row: -len(row[1])):
-        print(f"{len(files):4} {room}" + (f": {' '.join(files)}" if options.names else ""))
+    print_rooms(ran, names=options.names)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 
@@ -64,7 +62,7 @@ def measure(session: Path) -> dict:
             },
             "HOME": str(home),
             "GIT_CONFIG_NOSYSTEM": "1",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}",
         }
         repo.mkdir(parents=True)
         git(env, "init", "-q", str(repo))
@@ -122,46 +120,9 @@ def trace(common_dir: Path, report: Path) -> None:
 
     at, name = str(common_dir.parent), "session-end"
     spool.put(common_dir / "gitmem" / "spool", spool.Job(name, at, time=time.time()))
-    top = str(ROOT / "gitmem") + os.sep
-    ran: dict[str, int] = {}
-    last, passes, importing = "", 0, 0
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        nonlocal last, passes, importing
-        code = frame.f_code
-        if code.co_name == "<module>":
-            importing += (event == "call") - (event == "return")
-        # What runs while a module or a class is made (a decorator, a table) is no part of the job.
-        if event != "call" or importing or not code.co_flags & inspect.CO_OPTIMIZED:
-            return
-        if code.co_filename.startswith(top):
-            ran[code.co_filename] = ran.get(code.co_filename, 0) + 1
-            passes += code.co_filename != last
-            last = code.co_filename
-
-    sys.setprofile(note)
-    try:
+    with tracing() as found:
         worker.work(common_dir, dict(os.environ))
-    finally:
-        sys.setprofile(None)
-    loaded = [
-        m.__file__ for n, m in list(sys.modules.items()) if n.partition(".")[0] == "gitmem" and m.__file__
-    ]
-    value = {
-        "ran": sorted(path.removeprefix(top) for path in ran),
-        "loaded": sorted(path.removeprefix(top) for path in loaded),
-        "passes": passes,
-    }
-    report.write_text(json.dumps(value))
-
-
-def by_room(files: list[str]) -> dict[str, list[str]]:
-    """Files by the folder that they are in, below the package; those at its top are the room `faces`."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        room, _, rest = file.partition("/")
-        found[room if rest else "faces"].append(rest or file)
-    return found
+    report.write_text(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -30,9 +30,9 @@ from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import create
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
+from gitmem.git.repository import Signature
 from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Signature
+from gitmem.ledger.land import Ref, Write, land
 
 ROOT = Path(__file__).parent.parent.parent
 START = 1_790_000_000
@@ -88,7 +88,7 @@ class Place:
         for number in range(2 * BACK):
             who = Signature("Ann", "ann@example.com", START + number)
             now = edits if number == 0 else {hot_path: edits[hot_path] + f"\nMore {number}.\n".encode()}
-            commit(scope.repo, REF, _write(now), who)
+            land(Ref(scope.repo, REF), _write(now), who)
 
 
 def _write(edits: Mapping[str, bytes]):  # type: ignore[no-untyped-def]

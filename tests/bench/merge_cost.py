@@ -36,10 +36,10 @@ from gitmem.core import index
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import create
 from gitmem.core.names import archive_path
-from gitmem.store.git import GitCommand
-from gitmem.store.merging import merge_commits
-from gitmem.store.open import open_repository
-from gitmem.store.repository import Repository
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.repository import Repository
+from gitmem.ledger.merge import merge_commits
 
 LAYOUTS = ("agents", "paged", "flat")
 AGENT_MEMORIES = 1_000

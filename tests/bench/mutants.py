@@ -1,7 +1,8 @@
 """Counts the small mistakes in a room that its tests notice.
 
-usage: python tests/bench/mutants.py [--rooms gitmem/core gitmem/rules] [--count 300] [--seed 15] [--skip N]
-           [--leave PATH ...] [--tests PATH ...] [--again] [--list] [--only ID] [--out FILE]
+usage: python tests/bench/mutants.py [--ledger | --rooms gitmem/core gitmem/rules] [--count 300]
+           [--seed 15] [--skip N] [--leave PATH ...] [--tests PATH ...] [--again] [--list] [--only ID]
+           [--out FILE]
 
 Mutants are chosen evenly over the files and, within a file, over the operators of `mutation.py`; a seed
 and an unchanged file give the same ones, and a smaller `--count` a beginning of the larger. Each is written
@@ -54,13 +55,34 @@ TESTS = (
     "tests/flows/test_dream_hostile.py",
     "tests/flows/test_check_losses.py",
     "tests/flows/test_snapshots_hostile.py",
-    "tests/flows/test_recall_names.py",
-    "tests/store/test_rewriting.py",
-    "tests/store/test_tidying.py",
+    "tests/ledger/test_rewriting.py",
+    "tests/ledger/test_tidying.py",
     "tests/engines/test_consolidate_proved.py",
     "tests/test_values.py",
 )
 """Those that run the rooms and not much else."""
+
+LEDGER = (
+    "gitmem/ledger/land.py",
+    "gitmem/ledger/merge.py",
+    "gitmem/ledger/proposals.py",
+    "gitmem/ledger/purge.py",
+    "gitmem/ledger/consent.py",
+    "gitmem/ledger/counterparts.py",
+    "gitmem/ledger/replay.py",
+    "gitmem/git/locks.py",
+)
+LEDGER_TESTS = (
+    "tests/git",
+    "tests/ledger",
+    "tests/flows/test_acceptance.py",
+    "tests/flows/test_carrying.py",
+    "tests/flows/test_foreign_purge.py",
+    "tests/flows/test_purge.py",
+    "tests/flows/test_purge_interrupted.py",
+    "tests/flows/test_sync.py",
+)
+"""What moves memory refs, and the tests that run it: `--ledger`."""
 
 WHOLE = ("tests/rules/test_exit.py",)
 """Those among them that run every verb, and take minutes."""
@@ -79,7 +101,7 @@ T = TypeVar("T")
 def chosen(root: Path, rooms: Iterable[str], seed: int) -> list[Mutant]:
     """All mutants of the rooms in the order in which they are to be tried."""
     files = []
-    for path in sorted(path for room in rooms for path in (root / room).rglob("*.py")):
+    for path in sorted(path for room in rooms for path in _modules(root / room)):
         name = path.relative_to(root).as_posix()
         operators: dict[str, list[Mutant]] = {}
         for mutant in sorted(mutants(name, path.read_text()), key=lambda one: _dealt(seed, one.id)):
@@ -87,6 +109,10 @@ def chosen(root: Path, rooms: Iterable[str], seed: int) -> list[Mutant]:
         turns = sorted(operators.values(), key=lambda some: _dealt(seed, some[0].id))
         files.append(_in_turn(turns))
     return _in_turn(files)
+
+
+def _modules(room: Path) -> Iterable[Path]:
+    return [room] if room.is_file() else room.rglob("*.py")
 
 
 def _dealt(seed: int, id: str) -> str:
@@ -107,7 +133,9 @@ class Tracer:
     """A plugin of pytest that notes which functions of some rooms each test runs, and its time."""
 
     def __init__(self, copy: Path, rooms: Sequence[str]) -> None:
-        self.starts = tuple(f"{copy}/{room}/" for room in rooms)
+        self.starts = tuple(
+            f"{copy}/{room}" if room.endswith(".py") else f"{copy}/{room}/" for room in rooms
+        )
         self.copy = copy
         self.ran: dict[str, tuple[float, set[str]]] = {}
         self.failed: set[str] = set()
@@ -321,8 +349,9 @@ def told(results: Iterable[Mapping[str, Any]]) -> str:
 def main() -> None:
     """Runs what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--rooms", nargs="+", default=ROOMS)
-    parser.add_argument("--tests", nargs="+", default=TESTS)
+    parser.add_argument("--rooms", nargs="+")
+    parser.add_argument("--tests", nargs="+")
+    parser.add_argument("--ledger", action="store_true", help="what moves memory refs, with its tests")
     parser.add_argument("--leave", nargs="+", default=[])
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--skip", type=int, default=0)
@@ -332,6 +361,8 @@ def main() -> None:
     parser.add_argument("--only")
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "mutants.json")
     asked = parser.parse_args()
+    asked.rooms = asked.rooms or (LEDGER if asked.ledger else ROOMS)
+    asked.tests = asked.tests or (LEDGER_TESTS if asked.ledger else TESTS)
 
     every = chosen(ROOT, asked.rooms, asked.seed)
     if asked.only:

@@ -2,8 +2,8 @@
 
     python tests/bench/purge_cost.py [COMMITS]
 
-Prints JSON: seconds of the purge, of a teammate's next sync, and of `git fast-export | git fast-import` of
-the same history in the same process, with the ratio of the first to the last.
+Prints JSON: seconds of the purge, of a teammate who agrees to it and syncs, and of `git fast-export |
+git fast-import` of the same history in the same process, with the ratio of the first to the last.
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ def measure(folder: Path, commits: int = COMMITS) -> dict[str, object]:
     _gitmem(ann, "purge", SECRET, "-y")
     purged = time.monotonic() - begun
     begun = time.monotonic()
+    _git(ben, "fetch", "-q", "origin")
+    tip = _git(ben, "rev-parse", "origin/gitmem/project")
+    _gitmem(ben, "review", "accept", f"e-{tip[:8]}")
     _gitmem(ben, "sync", "-y")
     followed = time.monotonic() - begun
     return {
@@ -108,8 +111,8 @@ def _clone(folder: Path, name: str, environ: dict[str, str]) -> _Place:
 def _root(place: _Place) -> str:
     """The commit that every memory begins with."""
     script = (
-        "import sys; from pathlib import Path; from gitmem.store.open import open_repository;"
-        "from gitmem.store.git import GitCommand; from gitmem.store.commits import root_commit; import os;"
+        "import sys; from pathlib import Path; from gitmem.git.open import open_repository;"
+        "from gitmem.git.command import GitCommand; from gitmem.ledger.land import root_commit; import os;"
         "print(root_commit(open_repository(Path('.'), GitCommand(dict(os.environ)), prefer='git')))"
     )
     return _run([sys.executable, "-c", script], place).decode().strip()

@@ -32,10 +32,10 @@ from recall_speed import Prose
 from gitmem.core import index
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.names import archive_path
+from gitmem.git.repository import Signature
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.place import default_argv
-from gitmem.store.commits import commit
-from gitmem.store.repository import Signature
+from gitmem.ledger.land import Ref, land
 
 CODE_FILES = 500
 QUESTIONS = 5
@@ -67,7 +67,7 @@ class Ground(Place):
                 listed += index.entry(f"m{number}", file, prose.draw(10))
         edits[f"main/{index.INDEX}"] = listed.encode()
         scope = workspace_at(Edges(self.environ, self.repo, START)).scope("project")
-        commit(scope.repo, REF, _write(edits), Signature("Ann", "ann@example.com", START))
+        land(Ref(scope.repo, REF), _write(edits), Signature("Ann", "ann@example.com", START))
         # Else a command looks for work that a clone of this age would have had done long ago.
         self.environ["GITMEM_NOW"] = str(START + 86_400 * 3)
 

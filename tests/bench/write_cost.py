@@ -27,11 +27,11 @@ from gitmem.core import index
 from gitmem.core.memory import create
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
+from gitmem.git.repository import Signature
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.saving import save_all
-from gitmem.store.commits import Tip, Write, commit
-from gitmem.store.repository import Signature
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.land import Tip, Write, land
+from gitmem.ledger.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent.parent
 HOT = 199
@@ -67,7 +67,11 @@ class Ground:
 
     @classmethod
     def make(cls, home: Path) -> Ground:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "XDG_"))}
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("GIT_", "XDG_", "PYTHON"))
+        }
         ground = cls(home, home / "repo", {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT)})
         (home / ".claude").mkdir(parents=True)
         ground.git("config", "--global", "user.name", "Ann", cwd=home)
@@ -97,7 +101,7 @@ class Ground:
         """Puts memories into the project scope and lays them out; returns the live directory."""
         scope = self.workspace().scope("project")
         files = memories(count)
-        commit(scope.repo, scope.ref, lambda _: Write(files, "Learn", Provenance()), WHO)
+        land(scope, lambda _: Write(files, "Learn", Provenance()), WHO)
         save_all(self.workspace(), self.edges(), fresh=True)
         return self.repo / ".claude/agent-memory/main"
 
@@ -155,7 +159,7 @@ def in_process(ground: Ground, live: Path, count: int, repeat: int) -> tuple[flo
         def plan(_: Tip, memory: bytes = memory) -> Write:
             return Write({f"main/{name}.md": memory}, "Update", Provenance())
 
-        committed.append(timed(lambda plan=plan: commit(scope.repo, scope.ref, plan, WHO)))
+        committed.append(timed(lambda plan=plan: land(scope, plan, WHO)))
         save_all(workspace, ground.edges())
         change(live / f"service-{count - 1}.md", turn)
         edges = ground.edges()

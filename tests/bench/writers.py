@@ -26,10 +26,10 @@ TEXT = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nWhat {0} t
 def write_memories(folder: Path, backend: str, writer: int, count: int) -> None:
     """Writes memories through gitmem, a commit each."""
     from gitmem.core.trailers import Provenance
-    from gitmem.store.commits import Write, commit
-    from gitmem.store.git import GitCommand
-    from gitmem.store.open import open_repository
-    from gitmem.store.repository import Signature
+    from gitmem.git.command import GitCommand
+    from gitmem.git.open import open_repository
+    from gitmem.git.repository import Signature
+    from gitmem.ledger.land import Ref, Write, land
 
     store = open_repository(folder, GitCommand(os.environ), "git" if backend == "git" else "auto")
     ready(folder)
@@ -37,7 +37,7 @@ def write_memories(folder: Path, backend: str, writer: int, count: int) -> None:
         name = f"w{writer}-m{number}"
         edits = {f"main/{name}.md": TEXT.format(name).encode()}
         write = Write(edits, f"Learn {name}", Provenance(op="add"))
-        made = commit(store, REF, lambda _, write=write: write, Signature("Ann", "ann@example.com", 1))
+        made = land(Ref(store, REF), lambda _, write=write: write, Signature("Ann", "ann@example.com", 1))
         assert made is not None
     store.close()
 

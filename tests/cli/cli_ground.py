@@ -12,11 +12,11 @@ from ran import Ran
 
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.workspace import Workspace, store_project_id
 
 START = 1_800_000_000
 HOUR = 3600
@@ -85,7 +85,7 @@ class Ground:
         edits = {path: text.encode() if text is not None else None for path, text in files.items()}
         author = Signature(who, f"{who.lower()}@example.com", self.now)
         write = Write(edits, subject, told or Provenance(op="add", writer="agent"))
-        made = commit(where.repo, where.ref, lambda _: write, author)
+        made = land(where, lambda _: write, author)
         assert made is not None
         return made.commit
 

@@ -15,14 +15,15 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.names import archive_path, hot_path
 from gitmem.core.trailers import parse
+from gitmem.git.by_command import GitRepository
+from gitmem.git.repository import Signature
+from gitmem.git.trees import list_files
 from gitmem.integrations import saving
-from gitmem.integrations.suggestions import accept_suggestion
-from gitmem.store.apply import apply
-from gitmem.store.paging import page
-from gitmem.store.parked import park, parked, suggest
-from gitmem.store.pygit2_backend import Pygit2Repository
-from gitmem.store.repository import Signature
-from gitmem.store.trees import list_files
+from gitmem.integrations.suggestions import accept_suggestions
+from gitmem.ledger import restore
+from gitmem.ledger.apply import apply
+from gitmem.ledger.paging import page
+from gitmem.ledger.suggestions import open_suggestions, propose, suggest
 
 PAST = 1_700_000_000
 
@@ -60,6 +61,7 @@ def shown(ground: Ground) -> set[str]:
 def small(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Ground:
     """A repository in which few memories are hot."""
     monkeypatch.setattr(saving, "page", partial(page, limit=LIMIT))
+    monkeypatch.setattr(restore, "HOT_MEMORIES", LIMIT)
     return ground
 
 
@@ -84,6 +86,44 @@ def test_who_writes_too_much_pages_out_the_oldest_and_says_so(full: Ground) -> N
     assert full.run("save").err == "nothing to save\n"
     full.run("undo")
     assert "new" not in shown(full)
+
+
+def test_undo_of_what_filled_the_folder_brings_back_what_left_it(full: Ground) -> None:
+    """Else the agent is left with no memories: nothing else takes them out of the archive."""
+    before, listed = shown(full), (full.folder() / "MEMORY.md").read_text()
+    for number in range(3 * LIMIT):
+        (full.folder() / f"new{number}.md").write_text(memory(f"new{number}"))
+    (line,) = (one for one in full.run("save").err.splitlines() if one.startswith("undo:"))
+    assert not before & shown(full)
+    full.run("undo", line.split()[-1])
+    assert shown(full) == before and archived(full) == {OLD}
+    assert (full.folder() / "MEMORY.md").read_text() == listed
+    full.run("undo", full.tip())
+    assert len(shown(full)) == LIMIT and archived(full) >= {OLD, *before}
+
+
+def test_undo_brings_back_the_newest_as_far_as_there_is_room(full: Ground) -> None:
+    for batch in ("one", "two"):
+        for number in range(3):
+            (full.folder() / f"{batch}{number}.md").write_text(memory(f"{batch}{number}"))
+        full.run("save")
+    first = [one for one in full.run("log", "--json").json if "one0" in one["subject"]]
+    full.run("undo", first[0]["commit"])
+    gone = {OLD, "m001", "m002", "m003"}
+    assert archived(full) == gone and shown(full) == {"two0", "two1", "two2", *names(LIMIT + 1)} - gone
+
+
+def test_paging_takes_a_line_that_says_no_more_and_leaves_one_that_does(full: Ground) -> None:
+    """What a person wrote into the index is memory, too, though the memory that it names is archived."""
+    index = full.folder() / "MEMORY.md"
+    text = index.read_text().replace(entry("m001"), "* **[m001](m001.md)**: About m001\n")
+    index.write_text(text.replace(entry("m002"), "- [m002](m002.md) - ask Ann first\n"))
+    full.run("save")
+    for name in ("one", "two"):
+        (full.folder() / f"{name}.md").write_text(memory(name))
+    full.run("save")
+    assert archived(full) == {OLD, "m001", "m002"}
+    assert "m001" not in index.read_text() and "- [m002](m002.md) - ask Ann first\n" in index.read_text()
 
 
 def test_save_tells_programs_of_the_page_commit(full: Ground) -> None:
@@ -200,9 +240,9 @@ def test_remember_reads_nothing_of_the_archive(full: Ground, monkeypatch: pytest
     paged = {oid for path, oid in blobs.items() if "/old" in path}
     read: list[str] = []
     opened: set[str] = set()
-    blob, tree = Pygit2Repository.blob, Pygit2Repository.tree
-    monkeypatch.setattr(Pygit2Repository, "blob", lambda repo, oid: read.append(oid) or blob(repo, oid))
-    monkeypatch.setattr(Pygit2Repository, "tree", lambda repo, oid: opened.add(oid) or tree(repo, oid))
+    blob, tree = GitRepository.blob, GitRepository.tree
+    monkeypatch.setattr(GitRepository, "blob", lambda repo, oid: read.append(oid) or blob(repo, oid))
+    monkeypatch.setattr(GitRepository, "tree", lambda repo, oid: opened.add(oid) or tree(repo, oid))
     words = ("remember", "Port 80.", "--name", "ports", "--scope", "project", "--agent", "reviewer")
     full.run(*words, "--type", "project")
     assert not paged & set(read)
@@ -295,10 +335,10 @@ def test_an_accepted_suggestion_brings_an_archived_memory_back(full: Ground) -> 
     one = suggest(
         change(archive_path(f"{OLD}.md"), "It holds on Mondays."), "project", "2026-11-20T10:00:00Z"
     )
-    park(full.workspace, [one], ANN)
+    propose(full.workspace, [one], ANN)
     full.tick(HOUR)
-    (waiting,) = parked(full.workspace)
-    assert accept_suggestion(full.workspace, full.edges, waiting)
+    (waiting,) = open_suggestions(full.workspace)
+    assert accept_suggestions(full.workspace, full.edges, [waiting])[0].written
     text = (full.folder() / f"{OLD}.md").read_text()
     assert "The m000 fact." in text and "It holds on Mondays." in text
     assert archived(full) == {"m001"}

@@ -71,6 +71,14 @@ def test_odd_files_are_named_and_left_alone(gitmem, folder: Path, tmp_path: Path
     assert (folder / "latin.md").read_bytes().endswith(b"caf\xe9\n")
 
 
+def test_a_list_shows_what_is_no_utf_8_as_other_verbs_do(gitmem, folder: Path) -> None:
+    odd = b"---\nname: caf\xe9\ndescription: th\xe9\ntype: project\n---\nFact.\n"
+    (folder / "cafe.md").write_bytes(odd)
+    gitmem("save")
+    listed = gitmem("list").out
+    assert "caf?" in listed and "th?" in listed and "udce9" not in listed
+
+
 def test_the_index_as_a_folder(gitmem, folder: Path) -> None:
     (folder / "MEMORY.md").unlink()
     (folder / "MEMORY.md").mkdir()
@@ -165,7 +173,7 @@ def test_a_missing_session_is_named(gitmem, repo: Path, tmp_path: Path) -> None:
 def test_a_read_only_folder_and_a_full_disk_say_so_and_lose_nothing(
     gitmem, folder: Path, monkeypatch
 ) -> None:
-    import gitmem.store.replace as module
+    import gitmem.ledger.layout as module
 
     (folder / "three.md").write_text(MEMORY.format("three"))
     original = os.open

@@ -10,7 +10,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.core.claim import parse_body
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.store.rewrites import keep_rewrites
+from gitmem.ledger.rewrites import keep_rewrites
 
 __all__ = ["ground"]
 
@@ -64,6 +64,7 @@ def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
         "text": "Port 9090 is free.",
         "description": False,
         "disputed": "",
+        "key": "",
         "against": [],
         "origins": [
             {
@@ -72,6 +73,7 @@ def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
                 "claim": "dcf649406b90",
                 "line": None,
                 "via": [],
+                "beyond": False,
                 "told": [
                     {
                         "subject": "Learn of 9090",

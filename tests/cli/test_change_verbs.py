@@ -104,6 +104,21 @@ def test_a_person_who_says_it_again_lifts_the_tombstone(gitmem, git, home: Path)
     assert "mocks" in gitmem("list").out
 
 
+@pytest.mark.parametrize("words", [("big",), ("--claim", "The log is big"), ("--everywhere", "big")])
+def test_forget_says_where_agents_still_read_what_could_not_be_saved(
+    gitmem, home: Path, words: tuple[str, ...]
+) -> None:
+    gitmem("remember", "The log is big.", "--name", "big")
+    (live,) = (home / ".claude/projects").glob("*/memory")
+    text = (live / "big.md").read_text() + "\nOne more line of it.\n" * 10_000
+    (live / "big.md").write_text(text)
+    ran = gitmem("forget", *words)
+    assert "forgot " in ran.out
+    assert f"agents still read {live / 'big.md'}: it holds what memory does not" in ran.err
+    assert f"rm {live / 'big.md'}" in ran.err
+    assert (live / "big.md").read_text() == text
+
+
 def test_what_was_forgotten_does_not_come_back_from_a_live_directory(gitmem, home: Path) -> None:
     gitmem("remember", "Never mock the database here.", "--name", "mocks")
     (live,) = (home / ".claude/projects").glob("*/memory")

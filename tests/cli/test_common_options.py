@@ -9,6 +9,9 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.cli import app
 from gitmem.core.names import archive_path
+from gitmem.core.trailers import Provenance
+from gitmem.integrations.promoting.proposals import Promotion
+from gitmem.ledger.proposals import make, suggestions_of
 
 __all__ = ["ground"]
 
@@ -50,9 +53,9 @@ def test_a_decision_and_leaving_have_json(taught: Ground) -> None:
     text = "Port 80. *(disputed 1a2b3c4d)*\n\nPort 90. *(disputed 1a2b3c4d)*"
     taught.learn({"reviewer/ports.md": memory("ports", text)})
     done = taught.run("review", "accept", "x-1a2b3c", "1", "--json").json
-    assert done["commit"] == taught.tip() and set(done) == {"done", "commit", "notes"}
+    assert done["commit"] == taught.tip() and set(done) == {"done", "commit", "notes", "undo"}
     planned = taught.run("uninstall", "-n", "--json").json
-    assert planned["dry_run"] and any("update-ref -d" in line for line in planned["remaining"])
+    assert planned["dry_run"] and any("refs/gitmem/project" in line for line in planned["remaining"])
     assert taught.run("uninstall", "-y", "--json").json == planned | {"dry_run": False}
 
 
@@ -135,6 +138,21 @@ def test_a_shell_completes_names_of_memories(taught: Ground, verb: str) -> None:
     taught.learn({"main/tone.md": memory("tone")}, "local")
     assert completed(taught, f"gitmem {verb} ") == ["past", "ports", "tone"]
     assert completed(taught, f"gitmem {verb} po") == ["ports"]
+
+
+def test_a_shell_completes_the_address_of_a_memory_in_a_folder(taught: Ground) -> None:
+    taught.learn({"main/topics/deep.md": memory("deep"), "main/topics/$(x)/odd.md": memory("odd")}, "local")
+    assert taught.run("show", "topics/deep").out == taught.run("show", "local/main/topics/deep").out
+    assert completed(taught, "gitmem show ") == ["deep", "odd", "ports", "topics/deep"]
+    assert completed(taught, "gitmem show topics/") == ["topics/deep"]
+    assert completed(taught, "gitmem show local/ma") == ["local/main/topics/deep"]
+
+
+def test_a_shell_completes_whatever_waits_for_a_decision(taught: Ground) -> None:
+    one = Promotion("project", "reviewer", "ports.md", 5, "2026-11-20T10:00:00Z")
+    family, who = suggestions_of(taught.workspace), taught.workspace.author(taught.now)
+    make(family, one.id, {}, {}, one.to_bytes(), "Make it a rule", Provenance(), "", who)
+    assert completed(taught, "gitmem review accept p") == [one.id]
 
 
 def test_completion_is_silent_where_gitmem_is_not(ground: Ground, tmp_path: Path) -> None:

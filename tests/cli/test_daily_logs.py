@@ -22,8 +22,8 @@ from gitmem.core.daily_log import facts
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.integrations.context import session_start, user_prompt
 from gitmem.integrations.upkeep import age_out_logs
-from gitmem.store.tainted import note_tainted
-from gitmem.store.workspace import MAIN
+from gitmem.ledger.tainted import note_tainted
+from gitmem.ledger.workspace import MAIN
 
 __all__ = ["ground"]
 

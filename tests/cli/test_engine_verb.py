@@ -15,11 +15,11 @@ from gitmem.core.change import Change
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.engines.budget import Ledger, Spending
+from gitmem.git.repository import Signature
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.engines import claude_program, engine_for, ledger_for, meter_for
-from gitmem.store.commits import Write, commit
-from gitmem.store.parked import park, suggest
-from gitmem.store.repository import Signature
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.suggestions import propose, suggest
 
 Git = Callable[..., str]
 TOLD = {
@@ -167,6 +167,17 @@ def test_a_home_directory_that_is_a_work_tree_may_hold_the_program(
     assert claude_program(workspace_at(edges), edges) == str(mine)
 
 
+def test_an_entry_of_path_that_cannot_be_looked_into_is_passed_over(
+    home: Path, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`status` ended with 3 and spoke of disk space."""
+    git("init", "-q", home)
+    mine = program(home / "bin", TOLD)
+    monkeypatch.setenv("PATH", f"/{'x' * 5000}:{mine.parent}:{os.environ['PATH']}")
+    edges = real_edges(home)
+    assert claude_program(workspace_at(edges), edges) == str(mine)
+
+
 def test_over_the_ceiling_nothing_is_asked(
     gitmem: Gitmem, git: Git, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,7 +204,7 @@ def test_stats_count_what_commits_and_the_ledger_tell(gitmem: Gitmem, repo: Path
     for name, when in (("new", now - 60), ("old", now - 40 * 86_400)):
         edits = {f"main/{name}.md": text}
         who = Signature("Ann", "ann@example.com", when)
-        assert commit(scope.repo, scope.ref, lambda _, e=edits: Write(e, "Learn", told), who)
+        assert land(scope, lambda _, e=edits: Write(e, "Learn", told), who)
     ledger = ledger_for(workspace)
     for project, days in ((workspace.project_id, 0), ("other", 1), (workspace.project_id, 50)):
         ledger.add(Spending(now - days * 86_400, "extract", "m", used, True, project))
@@ -214,6 +225,6 @@ def test_stats_count_a_suggestion_once(gitmem: Gitmem, repo: Path) -> None:
     change = Change("add", "tabs", "Use tabs", "feedback", "Use tabs.\n", "said so", 0.6, False)
     one = suggest(change, "local", "2026-11-19T10:00:00Z")
     who = Signature("Ann", "ann@example.com", 1_795_000_000)
-    park(workspace, (one,), who, Provenance("add", "extract", session="s1"))
+    propose(workspace, (one,), who, Provenance("add", "extract", session="s1"))
     value = json.loads(gitmem("stats", "--json").out)
     assert (value["suggested"], value["waiting"]) == (1, 1)

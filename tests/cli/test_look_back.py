@@ -20,7 +20,7 @@ from gitmem.integrations.dreams.said import SaidSince
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.extraction import context_of
 from gitmem.integrations.sessions import sessions_here
-from gitmem.store.parked import parked
+from gitmem.ledger.suggestions import open_suggestions
 from gitmem.transcripts.claude_home import slug
 
 ASKED = "Please remember that we deploy from the release branch only."
@@ -95,7 +95,7 @@ def typed(
 
 
 def waits(repo: Path) -> list[str]:
-    return [one.change.body for one in parked(initialised_at(real_edges(repo)))]
+    return [one.change.body for one in open_suggestions(initialised_at(real_edges(repo)))]
 
 
 def test_the_best_five_are_shown_and_taken_by_number(

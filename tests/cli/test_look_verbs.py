@@ -47,6 +47,7 @@ def test_list_json_has_a_stable_shape(filled: Ground) -> None:
         "agent": "reviewer",
         "file": "ports.md",
         "description": "About ports",
+        "disputed": [],
         "taught": "2027-01-15T09:00:00Z",
         "archived": False,
         "secret": False,

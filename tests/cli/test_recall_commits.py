@@ -65,6 +65,18 @@ def test_what_has_no_meaning_is_refused(decided: Path, gitmem: Gitmem) -> None:
     assert gitmem("recall", "--json", "--scope", "user", PROMPT).json["commits"] == []
 
 
+def test_as_of_then_only_commits_of_then_answer(decided: Path, git: Git, gitmem: Gitmem) -> None:
+    """A moment may be a commit of the code, or a date."""
+    deciding = git("-C", decided, "log", "--format=%H", "--grep=auditors")
+    for when in ("HEAD~1", deciding, "2037-01-01"):
+        (told,) = gitmem("recall", "--json", "--source", "commits", "--at", when, PROMPT).json["commits"]
+        assert told["commit"] == deciding
+    for when in (f"{deciding}~1", "2001-01-01"):
+        ran = gitmem("recall", "--source", "commits", "--at", when, PROMPT)
+        assert (ran.out, ran.err) == ("", "no commit of then fits\n")
+    assert gitmem("recall", "--source", "commits", "--at", "no-such-tag", PROMPT, ok=False).code == 2
+
+
 def test_a_prompt_is_told_once_a_session(decided: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     """As data, without what a client or a terminal might take for its own, and with no credential in it."""
     payload = {"prompt": PROMPT, "cwd": str(decided), "session_id": "5f0c52d4-1111-4222-8333-444455556666"}

@@ -42,13 +42,21 @@ def test_an_undone_restore_forgets_again(taught: Ground) -> None:
     assert taught.tree() == forgotten and not (taught.folder() / "ports.md").exists()
 
 
-def test_a_deleted_memory_comes_back_before_one_whose_name_begins_like_it(taught: Ground) -> None:
+def test_a_deleted_memory_comes_back_and_none_whose_name_begins_like_it(taught: Ground) -> None:
     (taught.folder() / "ports-of-ships.md").write_text(memory("ports-of-ships"))
     (taught.folder() / "ports.md").unlink()
     taught.run("save")
     taught.run("restore", "ports")
     assert "Port 9090" in (taught.folder() / "ports.md").read_text()
-    assert taught.run("restore", "ports-of").err == "nothing to restore: it is here, and unchanged\n"
+
+
+@pytest.mark.parametrize("asked", ["local/rev/deploy", "rev/deploy"])
+def test_a_namesake_in_a_folder_keeps_no_address_from_coming_back(ground: Ground, asked: str) -> None:
+    files = {"rev/deploy.md": memory("deploy"), "rev/api/deploy.md": memory("deploy", "Another.")}
+    ground.learn(files, "local")
+    ground.run("forget", "local/rev/deploy")
+    assert "restored deploy in local" in ground.run("restore", asked).out
+    assert ground.tree("local")["rev/deploy.md"] == files["rev/deploy.md"]
 
 
 def test_a_file_deleted_but_not_saved_yet_comes_back(taught: Ground) -> None:

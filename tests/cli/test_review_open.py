@@ -78,7 +78,7 @@ def ann(team: Team) -> Machine:
     return made
 
 
-def test_a_request_is_opened_with_a_table_of_claims(team: Team, ann: Machine, gh: FakeGh) -> None:
+def test_a_request_is_opened_with_a_card_for_each_memory(team: Team, ann: Machine, gh: FakeGh) -> None:
     learn_all(ann)
     done = ann.run("review", "--open", "-y")
     assert done.out == f"created {PULL}\n"
@@ -90,10 +90,9 @@ def test_a_request_is_opened_with_a_table_of_claims(team: Team, ann: Machine, gh
     assert told["--base"] == "gitmem/project" and told["--head"] == INBOX
     assert told["--title"].startswith(f"{INBOX}: ") and "in 3 memories" in told["--title"]
     assert not Path(told["--body-file"]).exists()
-    rows = [line for line in gh.body.splitlines() if line.startswith("| `")]
-    (row,) = (row for row in rows if "The debugger takes 4999." in row)
-    assert row == (
-        "| `The debugger takes 4999.` | added | `main/ports.md` | `Add ports` | `Ann, 2026-11-18` |"
+    assert (
+        "+ The debugger takes 4999.\n# said by Ann, 2026-11-18\n# Add ports\n# main/ports.md: added"
+        in gh.body
     )
     assert "squash and a rebase all land" in gh.body and "git mem review accept i-" in gh.body
     assert "main/ports.md" in team.reviewer.host_files(INBOX)
@@ -154,7 +153,7 @@ def test_a_dry_run_prints_the_text_and_sends_nothing(team: Team, ann: Machine, g
     learn_all(ann)
     before = team.reviewer.branches()
     shown = ann.run("review", "--open", "-n")
-    assert "would ask: " in shown.out and "| claim | fate | destination | why | origin |" in shown.out
+    assert "would ask: " in shown.out and "\n### 1. `main/" in shown.out and "\n+ " in shown.out
     assert team.reviewer.branches() == before and gh.calls == []
     value = ann.run("review", "--open", "-n", "--json").json
     assert value["dry_run"] and value["outcome"] == "planned" and FACTS["tea"] in value["body"]
@@ -200,9 +199,13 @@ def test_a_dream_is_opened_with_its_account(team: Team, gh: FakeGh) -> None:
     assert ann.run("review", "--open", item["id"]).out == f"created {PULL}\n"
     told = dict(zip(gh.calls[-1][4::2], gh.calls[-1][5::2], strict=True))
     assert (told["--head"], told["--title"]) == (branch, f"Dream {item['id']}: 1 change")
-    (row,) = (line for line in gh.body.splitlines() if line.startswith("| `"))
-    assert "The build broke yesterday.` | merged | `main/hint.md: The build broke yesterday (2026-" in row
-    assert row.endswith("| `Ann, 2026-11-18` |")
+    assert "- 1 date made absolute\n" in gh.body
+    assert "### 1. `Date what hint says`\n\n`“yesterday” is 2026-" in gh.body
+    assert (
+        "- The build broke yesterday.\n# said by Ann, 2026-11-18\n+ The build broke yesterday (2026-"
+        in gh.body
+    )
+    assert "# becomes this: main/hint.md" in gh.body
     assert branch in team.reviewer.branches()
 
 

@@ -16,7 +16,7 @@ from ran import Gitmem, Ran
 
 from gitmem.core.claim import parse_body
 from gitmem.entry import main
-from gitmem.store import open as opening
+from gitmem.git import open as opening
 
 REF = "refs/gitmem/project"
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
@@ -683,13 +683,13 @@ def test_an_interrupt_ends_with_130_and_does_all_or_nothing(git: Git, repo: Path
     code = Path(__file__).parents[2]
     stop = (
         "import os, signal, sys\n"
-        "from gitmem.store import commits\n"
+        "from gitmem.ledger import land\n"
         "from gitmem.entry import main\n"
-        "real, sys.argv = commits.{0}, ['gitmem', 'save']\n"
+        "real, sys.argv = land.{0}, ['gitmem', 'save']\n"
         "def stop(*given):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    return real(*given)\n"
-        "commits.{0} = stop\n"
+        "land.{0} = stop\n"
         "sys.exit(main())\n"
     )
     tip = git("-C", repo, "rev-parse", REF)

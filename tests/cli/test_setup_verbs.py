@@ -102,7 +102,8 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> No
     after = everything(repo)
     live = {path for path in after if path.startswith(".claude/agent-memory/")}
     assert live and {p: d for p, d in after.items() if p not in live and "refs/gitmem" not in p} == before
-    assert "update-ref -d refs/gitmem/project" in ran.err
+    assert "memory of the project: refs/gitmem/project in" in ran.err and "update-ref" not in ran.err
+    assert "git mem purge" in ran.err
     assert not (repo / ".git/gitmem").exists()
     assert git("-C", repo, "config", "--get-regexp", "^gitmem", check=False) == ""
 
@@ -110,18 +111,17 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> No
 def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) -> None:
     from gitmem.core.names import archive_path
     from gitmem.core.trailers import Provenance
+    from gitmem.git.repository import Signature
     from gitmem.integrations.edges import real_edges, workspace_at
-    from gitmem.store.commits import Write, commit
-    from gitmem.store.repository import Signature
+    from gitmem.ledger.land import Write, land
 
     gitmem("init", "-y")
     workspace = workspace_at(real_edges(repo))
     scope = workspace.scope("project")
     path = f"ops/{archive_path('old.md')}"
     edits = {path: MEMORY.format("old").encode()}
-    commit(
-        scope.repo,
-        scope.ref,
+    land(
+        scope,
         lambda tip: Write(edits, "Page out", Provenance(op="page", writer="human")),
         Signature("Ann", "ann@example.com", 0),
     )
@@ -159,7 +159,7 @@ def test_real_folders_come_back_byte_for_byte(gitmem, git, repo: Path, home: Pat
         (folder / path.name).write_bytes(path.read_bytes())
     project = gitmem("init", "-y", "--json").json["project"]
     private = home / ".local/share/gitmem/private.git"
-    from gitmem.store.git import GitCommand
+    from gitmem.git.command import GitCommand
 
     command = GitCommand(dict(os.environ))
     for path in source.iterdir():

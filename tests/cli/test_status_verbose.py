@@ -11,7 +11,8 @@ from gitmem.core.limits import INDEX_LINES
 __all__ = ["ground"]
 
 SCOPE_KEYS = [
-    *("scope", "ref", "head", "memories", "hot", "archived", "logs", "upstream", "over", "unreadable"),
+    *("scope", "ref", "head", "memories", "hot", "archived", "logs", "index_only", "set_aside"),
+    *("upstream", "over", "unreadable"),
 ]
 
 
@@ -46,6 +47,8 @@ def test_the_json_of_a_scope_has_a_stable_shape(ground: Ground) -> None:
         "hot": {"reviewer": 1},
         "archived": {"main": 1},
         "logs": 0,
+        "index_only": [],
+        "set_aside": {},
         "upstream": None,
         "over": [],
         "unreadable": {},

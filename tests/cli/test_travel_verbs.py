@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from cli_ground import DAY, Ground, ground, memory
 
-import gitmem.store.travel as travel
+import gitmem.ledger.restore as travel
 from gitmem.core import tombstone
 from gitmem.core.claim import parse_body
 from gitmem.core.trailers import Provenance, parse
-from gitmem.store.record import read_record
+from gitmem.git.refs import move_ref
+from gitmem.ledger.record import read_record
 
 __all__ = ["ground"]
 
@@ -137,7 +138,7 @@ def test_restore_into_a_folder_refuses_a_path_that_leads_out(taught: Ground, tmp
     repo = taught.workspace.code
     tip = repo.commit(taught.tip())
     bad = repo.add_commit(root.decode(), (tip.oid,), tip.author, tip.author, "Sync\n")
-    repo.move_ref("refs/gitmem/project", bad, tip.oid, "test")
+    move_ref(repo, "refs/gitmem/project", bad, tip.oid, "test")
     ran = taught.run(
         "restore", "--all", "--at", "@", "--to", tmp_path / "out", "--scope", "project", code=2
     )
@@ -199,6 +200,42 @@ def test_undo_keeps_what_was_learned_since(taught: Ground) -> None:
     assert "reviewer/other.md" in taught.tree()
 
 
+def test_undo_of_what_made_an_index_leaves_the_lines_of_others(ground: Ground) -> None:
+    words = ("--agent", "rev", "--scope", "local")
+    ground.run("remember", "API key rotates on Mondays.", "--name", "one", *words)
+    first = ground.tip("local")
+    ground.run("remember", "Two is 2.", "--name", "two", *words)
+    at = ground.folder("local", "rev") / "MEMORY.md"
+    at.write_text(f"{at.read_text()}Ask Bob first.\n")
+    ground.run("undo", first)
+    assert at.read_text() == "- [two](two.md) — Two is 2\nAsk Bob first.\n"
+    ground.run("undo", first, code=1)
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_undo_says_what_stays_of_a_change_and_why(ground: Ground, saved: bool) -> None:
+    for name in ("cc", "dd"):
+        (ground.folder() / f"{name}.md").write_text(memory(name))
+    ground.run("save")
+    first = ground.tip()
+    with (ground.folder() / "cc.md").open("a") as file:
+        file.write("And blue is its colour.\n")
+    told = "stays: project/reviewer/cc.md (edited since; delete it with git mem forget)\n"
+    if saved:
+        ground.run("save")
+        assert told in ground.run("undo", "--dry-run", first).err
+    ran = ground.run("undo", first)
+    assert told in ran.err and "dd" not in ran.err
+    assert "reviewer/cc.md" in ground.tree() and "reviewer/dd.md" not in ground.tree()
+    assert "stays: " not in ground.run("undo", ground.tip()).err
+
+
+def test_undo_of_what_alone_made_an_index_leaves_none(ground: Ground) -> None:
+    ground.run("remember", "Two is 2.", "--name", "two", "--agent", "rev", "--scope", "local")
+    ground.run("undo")
+    assert "rev/MEMORY.md" not in ground.tree("local")
+
+
 def test_undo_leaves_unsaved_edits_saved_and_alone(taught: Ground) -> None:
     """A person who was told `undo: git mem undo` means that change, not what an agent wrote meanwhile."""
     (taught.folder() / "fresh.md").write_text(memory("fresh"))
@@ -232,6 +269,21 @@ def test_undo_passes_over_what_it_may_not_undo_and_says_why_when_named(taught: G
     assert "Update ports" in taught.run("undo").out
     assert op in taught.run("undo", oid[:12], code=2).err
     assert "reviewer/mine.md" in taught.tree()
+
+
+def test_an_undo_that_only_takes_away_looks_for_no_secret(
+    taught: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading the detector would take as long as all the rest of it."""
+    taught.run("remember", "Ships sail on water.")
+
+    def detect() -> None:
+        raise AssertionError("something is looked at")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.rules.secrets._detector", detect)
+        taught.run("undo")
+    assert "Ships" not in taught.run("list").out
 
 
 def test_undo_of_the_root_is_refused(taught: Ground) -> None:
@@ -319,6 +371,13 @@ def test_checkout_of_a_date_takes_every_scope_to_that_moment(taught: Ground) -> 
     assert "Two." in (local / "mine.md").read_text() and body(taught) == "Port 9090."
     taught.run("checkout", "-")
     assert body(taught) == "Port 1."
+
+
+def test_checkout_of_a_date_before_all_memory_says_when_it_began(taught: Ground) -> None:
+    """It laid out an empty state of 1970."""
+    ran = taught.run("checkout", "2001-01-01", code=2)
+    assert "There was no memory at 2001-01-01: the first was stored on 2027-01-15" in ran.err
+    assert body(taught) == "Port 9090." and not pinned(taught)
 
 
 def test_checkout_leaves_a_folder_alone_that_the_code_branch_tracks(taught: Ground) -> None:

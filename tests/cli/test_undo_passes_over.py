@@ -35,8 +35,21 @@ def test_undo_passes_over_what_gitmem_tells_git(gitmem: Gitmem, repo: Path, git,
     gitmem("init", "-y")
     gitmem("remember", "Ports start at 4000.", "--name", "ports", "--scope", "project")
     gitmem("share", "-y")
-    assert "Tell git how to merge" in gitmem("log").out
-    assert "Remember ports" in gitmem("undo").out
+    told = next(one for one in gitmem("log", "--json").json if one["subject"].startswith("Tell git"))
+    assert (told["op"], told["writer"]) == ("sync", "sync")
+    said = gitmem("undo")
+    assert "Remember ports" in said.out and f"left alone: {told['commit'][:12]} Tell git" in said.err
+
+
+def test_undo_right_after_a_purge_says_what_it_leaves_alone(gitmem: Gitmem, repo: Path, git) -> None:
+    """A purge is meant to last, and files for hosts are no change of the person's to memory."""
+    gitmem("init", "-y")
+    gitmem("remember", "Ports start at 4000.", "--name", "ports", "--scope", "project")
+    gitmem("remember", "The word is xyzzyplugh.", "--name", "word", "--scope", "project")
+    gitmem("purge", "xyzzyplugh", "--text", "-y")
+    said = gitmem("undo")
+    assert "Remember word" in said.out
+    assert "left alone: " in said.err and "Purge a text from history" in said.err
 
 
 def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo: Path, git) -> None:
@@ -55,3 +68,20 @@ def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo:
     gitmem("save")
     assert "lint" in listed.read_text()
     assert "Remember lint" in gitmem("undo").out
+
+
+def test_what_is_undone_or_restored_shows_in_every_work_tree(
+    gitmem: Gitmem, repo: Path, git, tmp_path: Path
+) -> None:
+    gitmem("init", "-y")
+    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
+    folders = [top / ".claude/agent-memory/reviewer" for top in (repo, tmp_path / "other")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    words = ("--name", "ports", "--scope", "project", "--agent", "reviewer")
+    gitmem("remember", "Ports start at 4000.", *words)
+    assert all((folder / "ports.md").is_file() for folder in folders)
+    gitmem("undo")
+    assert not any((folder / "ports.md").exists() for folder in folders)
+    gitmem("restore", "ports")
+    assert all((folder / "ports.md").is_file() for folder in folders)

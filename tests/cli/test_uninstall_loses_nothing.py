@@ -7,7 +7,7 @@ from pathlib import Path
 from cli_ground import memory
 
 from gitmem.integrations.uninstalling import UninstallPlan
-from gitmem.store.workspace import LiveDirectory, Scope
+from gitmem.ledger.workspace import LiveDirectory, Scope
 
 
 def test_uninstall_takes_in_what_was_written_to_a_file_that_a_layout_moved_aside(
@@ -39,9 +39,18 @@ def test_uninstall_keeps_what_the_doctor_put_aside(gitmem, repo: Path) -> None:
 
 
 def test_the_plan_counts_many_archived_files_and_names_few(repo: Path) -> None:
-    scope = Scope("project", "refs/gitmem/project", repo, lambda: None)
+    scope = Scope("project", "refs/gitmem/project", repo, lambda: None, lambda: None)
     many, few = (LiveDirectory(scope, name, repo / name, repo) for name in ("many", "few"))
     archived = [(many, f"{n}.md", b"") for n in range(6)] + [(few, f"{n}.md", b"") for n in range(5)]
     lines = UninstallPlan((), (), tuple(archived), (), repo).lines()
     assert [line for line in lines if str(many.path) in line] == [f"write 6 archived files to {many.path}"]
     assert len([line for line in lines if str(few.path) in line]) == 5
+
+
+def test_no_line_deletes_what_is_kept_for_all_repositories(gitmem, repo: Path) -> None:
+    gitmem("init", "-y")
+    gitmem("remember", "I like tea.", "--type", "user", "--scope", "user")
+    gitmem("remember", "The port is 8080.", "--type", "project", "--scope", "local")
+    told = gitmem("uninstall", "-y")
+    said = told.out + told.err
+    assert "your memory of this repository: refs/heads/local/" in said and "refs/heads/user" not in said

@@ -57,6 +57,22 @@ def test_what_a_person_forgot_stays_forgotten_and_the_losing_text_is_listed() ->
     assert result.buried == (("main/db.md", "A better fact."),)
 
 
+def test_a_claim_that_joins_what_was_forgotten_meanwhile_stays_alone() -> None:
+    """The description is no claim of the body, of which the new one could be the edit."""
+    head = "---\nname: db\ndescription: {}\ntype: project\n---\n"
+    told = "The first paragraph tells the details of it."
+    stone = tombstone.bury(told, "00" * 16, "2026-11-20", "forgot")
+    forgot = {"main/.tombstones": stone.line().encode()}
+    for about in ("Alpha", "What the first paragraph tells of it"):
+        before = head.format(about) + f"Alpha a.\n\n{told}\n"
+        more = "- Ask Ann about the details of it.\n"
+        sides = [{"main/db.md": text.encode()} for text in (before, f"{before}\n{more}")]
+        result = merge_trees(sides[0], forgot, sides[1])
+        left = head.replace("description: {}\n", "") + more
+        assert result.files == forgot | {"main/db.md": left.encode()}
+        assert result.buried == (("main/db.md", "Alpha a."), ("main/db.md", told))
+
+
 def test_two_different_memories_at_one_path_both_stay() -> None:
     one = tree("Cats.\n", HEAD.replace("name: db", "name: cats"))
     other = tree("Dogs are longer.\n", HEAD.replace("name: db", "name: dogs"))

@@ -87,7 +87,8 @@ def test_slug_is_stable_safe_and_never_empty(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a.md", "No mocks in tests.md", "feedback_x.md", "what?.md", "mémoire.md"]
+    "name",
+    ["a.md", "No mocks in tests.md", "feedback_x.md", "what?.md", "mémoire.md", "sub/a.md", "a b/c/d.md"],
 )
 def test_memory_files(name: str) -> None:
     assert is_memory_file(name)
@@ -96,8 +97,11 @@ def test_memory_files(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "MEMORY.md", "memory.md", "Memory.MD", ".hidden.md", ".md", "a.txt", "a.MD", "sub/a.md", "../x.md",
+        "MEMORY.md", "memory.md", "Memory.MD", ".hidden.md", ".md", "a.txt", "a.MD", "../x.md",
         "a\\b.md", "a\nb.md", "a:b.md", "con.md", "e\u0301.md", "x" * 253 + ".md", " a.md", "", "\udcff.md",
+        "logs/a.md", "archive/a.md", "team/a.md", "Archive/a.md", "sub/MEMORY.md", "sub/../a.md", "/a.md",
+        ".sub/a.md", "sub/.a.md", "a.md/b.md", "nul/a.md", "sub//a.md", "x/archive/ab/a.md",
+        "x/logs/2026/11/a.md", "d/" * 17 + "a.md", "/".join(["x" * 250] * 4) + ".md", "sub/a.txt",
     ],
 )  # fmt: skip
 def test_what_is_no_memory_file(name: str) -> None:

@@ -136,7 +136,8 @@ def test_what_runs_into_one_without_the_pointer_keeps_its_lines() -> None:
         ("main/a.md", True),
         ("main/archive/ab/a.md", True),
         ("main/logs/2026/11/2026-11-20.md", False),
-        ("main/other/a.md", False),
+        ("main/other/a.md", True),
+        ("main/team/a.md", False),
     ],
 )
 def test_a_memory_is_promoted_wherever_a_memory_stands(path: str, promoted: bool) -> None:

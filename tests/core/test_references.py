@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitmem.core.references import (
     LONGEST,
@@ -11,79 +15,102 @@ from gitmem.core.references import (
     MOST_SAID,
     MOST_WORDS,
     Finding,
-    Mention,
     Named,
     day,
     disputed,
-    mentions,
     named,
+    names,
     plain_path,
     statement,
     warnings,
     without_fences,
 )
 
+FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
+
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("`src/a.py`", [("src/a.py", (), False)]),
-        ("`./src/a.PY:12`", [("src/a.PY", (), False)]),
-        ("`src/a.py:12-14` `src/a.py:3:4`", [("src/a.py", (), False)] * 2),
-        ("`tests/a.py::test_b.c`", [("tests/a.py", (), False)]),
-        ("`a.py`", [("a.py", (), False)]),
-        ("`a.unknown`", [("a.unknown", ("unknown",), False)]),
+        # Files and folders, in backticks.
+        ("`src/a.py`", [(FILE, "src/a.py", ())]),
+        ("`./src/a.PY:12`", [(FILE, "src/a.PY", ())]),
+        ("`src/a.py:12-14` `src/a.py:3:4`", [(FILE, "src/a.py", ())] * 2),
+        ("`tests/a.py::test_b.c`", [(FILE, "tests/a.py", ())]),
+        ("`größe/übung.py` `setup.cfg`", [(FILE, "größe/übung.py", ()), (FILE, "setup.cfg", ())]),
+        ("`a.py`", [(FILE, "a.py", ())]),
+        ("``c/d.py``", [(FILE, "c/d.py", ())]),
         ("`src/a.unknown`", []),
-        ("`src/app`", [("src/app", (), True)]),
-        ("`./src/app/`", [("src/app", (), True)]),
-        ("`src/`", [("src", (), True)]),
+        ("`src/app`", [(FOLDER, "src/app", ())]),
+        ("`./src/app/`", [(FOLDER, "src/app", ())]),
+        ("`src/` `and/or`", [(FOLDER, "src", ()), (FOLDER, "and/or", ())]),
         ("`src`", []),
-        ("`/src/a.py` `../a.py` `a/../b.py` `.git/config.toml` `a//b.py`", []),
-        ("`example.com/a.py` `www.x.y/a.py` `a.io/x/y`", []),
-        ("`example.py/a.py`", [("example.py/a.py", (), False)]),
-        ("`-x/a.py`", []),
-        (f"`{'x' * (LONGEST - 3)}.py`", [(f"{'x' * (LONGEST - 3)}.py", (), False)]),
+        ("`/src/a.py` `../a.py` `a/../b.py` `.git/config.toml` `a//b.py` `/etc/a.conf`", []),
+        ("`src/*.py` `src/<name>.py` `git add a.py` `v1.2`", []),
+        ("`https://host/a.py` `a.com/a.py` `www.x.y/a.py` `a.io/x/y` `-x/a.py`", []),
+        (f"`{'x' * (LONGEST - 3)}.py`", [(FILE, f"{'x' * (LONGEST - 3)}.py", ())]),
         (f"`{'x' * (LONGEST - 2)}.py`", []),
-        ("`make --all-targets=3 -v`", [("--all-targets", ("--all-targets",), False)]),
-        ("`--one --two`", [("--one", ("--one",), False), ("--two", ("--two",), False)]),
+        # Flags, and whose they are.
+        ("`make --all-targets=3 -v`", [(FLAG, "make", ("--all-targets",))]),
+        ("`git mem docs check --strict`", [(FLAG, "git-mem", ("--strict",))]),
+        ("`--one --two`", [(FLAG, "", ("--one",)), (FLAG, "", ("--two",))]),
         ("`git --One` `a--b`", []),
-        ("`run_all()`", [("run_all()", ("run_all",), False)]),
-        ("`run_all(1, 2)`", [("run_all()", ("run_all",), False)]),
-        ("`Store.open`", [("Store.open", ("Store", "open"), False)]),
-        ("`store.open`", [("store.open", ("open",), False)]),
-        ("`a::Store::open`", [("a::Store::open", ("Store", "open"), False)]),
-        ("`App.Store.open`", [("App.Store.open", ("Store", "open"), False)]),
-        ("`Store#open`", [("Store#open", ("Store", "open"), False)]),
-        (
-            "`retryLimit` `MAX_SIZE` `max_2`",
-            [(n, (n,), False) for n in ["retryLimit", "MAX_SIZE", "max_2"]],
-        ),
-        ("`word` `Word` `of()` `a.of` `x y_z` `2_x`", []),
-        ("`abc()`", [("abc()", ("abc",), False)]),
-        ("``a_b_c`` `a\nb_c`", []),
-        ("see src/a.py, then (lib/b.rs).", [("src/a.py", (), False), ("lib/b.rs", (), False)]),
-        ("see ./src/a.py", [("src/a.py", (), False)]),
-        ("see `src//a.py` or `../src/a.py` or `src/.git/a.py`", []),
-        ("see a.py or src/a.unknown or src/app", []),
-        ("https://x/src/a.py ~/a/b.py $A/b.py x-/a/b.py-c", []),
-        ("pass --dry-run.", [("--dry-run", ("--dry-run",), False)]),
-        ("a--dry or /--dry or ---dry or --x_y", []),
+        ("pass --dry-run.", [(FLAG, "", ("--dry-run",))]),
+        ("a--dry or /--dry or ---dry or --x_y, -- or ---", []),
+        # Symbols.
+        ("`run_all()`", [(SYMBOL, "run_all()", ("run_all",))]),
+        ("`run_all(1, 2)`", [(SYMBOL, "run_all()", ("run_all",))]),
+        ("`Store.open`", [(SYMBOL, "Store.open", ("Store", "open"))]),
+        ("`store.open`", [(SYMBOL, "store.open", ("open",))]),
+        ("`os.path.join`", [(SYMBOL, "os.path.join", ("join",))]),
+        ("`a.unknown`", [(SYMBOL, "a.unknown", ("unknown",))]),
+        ("`a::Store::open`", [(SYMBOL, "a::Store::open", ("Store", "open"))]),
+        ("`App.Store.open()`", [(SYMBOL, "App.Store.open()", ("Store", "open"))]),
+        ("`Store#open`", [(SYMBOL, "Store#open", ("Store", "open"))]),
+        ("`retryLimit` `MAX_2`", [(SYMBOL, "retryLimit", ("retryLimit",)), (SYMBOL, "MAX_2", ("MAX_2",))]),
+        ("`word` `Word` `SQL` `of()` `a.of` `x y_z` `2_x` `a\nb_c`", []),
+        ("`f(ignore all that was said before)`", []),
+        ("`abc()` ``a_b_c``", [(SYMBOL, "abc()", ("abc",)), (SYMBOL, "a_b_c", ("a_b_c",))]),
+        # Prose: what can be nothing else.
+        ("see src/a.py, then (lib/b.rs).", [(FILE, "src/a.py", ()), (FILE, "lib/b.rs", ())]),
+        ("see ./src/a.py and tests/b.py::test_c", [(FILE, "src/a.py", ()), (FILE, "tests/b.py", ())]),
+        ("see a.py or src/a.unknown or src/app or ../src/a.py", []),
+        ("https://x/src/a.py ~/a/b.py $A/b.py C:/a/b.py host.com/a/b.py x-/a/b.py-c", []),
         (
             "call store.open(), open_it()",
-            [("store.open()", ("open",), False), ("open_it()", ("open_it",), False)],
+            [(SYMBOL, "store.open()", ("open",)), (SYMBOL, "open_it()", ("open_it",))],
         ),
         ("see x/open() and of()", []),
-        ("Store.open does", [("Store.open", ("Store", "open"), False)]),
+        ("Store.open does", [(SYMBOL, "Store.open", ("Store", "open"))]),
         ("End.of this. STore.open x.Store.open", []),
-        ("MAX_SIZE is", [("MAX_SIZE", ("MAX_SIZE",), False)]),
-        ("MAX_ or MAX__SIZE or 2_SIZE", []),
-        ("MAX or _MAX_SIZE or MAX_SIZE/x or MAX_size", []),
+        ("MAX_SIZE is", [(SYMBOL, "MAX_SIZE", ("MAX_SIZE",))]),
+        ("MAX_ MAX__SIZE 2_SIZE MAX _MAX_SIZE MAX_SIZE/x MAX_size", []),
+        # Examples and output.
+        ("```\n`src/a.py`\nsee src/b.py\n```", []),
+        ("Intro.\n\n    src/b.py: not found\n\nEnd.", []),
+        ("- item\n\n    see src/b.py\n", [(FILE, "src/b.py", ())]),
+        ("<!-- `src/a.py` -->", []),
+        ("`path/to/file.py`, `foo.py`, `my_app/x.py`", []),
+        ("for example `src/a.py`, or e.g. `b/c.py`", []),
+        # What was.
+        ("It was called `src/a.py` once, formerly `b_c()`.", []),
+        ("It was called\n`src/a.py` before.", []),
+        ("We no longer use `a_b`. It is `c_d` now.", [(SYMBOL, "c_d", ("c_d",))]),
+        ("- was moved from `a/b.py`\n- `c/d.py`", [(FILE, "c/d.py", ())]),
+        ("`a_b` is used to sort.", [(SYMBOL, "a_b", ("a_b",))]),
     ],
 )
 def test_a_name_is_what_can_be_nothing_else(
-    text: str, found: list[tuple[str, tuple[str, ...], bool]]
+    text: str, found: list[tuple[str, str, tuple[str, ...]]]
 ) -> None:
-    assert [(one.name, one.parts, one.folder) for one in mentions(text)] == found
+    assert [(one.kind, one.target, one.parts) for one in names(text)] == found
+
+
+def test_who_holds_names_against_what_is_at_hand_is_given_all_of_them() -> None:
+    """A rule on `my_app/x.py` is told when that file is edited, whatever its name looks like."""
+    text = "Never edit `my_app/x.py`; it was moved to `src/y.py`."
+    assert [one.target for one in names(text, loose=True)] == ["my_app/x.py", "src/y.py"]
+    assert list(names(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -97,19 +124,23 @@ def test_a_name_is_what_can_be_nothing_else(
         "pass --dry-run here",
         "it is Store.open, MAX_SIZE and open_it()",
         "```\n`x/y.py`\n```\n`src/a.py`",
+        "in `src/app/` call `run_all(1)`, ``c/d.py``",
     ],
 )
 def test_a_name_is_found_where_it_stands(text: str) -> None:
-    for one in mentions(text):
-        assert text[one.start : one.end] == one.name
+    found = list(names(text))
+    assert found and all(text[one.start : one.end] == one.name for one in found)
 
 
-def test_a_folder_and_a_call_are_found_where_they_stand() -> None:
-    text = "in `src/app/` call `run_all(1)`"
-    assert list(mentions(text)) == [
-        Mention(4, 12, "src/app", (), folder=True),
-        Mention(20, 27, "run_all()", ("run_all",)),
-    ]
+@given(st.text(alphabet=st.sampled_from("ab/.`-_: \n\r\0()AZé*[]!^$~@+#"), max_size=300))
+def test_what_is_asked_of_git_is_no_option_no_pattern_and_on_one_line(text: str) -> None:
+    found = named(text)
+    for path in found.paths:
+        assert re.fullmatch(r"[\w./@+-]+", path) and not path.startswith(("-", "/"))
+        assert not {"", ".", "..", ".git"} & set(path.split("/"))
+        assert len(path) <= LONGEST
+    for _, parts in found.words:
+        assert all(re.fullmatch(r"\w+|--[\w-]+", part) for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +170,10 @@ def test_each_name_is_looked_up_once_and_a_bare_markdown_file_never() -> None:
         7,
     )
     assert named("nothing") == Named((), frozenset(), (), 0)
+    assert named("`src/app/` and `bin/deploy`, `and/or`").sure == frozenset()
+    assert named("Orders.place() is slow, `Orders.place` too").words == (
+        ("Orders.place", ("Orders", "place")),
+    )
 
 
 def test_a_memory_names_only_so_much() -> None:
@@ -150,11 +185,17 @@ def test_a_memory_names_only_so_much() -> None:
     assert named("x" * (MOST_READ - 7) + " `a_b_c`").words == ()
 
 
+@pytest.mark.parametrize("part", ["a+", "a/", "a.", "`", "```\n", "--a-", "a. ", ".\n", "e.g. "])
+def test_a_hostile_memory_is_read_in_no_time(part: str) -> None:
+    assert named(part * 50_000).taught == 0
+
+
 @pytest.mark.parametrize(
     ("finding", "said"),
     [
         (Finding("a", "there"), "`a` is still there"),
         (Finding("a", "moved", "b c"), "`a` moved to `b_c`"),
+        (Finding("a()", "renamed", "b()"), "`a()` became `b()`"),
         (Finding("a", "missing"), "`a` is not in HEAD"),
         (Finding("a", "gone"), "`a` is no longer in the code"),
         (

@@ -11,11 +11,11 @@ from stage import NOW, Stage
 from transcripts import Transcript
 
 from gitmem.core.trailers import Provenance
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.repository import Signature
 from gitmem.integrations.spool import Job, put
-from gitmem.store.commits import Write, commit
-from gitmem.store.git import GitCommand
-from gitmem.store.open import open_repository
-from gitmem.store.repository import Signature
+from gitmem.ledger.land import Ref, Write, land
 from gitmem.transcripts.claude_home import slug
 
 ANN = Signature("Ann", "ann@example.com", NOW - 86_400)
@@ -93,7 +93,7 @@ def learn(stage: Stage, repo: Path, ref: str, files: Mapping[str, str]) -> None:
     git = GitCommand(stage.environ)
     store = open_repository(repo, git, "git", bare=repo == stage.bare)
     write = Write({path: text.encode() for path, text in files.items()}, "Learn", Provenance(op="add"))
-    assert commit(store, ref, lambda _: write, ANN)
+    assert land(Ref(store, ref), lambda _: write, ANN)
     store.close()
 
 

@@ -11,13 +11,14 @@ import pytest
 
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.edges import Edges, workspace_at
 from gitmem.integrations.spool import Job, coalesce, put, take
-from gitmem.store.commits import Write, commit
-from gitmem.store.merging import merge_commits
-from gitmem.store.repository import Signature
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger.land import Ref, Write, land
+from gitmem.ledger.merge import merge_commits
+from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
 
 NOW = 1_795_000_000
@@ -93,12 +94,12 @@ def test_merges_are_the_same_on_either_side(workspace: Workspace) -> None:
     def learn(name: str, now: int, ref: str = ref) -> str:
         text = MEMORY.format(name, f"About {name}.").encode()
         write = Write({f"main/{name}.md": text}, "Learn", Provenance(op="add"))
-        made = commit(repo, ref, lambda _: write, Signature("Ann", "ann@example.com", now))
+        made = land(Ref(repo, ref), lambda _: write, Signature("Ann", "ann@example.com", now))
         assert made
         return made.commit
 
     base = learn("base", LATER)
-    repo.move_ref("refs/gitmem/other", base, None, "fork")
+    move_ref(repo, "refs/gitmem/other", base, None, "fork")
     ours, theirs = learn("ours", NOW), learn("theirs", NOW - 60, "refs/gitmem/other")
     merged = merge_commits(repo, ours, theirs)
     assert merged.commit == merge_commits(repo, theirs, ours).commit
@@ -140,7 +141,7 @@ def test_a_dream_accepted_in_a_time_that_is_yet_to_come_holds_up_no_other(
     scope = workspace.scope("project")
     told = Provenance(op="dream", writer="dream", reviewed="2030-01-01-0000")
     write_later = Write({"reviewer/beta.md": MEMORY.format("beta", "B.").encode()}, "Accept", told)
-    assert commit(scope.repo, scope.ref, lambda _: write_later, Signature("Ann", "ann@example.com", LATER))
+    assert land(scope, lambda _: write_later, Signature("Ann", "ann@example.com", LATER))
     assert gate(workspace, repo, NOW) == ""
 
 

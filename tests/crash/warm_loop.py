@@ -22,10 +22,10 @@ import filelock  # noqa: F401
 import psutil  # noqa: F401
 
 from gitmem.core.trailers import Provenance
-from gitmem.store.commits import Write, commit
-from gitmem.store.git import GitCommand
-from gitmem.store.open import open_repository
-from gitmem.store.repository import Signature
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.repository import Signature
+from gitmem.ledger.land import Ref, Write, land
 
 REF = "refs/gitmem/project"
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
@@ -38,7 +38,7 @@ def loop(folder: Path, backend: str, turn: int, says: int) -> None:
     while True:
         name = f"r{turn}-m{number}"
         write = Write({f"main/{name}.md": f"{name}\n".encode()}, f"Learn {name}", Provenance(op="add"))
-        commit(store, REF, lambda _, write=write: write, ANN)
+        land(Ref(store, REF), lambda _, write=write: write, ANN)
         os.write(says, f"{name}\n".encode())
         number += 1
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.docs.check import check, documents
 from gitmem.docs.document import Doc
 from gitmem.engines.engine import DocumentInput, Stale
 from gitmem.engines.offline.document import document
-from gitmem.integrations.docs.found import check, documents
-from gitmem.store.git import GitCommand
+from gitmem.git.command import GitCommand
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("gitmem", "hooks", "pyproject.toml", "README.md", "CHANGELOG.md")
@@ -30,9 +30,9 @@ From the bottom up; what is above may import what is below.
 - `gitmem/core/` is what a memory is: claims in `gitmem/core/claim.py`, names in `core/references.py`,
   merged by `merge_trees`. No name is shorter than `SHORTEST_WORD`.
 - `gitmem/rules/` says what may be stored: `rules/secrets.py` and `refused_claims()`.
-- `gitmem/store/` keeps it: `store/git.py` is the one runner of git, as `GitCommand`.
+- `gitmem/ledger/` keeps it: `git/command.py` is the one runner of git, as `GitCommand`.
 - The flows: `gitmem/flows/`, `gitmem/notes/` (see [when due](gitmem/notes/due.py)),
-  `gitmem/dream/` with `gitmem.dream.run`, and `gitmem/share/`.
+  `gitmem/dream/` with `gitmem.dream.run`, and `gitmem/docs/`.
 - `gitmem/cli/` has a verb a file: `git mem blame NAME`, or `git mem check --github` in
   CI (`hooks/action/`).
 
@@ -40,7 +40,7 @@ Hooks are `hooks/git-post.sh` and `hooks/git-pre-push.sh`. More in the [README](
 
 ```console
 $ git mem check
-gitmem/store/never.py:3: path: was never there
+gitmem/ledger/never.py:3: path: was never there
 ```
 
 No file is `path/to/file.py`, `foo.py` or `build/out.py`; see
@@ -162,8 +162,8 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     ),
     (
         "move a file to another layer",
-        _moved("gitmem/notes/due.py", "gitmem/store/when_due.py", ("notes.due", "store.when_due")),
-        {"gitmem/notes/due.py": "gitmem/store/when_due.py"},
+        _moved("gitmem/notes/due.py", "gitmem/ledger/when_due.py", ("notes.due", "ledger.when_due")),
+        {"gitmem/notes/due.py": "gitmem/ledger/when_due.py"},
     ),
     (
         "delete a constant",
@@ -312,6 +312,6 @@ def test_a_hundred_commits_that_touch_other_things_raise_no_alarm(tree: Tree) ->
         elif n % 4 == 2 and path.name not in ("blame.py", "check.py"):
             path.write_text(path.read_text() + f"\nADDED_{n} = {n}\n")
         else:
-            (tree.top / "gitmem" / "store" / f"other_{n}.py").write_text(f"OTHER = {n}\n")
+            (tree.top / "gitmem" / "core" / f"other_{n}.py").write_text(f"OTHER = {n}\n")
         tree.commit(f"change {n}")
         assert tree.stale() == (), n

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.docs.document import MOST_BYTES, parse
-from gitmem.docs.headings import anchors
-from gitmem.docs.hunks import defines
-from gitmem.docs.statements import MOST
+from gitmem.docs.definitions import anchors
+from gitmem.docs.document import MOST, MOST_BYTES, parse
+from gitmem.search.code_history import defines
 
 FILES = {
     "pyproject.toml": '[project]\nname = "app"\n[project.scripts]\napp = "app.main:main"\n',

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 from gitmem.core.account import path_of, references
 from gitmem.core.memory import create
+from gitmem.dream.run import check
+from gitmem.engines.engine import ConsolidateInput
+from gitmem.engines.offline import OfflineEngine
 
 SLOTS: dict[str, tuple[str, ...]] = {
     "who": ("Ann", "Ben", "Cleo"),
@@ -155,8 +158,8 @@ def test_what_is_nearly_the_same_stays(one: str, other: str) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_planted_corpus_is_found_and_nothing_false_is_merged(seed: int) -> None:
     planted = corpus(seed)
-    made, after = made_of(planted.files, said=planted.said, renamed=planted.renamed)
-    result = score(planted, made)
+    _, after = made_of(planted.files, said=planted.said, renamed=planted.renamed)
+    result = score(planted, OfflineEngine().consolidate(planted.given()))
     shares = {sort: result.share(sort) for sort in ("duplicate", "date", "link", "contradiction", "open")}
     assert min(shares.values()) >= 0.9, result.found
     assert (result.false, result.settled) == ((), ())
@@ -199,11 +202,146 @@ def test_the_same_words_under_two_subjects_stay() -> None:
         assert made.changes == (), (one, other)
 
 
-def test_claims_against_one_another_are_told_with_their_names_and_which_is_newer() -> None:
+def test_claims_against_one_another_are_asked_about_and_the_newer_would_stay() -> None:
     files = tree("Ann signs off the budget of billing.", "Ben signs off the budget of billing.")
     one, other = (next(name for name in references(files) if path_of(name) == path) for path in files)
     days = {one: datetime(2026, 11, 2, tzinfo=UTC), other: datetime(2026, 11, 9, tzinfo=UTC)}
-    made, _ = made_of(files, said=days)
-    (note,) = (note for note in made.notes if note.startswith("contradiction:"))
-    assert f"{one} (said 2026-11-02)" in note and f"{other} (said 2026-11-09, newer)" in note
-    assert made.changes == () and not any(note.startswith("alike:") for note in made.notes)
+    made = OfflineEngine().consolidate(ConsolidateInput(files, days, {one: "Ann", other: "Ben"}))
+    (question,) = made.changes
+    assert question.kind == "question" and question.subject.startswith("Ask whether ")
+    assert "a name (Ann / Ben)" in question.reason
+    assert (
+        "(said on 2026-11-02 by Ann)" in question.reason
+        and "(said on 2026-11-09 by Ben)" in question.reason
+    )
+    assert (question.fates[0].source, question.fates[0].target) == (one, other)
+
+
+LEAD = "Restarts of the mirror in Oslo drop uploads of the nightly archive job"
+
+
+def test_a_later_claim_that_takes_back_an_earlier_one_is_offered_in_its_place() -> None:
+    files = tree(
+        f"{LEAD} until Ann resumes it.\n\nThe mirror has two disks.",
+        f"{LEAD} no longer: it resumes by itself.",
+        said="The mirror",
+    )
+    one, other = (next(name for name in references(files) if path_of(name) == path) for path in files)
+    days = {one: datetime(2026, 11, 2, tzinfo=UTC), other: datetime(2026, 11, 9, tzinfo=UTC)}
+    made = OfflineEngine().consolidate(ConsolidateInput(files, days, {one: "Ann", other: "Ben"}))
+    (change,) = made.changes
+    assert (change.kind, change.fates[0].kind) == ("supersede", "superseded")
+    assert "on 2026-11-02 by Ann" in change.reason and "on 2026-11-09 by Ben" in change.reason
+    assert (change.edits["main/billing-aaa.md"] or b"").endswith(
+        b"See [[billing-bbb]].\n\nThe mirror has two disks.\n"
+    )
+    check(files, made.changes)
+    # Said in the other order, it takes nothing back.
+    days = {one: days[other], other: days[one]}
+    made = OfflineEngine().consolidate(ConsolidateInput(files, days))
+    assert {one.kind for one in made.changes} <= {"question"}
+
+
+PORTS = "Redis listens on port 6379 and Postgres listens on port 5432."
+SWAPPED = "In staging too, Redis listens on port 5432 and Postgres listens on port 6379."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (PORTS, SWAPPED),
+        (PORTS, SWAPPED.replace("In staging too", "As of June")),
+        (PORTS, PORTS.replace("Redis", "In staging, the only Redis")),
+        (
+            "The cache is cleared before the deploy starts, the queue after it.",
+            "As ops said now, the queue is cleared before the deploy starts, the cache after it.",
+        ),
+        ("We prefer tabs over spaces in it.", "From now on we prefer spaces over tabs in it."),
+    ],
+)
+def test_what_binds_its_words_otherwise_or_narrows_them_never_takes_back(one: str, other: str) -> None:
+    files = tree(one, other)
+    first, second = (next(name for name in references(files) if path_of(name) == path) for path in files)
+    days = {first: datetime(2026, 11, 2, tzinfo=UTC), second: datetime(2026, 11, 9, tzinfo=UTC)}
+    for said in ({}, days):
+        made = OfflineEngine().consolidate(ConsolidateInput(files, said))
+        assert {change.kind for change in made.changes} <= {"question"}, made.changes
+
+
+def test_of_what_was_said_at_one_time_nothing_takes_back() -> None:
+    files = tree(f"{LEAD} until Ann resumes it.", f"{LEAD} no longer: it resumes by itself.")
+    for said in ({}, dict.fromkeys(references(files), datetime(2026, 11, 2, tzinfo=UTC))):
+        made = OfflineEngine().consolidate(ConsolidateInput(files, said))
+        assert [change.kind for change in made.changes] == ["question"]
+
+
+BASE = "Integration tests run against a real Postgres 15 on port 5433, never against SQLite."
+WHY = "**Why:** SQLite accepted a migration that broke production."
+MORE = "The unit suite takes 40 seconds."
+
+
+@pytest.mark.parametrize("later", ["", "main/db.md", "main/notes.md"])
+@pytest.mark.parametrize("bare", [BASE, "Integration tests run against a real Postgres 16 on port 5433."])
+def test_what_explains_a_claim_stays_whatever_is_asked_of_the_claim(bare: str, later: str) -> None:
+    explained = create("Postgres", "Which database tests use", "feedback", f"{BASE}\n\n{WHY}", "db.md")
+    notes = create("Testing notes", "Odds and ends", "project", f"- {bare}\n- {MORE}", "notes.md")
+    files = {"main/db.md": explained.render(), "main/notes.md": notes.render()}
+    names = references(files)
+    days = {name: datetime(2026, 11, 2 + (path_of(name) == later), tzinfo=UTC) for name in names}
+    made = OfflineEngine().consolidate(ConsolidateInput(files, days if later else {}))
+    assert [change.kind for change in made.changes] == ["question"]
+    after = files | made.changes[0].edits
+    left = b"".join(filter(None, after.values())).decode()
+    assert WHY in left and MORE in left and "Which database tests use" in left and len(after) == 2
+    assert left.count("Integration tests run") == 1
+    check(files, made.changes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # Each says where to read on.
+        (
+            "`docs/PLAN.md` — what comes next (search, export, billing)",
+            "See **`docs/PLAN.md`** for what comes next (search, export, billing).",
+        ),
+        # Each begins with a thing of its own, or names a file of its own.
+        (
+            "`POST /orders`: checks the cart, returns the order and its token",
+            "`POST /refunds`: checks the cart, returns the refund and its token",
+        ),
+        (
+            "Clean up the caching of billing in src/routes/billing.ts when that is touched.",
+            "The caching of billing is set up in src/server/main.ts, and that is touched by the deploy.",
+        ),
+        # What one person says at one time, in some of the same words.
+        (
+            "The gate of billing runs in docker before each merge, and a green one is not enough.",
+            "A gate of billing that docker skipped is not green, whoever says so in a request or a mail.",
+        ),
+    ],
+)
+def test_where_to_read_on_and_two_things_of_one_kind_are_no_question(one: str, other: str) -> None:
+    made = OfflineEngine().consolidate(ConsolidateInput(tree(one, other)))
+    assert made.changes == ()
+
+
+def test_a_line_stays_with_the_list_behind_it() -> None:
+    lead = "Backups of billing run nightly at 02:00 to the bucket acme-backups"
+    files = tree(f"{lead}.\n\n- Keep seven.\n- Alert on a failed one.", f"{lead}, no longer to the disk.")
+    first, second = (next(name for name in references(files) if path_of(name) == path) for path in files)
+    days = {first: datetime(2026, 11, 2, tzinfo=UTC), second: datetime(2026, 11, 9, tzinfo=UTC)}
+    made = OfflineEngine().consolidate(ConsolidateInput(files, days))
+    assert not any("main/billing-aaa.md" in change.edits for change in made.changes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Iter 1 of the importer rewrite is DONE.", "Iter 2 of the importer rewrite is DONE."),
+        ("The importer rewrite was merged in PR #44.", "The importer rewrite was merged in PR #45."),
+    ],
+)
+def test_members_of_a_series_are_left_alone(one: str, other: str) -> None:
+    made = OfflineEngine().consolidate(ConsolidateInput(tree(one, other, said="The importer rewrite")))
+    assert made.changes == ()

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import pytest
 from dream_score import made_of
 
-from gitmem.core.account import reject_keys
+from gitmem.core.account import references, reject_keys
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import create
 from gitmem.core.tombstone import FILE, bury
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Observation, Step
+from gitmem.core.trailers import Fate
+from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation, DreamChange, Observation, Step
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.work import PROPOSED
 
 
 def memories(**bodies: str) -> dict[str, bytes]:
@@ -36,6 +36,13 @@ def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[Consolidat
     }
 
 
+OTHERS = {
+    "tagging_by_hand": "Two people look.",
+    "shipping_by_boat": "It is slow.",
+    "shipping_by_air": "It is dear.",
+}
+
+
 @pytest.mark.parametrize(
     ("text", "after"),
     [
@@ -49,6 +56,9 @@ def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[Consolidat
         ("See [[gone|the old way]] for it.", "See the old way for it."),
         ("See [the old way](gone.md) for it.", "See the old way for it."),
         ("See [[relese-process]] for it.", "See [[release-process]] for it."),
+        ("See [[feedback_release_process]] for it.", "See [[release-process]] for it."),
+        ("See [[tagging-by]] for it.", "See [[tagging-by-hand]] for it."),
+        ("See [[shipping-by]] for it.", ""),
         ("See `[[gone]]` and `[x](gone.md)` for it.", ""),
         ("See [the docs](README.md) and [more](docs/deploys.md).", ""),
         ("See ![a picture](gone.md) of it.", ""),
@@ -56,7 +66,9 @@ def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[Consolidat
 )
 def test_links_follow_the_history_of_names(text: str, after: str) -> None:
     renamed = {"deploys": "release-process", "older": "deploys", "gone": ""}
-    made, found = consolidated(memories(hint=text, release_process="Tag it by hand."), renamed=renamed)
+    made, found = consolidated(
+        memories(hint=text, release_process="Tag it by hand.", **OTHERS), renamed=renamed
+    )
     assert found["hint"] == (after or text)
     assert [change.kind for change in made.changes] == (["link"] if after else [])
     assert all(fate.kind == "superseded" for change in made.changes for fate in change.fates)
@@ -118,6 +130,17 @@ def test_an_index_line_that_sums_up_its_memory_moves_nothing() -> None:
     assert made.changes == ()
 
 
+def test_of_an_index_line_the_clause_alone_is_kept_that_its_memory_does_not_say() -> None:
+    files = memories(release_process="Tag the release by hand, since the robot signs nothing.")
+    line = "release tags are made by hand because the robot signs nothing"
+    note = "NOTE: the changelog step was superseded in autumn"
+    files["main/MEMORY.md"] = (
+        f"- [release-process](release-process.md) — {line} — {note} {'.' * 60}\n".encode()
+    )
+    _, found = consolidated(files)
+    assert found["release-process"].endswith(f"\n\n{note}")
+
+
 def test_no_memory_grows_over_its_limit_by_an_index_line() -> None:
     files = _listed("tag by hand") | memories(release_process="x" * (MEMORY_BYTES - 150))
     made, _ = consolidated(files)
@@ -139,9 +162,9 @@ def test_what_would_give_up_more_than_is_allowed_waits_and_is_told_once() -> Non
 
 
 def test_a_dream_proposes_no_more_than_a_person_reviews() -> None:
-    files = memories(**{f"hint_{number}": "See [[gone]] once." for number in range(PROPOSED + 5)})
-    made, _ = consolidated(files, renamed={"gone": ""})
-    assert len(made.changes) == PROPOSED
+    files = memories(**{f"hint_{number}": "See [[gone]] once." for number in range(MOST + 5)})
+    made, _ = consolidated(files, renamed={"gone": ""}, most=MOST)
+    assert len(made.changes) == MOST
     assert len([note for note in made.notes if "waits for another" in note]) == 1
 
 
@@ -165,19 +188,27 @@ def test_what_the_flow_would_refuse_is_left_out_and_told() -> None:
     assert "refused: nothing can be proposed: too much" in nothing.notes
 
 
-def test_what_was_observed_is_passed_on_and_not_told_twice() -> None:
-    files = memories(aa="Ann owns the mirror in Oslo.", bb="Ben owns the mirror in Oslo.")
-    (note,) = (note for note in consolidated(files)[0].notes if note.startswith("contradiction:"))
-    claims = tuple(sorted(word.strip(" :") for word in note.split() if "#" in word))
-    observed = (
-        Observation("code", "src/gone.py is not in the code", (claims[0],)),
-        Observation("contradiction", "Ann against Ben", claims),
+def test_what_was_observed_is_passed_on() -> None:
+    files = memories(aa="Ann owns the mirror in Oslo.")
+    claim = next(iter(references(files)))
+    made, _ = consolidated(
+        files, observed=(Observation("code", "src/gone.py is not in the code", (claim,)),)
     )
-    made, _ = consolidated(files, observed=observed)
-    assert f"code: src/gone.py is not in the code ({claims[0]})" in made.notes
-    assert [note for note in made.notes if note.startswith("contradiction:")] == [
-        f"contradiction: Ann against Ben ({', '.join(claims)})"
-    ]
+    assert f"code: src/gone.py is not in the code ({claim})" in made.notes
+
+
+def test_a_claim_whose_code_a_commit_took_is_asked_about() -> None:
+    files = memories(aa="Uploads retry in `src/gone.py` three times.\n\nAnn owns the mirror in Oslo.")
+    claim = next(iter(references(files)))
+    fact = "main/aa.md: `src/gone.py` is gone since 1234567ab, 2026-11-02"
+    made = OfflineEngine().consolidate(
+        ConsolidateInput(files, observed=(Observation("code", fact, (claim,)),))
+    )
+    (question,) = made.changes
+    assert question.kind == "question" and fact in question.reason
+    assert question.fates == (Fate("dropped", claim, "", fact),)
+    body = (question.edits["main/aa.md"] or b"").decode()
+    assert "gone.py" not in body and "Ann owns the mirror" in body
 
 
 def test_each_phase_is_told_with_the_files_changed_so_far() -> None:

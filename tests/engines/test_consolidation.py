@@ -284,7 +284,7 @@ def test_who_may_see_a_memory_is_no_models_to_decide() -> None:
         "reviewer/style.md",
         "../main/x.md",
         "README.md",
-        "main/sub/x.md",
+        "main/.sub/x.md",
     ],
 )
 def test_what_no_dream_may_write_stays_as_it_was(path: str) -> None:

@@ -13,7 +13,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
 from gitmem.engines.derive import CHANGES, notes, proposed
 from gitmem.engines.engine import ExtractInput
-from gitmem.store.edits import sides
+from gitmem.ledger.edits import sides
 from gitmem.transcripts.model import Message, Role
 
 FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
@@ -180,7 +180,7 @@ def test_what_was_seen_and_left_alone_is_a_noop() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "local/main/MEMORY.md", "local/main/.tombstones", "local/main/a.txt", "local/main/sub/a.md",
+        "local/main/MEMORY.md", "local/main/.tombstones", "local/main/a.txt", "local/main/.sub/a.md",
         "local/reviewer/a.md", "team/main/a.md", "local/main/../../x.md", "/etc/x.md", "a.md", "",
         "local/main/archive/ab/a.md", "local/main/logs/2026/11/2026-11-20.md", "local/main/con.md",
         "local/../main/a.md", "local/main/a\0.md", "local/main/.git.md", "local/main/mеmory.md",

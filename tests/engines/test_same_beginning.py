@@ -21,13 +21,14 @@ from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extract.sessions import Source, conversation_of, part_of
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Repository, Signature
 from gitmem.integrations import pausing
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.extraction import context_of, left_out
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Repository, Signature
-from gitmem.store.stood import stood_at
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger.land import Ref, Write, land
+from gitmem.ledger.moments import stood_at
+from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.model import Session
 from gitmem.transcripts.privacy import withheld
@@ -42,7 +43,7 @@ def store(repo: Repository, ref: str, path: str, text: str | None) -> None:
     data = f"---\nname: {name}\ndescription: {text}\ntype: project\n---\n\n{text}\n".encode()
     edits = {path: None if text is None else data}
     who = Signature("Ann", "ann@example.com", 1_000, 0)
-    commit(repo, ref, lambda _: Write(edits, "Keep it", Provenance("add", "human")), who)
+    land(Ref(repo, ref), lambda _: Write(edits, "Keep it", Provenance("add", "human")), who)
 
 
 def make_old(repo: Repository, ref: str) -> None:
@@ -183,7 +184,7 @@ def test_a_ref_stood_where_its_log_says_whatever_comes_in_later(workspace: Works
     assert tip is not None
     found = repo.commit(tip)
     alone = repo.add_commit(found.tree, (), found.author, found.committer, "Begun anew")
-    repo.move_ref(ref, alone, tip, "purge")
+    move_ref(repo, ref, alone, tip, "purge")
     assert stood_at(repo, ref, 1_600_000_000) is None
 
 

@@ -17,7 +17,7 @@ from laws import examples
 
 from gitmem.engines.tools import Sandbox
 from gitmem.engines.view import Roots
-from gitmem.store.git import GitCommand, Result
+from gitmem.git.command import GitCommand, Result
 
 CANARY = "canary-7f3e9d"
 KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -247,7 +247,8 @@ TRIES = [
     write("memory/local/main/.hidden.md", says="cannot be written"),
     write("memory/local/main/archive/ab/new.md", says="cannot be written"),
     write("memory/local/main/logs/2026/11/2026-11-21.md", says="cannot be written"),
-    write("memory/local/main/sub/new.md", says="cannot be written"),
+    write("memory/local/main/sub.md/new.md", says="cannot be written"),
+    write("memory/local/main/.sub/new.md", says="cannot be written"),
     write("memory/local/reviewer/new.md", says="cannot be written"),
     write("memory/local/reviewer/other.md", says="cannot be written"),
     write("memory/local/new.md", says="cannot be written"),

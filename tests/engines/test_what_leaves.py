@@ -13,12 +13,12 @@ from scripted_api import Call
 from transcripts import Transcript
 
 from gitmem.core.trailers import Provenance
+from gitmem.git.repository import Repository, Signature
 from gitmem.integrations import jobs, pausing
 from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.spool import Job
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Repository, Signature
-from gitmem.store.workspace import store_project_id
+from gitmem.ledger.land import Ref, Write, land
+from gitmem.ledger.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug
 
 Git = Callable[..., str]
@@ -38,7 +38,7 @@ def memory(name: str, said: str) -> bytes:
 
 def store(repo: Repository, ref: str, path: str, data: bytes) -> None:
     who = Signature("Ann", "ann@example.com", NOW, 0)
-    commit(repo, ref, lambda _: Write({path: data}, "Keep it", Provenance("add", "human")), who)
+    land(Ref(repo, ref), lambda _: Write({path: data}, "Keep it", Provenance("add", "human")), who)
 
 
 @pytest.mark.long

@@ -11,10 +11,10 @@ from gitmem.core.daily_log import LogLine
 from gitmem.core.trailers import Provenance
 from gitmem.dream.review import Dream, find_dream
 from gitmem.dream.settled import unsettled
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files, read_paths
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.store.commits import Tip, Write, commit
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files, read_paths
+from gitmem.ledger.land import Tip, Write, land
 
 SESSION = "258c7280-aaaa-bbbb-cccc-0123456789ab"
 
@@ -40,7 +40,7 @@ def _tell(ground: Ground, one: LogLine, scope: str, agent: str, number: int) -> 
         old = read_paths(place.repo, tip.tree, {path}).get(path, b"")
         return Write({path: old + f"{one.render()}\n".encode()}, f"Log: {one.text[:40]}", told)
 
-    done = commit(place.repo, place.ref, plan, Signature("Ann", ANN.email, int(one.when.timestamp())))
+    done = land(place, plan, Signature("Ann", ANN.email, int(one.when.timestamp())))
     assert done is not None
     return done.commit
 

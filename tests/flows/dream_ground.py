@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.core.trailers import Op, Provenance, Writer
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Scope, Workspace, store_project_id
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.workspace import Scope, Workspace, store_project_id
 
 NOW = 1_795_000_000
 DAY = 86_400
@@ -72,7 +72,7 @@ class Ground:
         who = Signature(ANN.name, ANN.email, time)
         place = self.scope(scope)
         write = Write(edits, "Learn", Provenance(op=op, writer=writer))
-        done = commit(place.repo, place.ref, lambda _: write, who)
+        done = land(place, lambda _: write, who)
         assert done is not None
         return done.commit
 

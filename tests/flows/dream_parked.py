@@ -9,10 +9,11 @@ from dream_ground import Ground
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
-from gitmem.dream.refs import prefix
 from gitmem.dream.review import Dream, find_dream
-from gitmem.store.repository import Signature
-from gitmem.store.trees import write_tree
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
+from gitmem.git.trees import write_tree
+from gitmem.ledger.proposals import dreams_in
 
 NIGHT = Signature("Ann", "ann@example.com", 1_794_990_000)
 DREAM_ID = "d-0123ab"
@@ -51,5 +52,5 @@ def park(ground: Ground, changes: Sequence[Made], scope: str = "project", id: st
         at = repo.add_commit(tree, (at,), NIGHT, NIGHT, format_message(change.subject, told, change.reason))
     told = Provenance(op="dream", writer="dream", engine="offline")
     at = repo.add_commit(tree, (at,), NIGHT, NIGHT, format_message("Sum up a dream", told, "1 x merge"))
-    repo.move_ref(prefix(place) + id, at, None, "test")
+    move_ref(repo, dreams_in(place).waiting + id, at, None, "test")
     return find_dream(ground.workspace, id)

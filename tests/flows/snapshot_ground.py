@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.trailers import Provenance
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import Edges, real_edges, workspace_at
 from gitmem.integrations.refresh import make_snapshots, snapshot_standings
-from gitmem.share.making import Made
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.snapshot_intake import Made
+from gitmem.ledger.workspace import Workspace, store_project_id
 
 ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
@@ -50,7 +50,7 @@ class Person:
     def write(self, file: str, text: str | None, agent: str = "main") -> None:
         scope = self.workspace.scope("project")
         edits = {f"{agent}/{file}": text.encode() if text is not None else None}
-        commit(scope.repo, scope.ref, lambda _: Write(edits, f"Learn {file}", Provenance(op="add")), ANN)
+        land(scope, lambda _: Write(edits, f"Learn {file}", Provenance(op="add")), ANN)
 
     def memories(self, agent: str = "main") -> dict[str, str]:
         scope = self.workspace.scope("project")

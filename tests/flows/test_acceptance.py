@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import pytest
 from machines import Machine
+from purge_ground import follow
 from request_ground import PROJECT, Team, body, team
 from sync_ground import teach
 
 from gitmem.core.index import named
-from gitmem.store.blame import blame_memory
-from gitmem.store.workspace import SHARED_REF
+from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.workspace import SHARED_REF
 
 __all__ = ["team"]
 ANN, BEN = "gitmem/inbox/ann-example-com", "gitmem/inbox/ben-example-com"
@@ -144,6 +145,28 @@ def test_a_part_is_its_author_s_and_the_rest_goes_on_waiting(team: Team, pair) -
         assert authors(one, "hosts") == {"Staging runs on two hosts.": "Ben"}
 
 
+def test_a_part_is_told_by_what_was_taken_alone(team: Team, pair) -> None:
+    ann, ben = pair
+    teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    decide(ben, ann, PATH.format("ports"))
+    subjects = ann.git("log", "--format=%s", SHARED_REF)
+    assert "ports" in subjects and "hosts" not in subjects
+
+
+def test_undo_takes_back_the_part_that_was_taken_and_nothing_before_it(team: Team, pair) -> None:
+    """Its author is the teammate; who took it is who undoes it."""
+    ann, ben = pair
+    ann.learn("mine", "Something of my own.")
+    ann.run("save")
+    teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    decide(ben, ann, PATH.format("ports"))
+    ann.run("undo")
+    assert PATH.format("ports") not in ann.memories("project")
+    assert "main/mine.md" in ann.memories()
+
+
 @pytest.mark.long
 def test_a_part_that_was_changed_since_does_not_come_back_with_the_rest(team: Team, pair) -> None:
     ann, ben = pair
@@ -247,6 +270,7 @@ def test_an_inbox_that_waits_over_a_purge_is_accepted_after_it(team: Team, pair)
     ann.run("sync", "-y")
     ann.run("share", "--mode", "review", "-y")
     ann.run("review", "accept", item["id"], code=2)
+    follow(ben)
     decide(ben, ann)
     assert_settled(team, ann, ben)
     for one in pair:

@@ -9,6 +9,7 @@ from machines import Machine
 from purge_ground import (
     PROJECT,
     SECRET,
+    follow,
     holding,
     is_gone,
     live,
@@ -18,8 +19,8 @@ from purge_ground import (
 )
 
 from gitmem.integrations import purging
-from gitmem.share import purge as flow
-from gitmem.store.epochs import epoch_of
+from gitmem.ledger import purge as flow
+from gitmem.ledger.epochs import epoch_of
 
 pytestmark = pytest.mark.long
 
@@ -27,17 +28,29 @@ pytestmark = pytest.mark.long
 def agree(*clones: Machine) -> None:
     """Syncs until all have the same, and looks whether they do."""
     for clone in (*clones, *clones):
-        clone.run("sync", "-y")
+        follow(clone)
     assert len({tip(clone) for clone in clones}) == 1
 
 
 def test_a_clone_that_only_had_it_all_is_clean_after_its_next_sync(ann: Machine, ben: Machine) -> None:
     ann.run("purge", SECRET, "-y")
-    ben.run("sync", "-y")
+    follow(ben)
     assert tip(ben) == tip(ann)
     assert is_gone(ben)
     assert "[purged]" in live(ben, "login").read_text()
     ben.git("fsck", "--strict", "--no-dangling")
+
+
+def test_what_a_clone_had_forgotten_does_not_come_back(ann: Machine, ben: Machine) -> None:
+    ben.learn("fg", f"Forgotten: {SECRET}.", scope="project", agent="reviewer")
+    ben.run("save")
+    ben.run("forget", "fg")
+    ben.run("sync", "-y")
+    ann.run("purge", SECRET, "-y")
+    follow(ben)
+    ben.run("save")
+    assert is_gone(ben)
+    assert "reviewer/fg.md" not in ben.memories("project")
 
 
 def test_what_a_clone_had_not_pushed_is_replayed_commit_by_commit(ann: Machine, ben: Machine) -> None:
@@ -46,7 +59,7 @@ def test_what_a_clone_had_not_pushed_is_replayed_commit_by_commit(ann: Machine, 
     own = messages(ben)[:2]
     ann.learn("late", "Learned before the purge.", scope="project", agent="reviewer")
     ann.run("purge", SECRET, "-y")
-    ben.run("sync", "-y")
+    follow(ben)
     assert is_gone(ben)
     kept = messages(ben)
     assert [line for line in kept if line in own] == own
@@ -67,10 +80,9 @@ def test_what_stands_in_private_memory_too_is_said_and_left_alone(
     ben.learn("mine", f"I keep {SECRET if private else 'nothing'} here.")
     before = ben.memories()
     ann.run("purge", SECRET, "-y")
-    done = ben.run("sync", "-y", "--json")
-    assert done.json["carried"] == [{"commits": 1, "left": []}]
-    assert done.json["purged_text_in_private"] is private
-    assert ("stands in your own memory" in done.err) is private
+    said = follow(ben)
+    assert "1 commit of yours carried over" in said
+    assert ("stands in your own memory" in said) is private
     assert ben.memories() == before
 
 
@@ -97,7 +109,7 @@ def test_unsaved_live_edits_are_kept_and_lose_the_text(ann: Machine, ben: Machin
     where = live(ben, "login")
     where.write_text(where.read_text() + "\nWritten by an agent, unsaved.\n")
     ann.run("purge", SECRET, "-y")
-    ben.run("sync", "-y")
+    follow(ben)
     assert "Written by an agent, unsaved." in where.read_text() and "[purged]" in where.read_text()
     assert is_gone(ben)
 
@@ -112,7 +124,7 @@ def test_live_files_of_other_work_trees_lose_the_text(ann: Machine, ben: Machine
         ben.run("save", cwd=other)
     assert SECRET in where.read_text()
     ann.run("purge", SECRET, "-y")
-    ben.run("sync", "-y")
+    follow(ben)
     assert is_gone(ben)
     ben.run("save", cwd=other)
     assert "[purged]" in where.read_text() and is_gone(ben)
@@ -124,8 +136,8 @@ def test_edits_of_a_memory_that_was_purged_whole_are_not_carried_and_told(
     ben.learn("login", f"The password is {SECRET}.\n\nBen's edit.", scope="project", agent="reviewer")
     ben.learn("names", "Names are short.", scope="project", agent="reviewer")
     ann.run("purge", "login", "--memory", "-y")
-    ran = ben.run("sync", "-y")
-    assert "reviewer/login.md" in ran.err and "Ben's edit" not in ran.err
+    said = follow(ben)
+    assert "reviewer/login.md" in said and "Ben's edit" not in said
     found = ben.memories("project")
     assert "reviewer/login.md" not in found and "Names are short." in found["reviewer/names.md"]
     assert not live(ben, "login").exists()
@@ -152,7 +164,7 @@ def test_side_branches_of_a_clone_come_along(ann: Machine, ben: Machine) -> None
     ben.git("worktree", "remove", "--force", ben.home / "wt")
     ben.git("update-ref", "refs/heads/gitmem/dream/d-7", dream)
     ann.run("purge", SECRET, "-y")
-    ben.run("sync", "-y")
+    follow(ben)
     repo = ben.workspace.code
     now = repo.ref("refs/heads/gitmem/dream/d-7")
     assert epoch_of(repo, now) == epoch_of(repo, tip(ben))
@@ -211,7 +223,7 @@ def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(
     def slow(remote, moves):
         if not raced:
             raced.append(1)
-            ben.run("sync", "-y")
+            follow(ben)
             ann.enter()
             monkeypatch.chdir(ann.code)
         return push(remote, moves)
@@ -228,7 +240,7 @@ def test_a_purge_that_was_not_pushed_takes_what_came_meanwhile(ann: Machine, ben
     """The remote is at the lower epoch: theirs is replayed on ours."""
     ann.run("purge", SECRET, "-y", "--no-push")
     ben.learn("names", f"Names are short, {SECRET} is long.", scope="project", agent="reviewer")
-    ben.run("sync", "-y")
+    follow(ben)
     agree(ann, ben)
     assert "Names are short, [purged] is long." in ann.memories("project")["reviewer/names.md"]
     assert is_gone(ann) and is_gone(ben)
@@ -237,7 +249,7 @@ def test_a_purge_that_was_not_pushed_takes_what_came_meanwhile(ann: Machine, ben
 def test_a_second_purge_follows_the_first(ann: Machine, ben: Machine) -> None:
     ann.run("purge", SECRET, "-y")
     ann.run("purge", "Ports start at 4000", "-y")
-    ben.run("sync", "-y")
+    follow(ben)
     assert is_gone(ben) and is_gone(ben, "Ports start at 4000")
     assert epoch_of(ben.workspace.code, tip(ben)).number == 2
 
@@ -247,7 +259,7 @@ def test_a_work_tree_on_the_memory_branch_follows(ann: Machine, ben: Machine, tm
     ben.git("worktree", "add", "-q", tree, "gitmem/project")
     ben.run("save")
     ann.run("purge", SECRET, "-y")
-    ben.run("sync", "-y")
+    follow(ben)
     assert "[purged]" in (tree / "reviewer/login.md").read_text()
     assert ben.git("-C", tree, "status", "--porcelain") == ""
     assert is_gone(ben)
@@ -258,8 +270,8 @@ def test_a_name_that_held_the_text_does_not_come_back_from_live_files(
 ) -> None:
     """An agent's hook may lay memory out under its new name before the old file is looked at."""
     ann.learn(f"note-{SECRET}", "A fact.", scope="project", agent="reviewer")
-    ann.run("sync", "-y")
-    ben.run("sync", "-y")
+    follow(ann)
+    follow(ben)
     old = live(ben, f"note-{SECRET}")
     old.write_text(old.read_text() + "\nUnsaved.\n")
     ann.run("purge", SECRET, "-y")
@@ -271,7 +283,7 @@ def test_a_name_that_held_the_text_does_not_come_back_from_live_files(
         new.write_text(old.read_text().replace(SECRET, "[purged]") + "\nWritten there.\n")
 
     monkeypatch.setattr(purging, "keep_up", lay_out)
-    ben.run("sync", "-y")
+    follow(ben)
     agree(ben, ann)
     assert is_gone(ben) and is_gone(ann)
     texts = "".join(text for path, text in ann.memories("project").items() if "note-" in path)

@@ -97,6 +97,15 @@ def test_a_few_are_listed_and_pass(ground: Ground, judged: Judged, gitmem) -> No
     assert gitmem("check", cwd=ground.work).code == 0
 
 
+def test_each_that_is_listed_counts(ground: Ground, judged: Judged) -> None:
+    """One of which only a word goes is listed as replaced, and is gone like the others."""
+    fewer = "Ben reviews it."
+    ground.commit({"main/ports.md": None, **says("review", fewer)}, over("review", fewer))
+    found = judged()
+    assert [one for rule in found if rule.lower() == "replaced" for one in found[rule]]
+    assert found["loss"] == ["this request takes out 3 of 10 claims"]
+
+
 class TestAPersonsWord:
     def word(self, judged: Judged) -> str:
         return judged()["LOSS"][0].rpartition(" ")[2]

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from laws import USUAL, examples
 
 from gitmem.core import tombstone
+from gitmem.git.repository import BLOB, EXECUTABLE, LINK, SUBMODULE
 from gitmem.rules import profiles
 from gitmem.rules.rule import Context, File, Finding, Side
 from gitmem.rules.snapshot import digest
-from gitmem.store.repository import BLOB, EXECUTABLE, LINK, SUBMODULE
 
 judge = partial(profiles.judge, "request")
 RULES = {word for rule in profiles.TABLE for word in rule.words}

@@ -15,12 +15,12 @@ from gitmem.flows.commit_trailers import (
     begin_with_commits,
     requests,
 )
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import commits_learned
-from gitmem.store.commits import Write, commit
-from gitmem.store.parked import parked
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.workspace import Workspace, store_project_id
 
 Git = Callable[..., str]
 DEPLOY = "Deploy\n\nRemember: we deploy on Tuesdays only, because support is there then\n"
@@ -150,7 +150,7 @@ def test_a_commit_made_anew_brings_back_nothing_that_was_edited_since(
     local = workspace.scope("local")
     ((path, text),) = files(workspace).items()
     write = Write({path: text.replace("21", "24").encode()}, "Edit it", Provenance("update", "human"))
-    commit(local.repo, local.ref, lambda _: write, workspace.author(1_795_000_000))
+    land(local, lambda _: write, workspace.author(1_795_000_000))
     git("-C", repo, "reset", "-q", "--soft", "HEAD~1")
     say(said, "--date=2026-01-02T10:00:00Z")
     assert learn(repo) == CommitsLearned()
@@ -166,7 +166,7 @@ def test_what_is_asked_again_in_another_commit_is_done_again(
     local = workspace.scope("local")
     (path,) = files(workspace)
     write = Write({path: None}, "Delete it", Provenance("delete", "human"))
-    commit(local.repo, local.ref, lambda _: write, workspace.author(1_795_000_000))
+    land(local, lambda _: write, workspace.author(1_795_000_000))
     say(said, "--date=2026-01-02T10:00:00Z")
     assert len(learn(repo).stored) == 1
 
@@ -211,7 +211,7 @@ def test_a_memory_that_was_edited_since_stays_when_its_commit_is_amended(
     ((path, text),) = files(workspace).items()
     mine = text.replace("8000", "8500")
     write = Write({path: mine.encode()}, "Edit it", Provenance("update", "human"))
-    commit(local.repo, local.ref, lambda _: write, workspace.author(1_795_000_000))
+    land(local, lambda _: write, workspace.author(1_795_000_000))
     said = "Ports\n\nRemember: For metrics ask the exporter at 9000\n"
     git("-C", repo, "commit", "-q", "--amend", "--allow-empty", "-m", said)
     assert len(learn(repo).stored) == 1
@@ -236,7 +236,7 @@ def test_what_others_ask_for_waits_in_review(
     say(DEPLOY, author="Ben <ben@example.com>")
     done = learn(repo)
     assert done.stored == [] and files(workspace) == {}
-    (one,) = parked(workspace)
+    (one,) = open_suggestions(workspace)
     assert "Ben" in one.change.reason and not one.change.asked
     assert learn(repo) == CommitsLearned()
 
@@ -279,6 +279,21 @@ def test_forget_takes_the_named_memory_and_it_stays_away(
     assert again.stored == [] and [one.kind for one in again.refused] == ["tombstone"]
 
 
+def test_forget_takes_the_one_in_a_folder_and_no_other_of_that_file_name(
+    workspace: Workspace, repo: Path, say: Callable[..., str]
+) -> None:
+    say(DEPLOY)
+    (stored,) = learn(repo).stored
+    first = stored[1].removeprefix("main/")
+    body = b"---\nname: sockets\ndescription: Where they are\ntype: project\n---\n\nIn /run.\n"
+    write = Write({f"main/topics/{first}": body}, "Learn", Provenance("add", "human"))
+    scope = workspace.scope("local")
+    land(scope, lambda _: write, workspace.author(1_795_000_000))
+    say("Other\n\nForget: sockets")
+    assert len(learn(repo).forgotten) == 1
+    assert files(workspace).keys() == {stored[1]}
+
+
 def test_forget_with_a_claims_own_words_takes_that_claim(
     workspace: Workspace, repo: Path, say: Callable[..., str]
 ) -> None:
@@ -302,6 +317,19 @@ def test_forget_asks_where_several_have_the_name_and_where_others_say_it(
     assert len(files(workspace)) == 1
     say("Three\n\nForget: no such thing at all")
     assert learn(repo).notes == ["Forget: no such thing at all: no memory has that name or says that"]
+
+
+def test_forget_with_other_words_than_the_memory_s_waits_in_review(
+    workspace: Workspace, repo: Path, say: Callable[..., str]
+) -> None:
+    say("One\n\nRemember: we deploy on Tuesdays only")
+    (stored,) = learn(repo).stored
+    say("Two\n\nForget: deploy on Tuesdays")
+    done = learn(repo)
+    (asked,) = done.suggested
+    assert (asked.change.op, f"main/{asked.change.file}") == ("delete", stored[1])
+    assert "Forget: deploy on Tuesdays" in asked.change.reason
+    assert done.forgotten == [] and len(files(workspace)) == 1
 
 
 def test_a_secret_and_a_private_span_are_not_stored(

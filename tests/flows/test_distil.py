@@ -13,12 +13,13 @@ from gitmem.core.account import account, log_references, references
 from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, open_dreams, reject
+from gitmem.git.refs import move_ref
 from gitmem.integrations.blaming import as_value, blame
 from gitmem.integrations.dreams.dreaming import dream, maybe_dream
 from gitmem.integrations.dreams.refresh import refresh_dream
 from gitmem.integrations.review_dream import tell as show
 from gitmem.integrations.review_edit import Given, edit_dream
-from gitmem.store.travel import take_back
+from gitmem.ledger.restore import take_back
 
 LINTER = line("Run the linter before every push. **Why:** CI takes ten minutes.")
 AGAIN = line("always run the linter before every push", "2026-11-17T09:00:00")
@@ -139,7 +140,7 @@ def test_blame_survives_a_squash_and_a_rename(ground: Ground) -> None:
     claims = tuple(fate for change in found.changes for fate in change.fates)
     message = format_message("Dream", Provenance("dream", "dream", engine="offline", claims=claims))
     squashed = repo.add_commit(repo.commit(found.tip).tree, (tip,), ANN, ANN, message)
-    repo.move_ref(place.ref, squashed, tip, "test")
+    move_ref(repo, place.ref, squashed, tip, "test")
     text = ground.tree("local")[LEARNT]
     ground.put({LEARNT: None, "main/linting.md": text.replace("name: run-linter", "name: linter")}, "local")
     (said, *_) = (one for one in blamed(ground, "linting") if str(one["text"]).endswith("push."))
@@ -169,7 +170,7 @@ def test_a_rejected_fact_is_settled_and_the_others_are_taken(ground: Ground) -> 
 
 
 def test_a_forgotten_fact_is_settled(ground: Ground) -> None:
-    from gitmem.store.burying import spade
+    from gitmem.ledger.tombstones import spade
 
     place = ground.scope("local")
     with_what = spade(ground.workspace, place, ground.now)

@@ -27,7 +27,7 @@ from gitmem.dream.sources import Sources
 from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
-from gitmem.store.trees import write_tree
+from gitmem.git.trees import write_tree
 
 SAID = line(
     "Releases are tagged with a v, as in v1.2.0. **Why:** the deploy job matches v*.", type="project"

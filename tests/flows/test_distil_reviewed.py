@@ -14,9 +14,10 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.review import Dream, accept, reject
 from gitmem.dream.steps import prove_branch
-from gitmem.store.holdings import taught
-from gitmem.store.repository import Repository
-from gitmem.store.trees import write_tree
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Repository
+from gitmem.git.trees import write_tree
+from gitmem.ledger.holdings import taught
 
 LINTER = line("Run the linter before every push.", "2026-11-10T14:05:33")
 AGAIN = line("run the linter before every push", "2026-11-11T09:00:00")
@@ -119,7 +120,7 @@ def test_what_was_rejected_is_not_proposed_again_because_another_line_says_it(gr
 
 
 def test_what_was_forgotten_in_a_memorys_words_is_not_made_again(ground: Ground) -> None:
-    from gitmem.store.burying import spade
+    from gitmem.ledger.tombstones import spade
 
     tell(ground, [LINTER, line("we tag releases with a v", "2026-11-10T15:00:00")])
     place = ground.scope("local")
@@ -177,6 +178,6 @@ def test_a_line_that_came_with_the_branch_must_be_in_memory_first(ground: Ground
     repo, base = place.repo, place.repo.ref(place.ref)
     assert base is not None
     told = commits(repo, (base,), LOG, "Tell\n\nGitmem-Op: add\nGitmem-Writer: extract\n")
-    repo.move_ref("refs/heads/dream/d-123456", commits(repo, (told,), MADE, says_so()), None, "x")
+    move_ref(repo, "refs/heads/dream/d-123456", commits(repo, (told,), MADE, says_so()), None, "x")
     with pytest.raises(CheckFailed, match="which is no fact of a log here"):
         accept(ground.workspace, "d-123456", None, ANN, ground.now)

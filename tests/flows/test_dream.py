@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from gitmem.core.account import account, references
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
-from gitmem.dream.branch import open_dreams
 from gitmem.dream.lock import last_dream
 from gitmem.dream.run import check
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
+from gitmem.git.command import config_set
+from gitmem.git.trees import read_files
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
-from gitmem.store.git import config_set
-from gitmem.store.trees import read_files
+from gitmem.ledger.dreams import open_dreams
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_equal_contained_and_near_duplicates_are_merged(one: str, other: str) ->
 )
 def test_near_duplicates_that_differ_in_a_fact_are_never_merged(one: str, other: str) -> None:
     made, _ = consolidated(notes(aa=("Same subject", one), bb=("Same subject", other)))
-    assert made.changes == ()
+    assert {change.kind for change in made.changes} <= {"question"}
 
 
 def test_equal_words_about_two_things_are_no_duplicates() -> None:
@@ -114,7 +114,7 @@ def test_equal_words_about_two_things_are_no_duplicates() -> None:
         bb=("Search service port", "Runs on port 8080 in production."),
     )
     made, _ = consolidated(both)
-    assert made.changes == () and any(note.startswith("alike:") for note in made.notes)
+    assert made.changes == ()
 
 
 def test_duplicates_of_two_agents_or_types_stay() -> None:
@@ -380,4 +380,4 @@ def test_every_claim_of_any_corpus_survives_or_is_in_the_account(
     assert not any(fate.kind == "dropped" for fate in fates)
     # A second night finds nothing left to do.
     again, _ = consolidated(after, datetime(2026, 11, 20, tzinfo=UTC))
-    assert again.changes == ()
+    assert {change.kind for change in again.changes} <= {"question"}

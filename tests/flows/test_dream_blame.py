@@ -10,7 +10,7 @@ from dream_ground import ANN, TWICE, Ground, make_ground, memory
 
 from gitmem.dream.review import Dream, accept, find_dream
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.store.blame import Blamed, blame_memory
+from gitmem.ledger.blame import Blamed, blame_memory
 
 HINT = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
 
@@ -65,3 +65,19 @@ def test_a_dream_takes_nobody_s_claim(ground: Ground, how: str, tmp_path: Path) 
     (origin,) = line.origins
     assert (origin.commit, origin.told[0].provenance.writer, len(origin.via)) == (second, "human", 1)
     assert ground.scope().repo.is_ancestor(origin.via[0], tip)
+
+
+def test_what_an_index_line_said_is_blamed_on_who_wrote_the_line(ground: Ground) -> None:
+    ground.put({"main/hint.md": memory("The build is fast.", "A hint on the build", "hint")})
+    said = "ask Bob for the signing key of the release before any migration of the billing tables"
+    rest = "and wait until the nightly backup of them is done"
+    line = f"- [hint](hint.md) — A hint on the build; {said}, {rest}\n"
+    wrote = ground.put({"main/MEMORY.md": line})
+    done = dream(ground.workspace, ground.edges, scope="project", force=True)
+    found = find_dream(ground.workspace, done.id)
+    (keeps,) = (one.n for one in found.changes if one.subject.startswith("Keep in hint"))
+    written = accept(ground.workspace, done.id, (keeps,), ANN, ground.now).written
+    assert written is not None
+    kept = blamed(ground, written.commit, "main/hint.md")
+    (text,) = (one for one in kept if said in one)
+    assert [origin.commit for origin in kept[text].origins] == [wrote]

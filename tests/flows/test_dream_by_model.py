@@ -136,13 +136,14 @@ def test_what_a_model_cannot_account_for_leaves_all_as_it_was(
     assert standing(ground, git)[:2] == before[:2]
 
 
-def test_an_index_alone_is_nothing_to_propose(ground: Ground, git: Git) -> None:
-    before = standing(ground, git)
+def test_an_index_alone_is_nothing_to_propose(ground: Ground) -> None:
+    before = ground.tree()
     outcome = run(
         ground, Answer(calls=(write("main/MEMORY.md", "- nothing"),)), told(change("main/MEMORY.md"))
     )
-    assert outcome.id == "" and outcome.plan is not None and outcome.plan.log
-    assert standing(ground, git)[:2] == before[:2]
+    assert outcome.plan is not None and outcome.plan.log and ground.tree() == before
+    # What words leave open is asked all the same.
+    assert {one.kind for one in outcome.plan.changes} == {"question"}
 
 
 def test_a_signal_in_the_middle_ends_it(ground: Ground, git: Git) -> None:
@@ -160,3 +161,41 @@ def test_a_signal_in_the_middle_ends_it(ground: Ground, git: Git) -> None:
         claim.text for claim in references({p: t.encode() for p, t in ground.tree().items()}).values()
     }
     assert NEVER in claims
+
+
+def test_what_a_model_says_is_two_things_it_is_not_asked_again(ground: Ground) -> None:
+    """Remembered beside the repository, by the ids of the claims, for that engine alone."""
+    ground.put(
+        notes(
+            port=("Where billing listens", "The billing worker listens on port 8080."),
+            worker=("How billing is reached", "The billing worker listens on port 9090."),
+        )
+    )
+    asked: list[str] = []
+
+    def answer(kind: str) -> DreamOutcome:
+        said = [{"pair": f"P{n}", "is": kind, "reason": "two workers"} for n in range(1, 9)]
+        with ScriptedApi([Answer(json.dumps(said))]) as api:
+            thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
+            made = dream(ground.workspace, ground.edges, scope="project", force=True, engine=thinker)
+            asked.append(json.dumps(api.requests[0]["messages"]))
+        return made
+
+    first = answer("different")
+    kept = json.loads((ground.workspace.state / "dream-apart.json").read_text())
+    assert "Pairs of claims to be judged" in asked[0] and "port 9090" in asked[0]
+    assert [name.startswith("project anthropic:") for name in kept] == [True]
+    assert "9090" not in json.dumps(kept)
+    assert first.plan is not None and not any(one.kind == "question" for one in first.plan.changes)
+    answer("same")
+    assert "Pairs of claims to be judged" not in asked[1]
+    ground.put(notes(worker=("How billing is reached", "The billing worker listens on port 9191.")))
+    answer("unsure")
+    assert "port 9191" in asked[2]
+
+
+def test_a_dry_run_remembers_nothing(ground: Ground) -> None:
+    with ScriptedApi([Answer('[{"pair": "P1", "is": "different"}]')]) as api:
+        thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
+        dream(ground.workspace, ground.edges, scope="project", dry_run=True, engine=thinker)
+    assert not (ground.workspace.state / "dream-apart.json").exists()

@@ -15,6 +15,7 @@ from dream_parked import Made, park, ref_of
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.review import Dream, accept, find_dream
+from gitmem.git.refs import move_ref
 
 BUILD = "The build takes nine minutes."
 NOW = "The build takes four minutes."
@@ -81,10 +82,25 @@ def test_the_editor_gets_the_dreams_files_and_the_commit_is_the_persons(
     commit = ground.scope().repo.commit(mine.commit)
     assert mine.by == commit.author.name and parse(commit.message).writer == "human"
     assert "proved" in done.err and "edited 1 memory" in done.out
-    undo = next(line for line in done.err.splitlines() if line.startswith("undo: git "))
-    assert undo.split()[1:3] == ["git", "update-ref"]
+    assert f"undo: git mem undo {mine.commit[:12]}" in done.err
     accept(ground.workspace, dream.id, None, ANN, ground.now)
     assert "takes five minutes" in ground.tree()[PATH]
+
+
+def test_an_edit_is_taken_back_by_its_commit(
+    ground: Ground,
+    dream: Dream,
+    gitmem,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The branch goes back to the dream's own commit, and memory is not touched."""
+    edits_by('shift; sed -i s/four/five/ "$@"', tmp_path, monkeypatch)
+    undo = gitmem("review", "edit", dream.id).err.split("git mem undo ")[1].split()[0]
+    assert "would undo" in gitmem("undo", undo, "-n").out and "five" in on_branch(ground, dream)
+    assert dream.id in gitmem("undo", undo).out
+    assert find_dream(ground.workspace, dream.id).tip == dream.tip
+    assert gitmem("undo", dream.tip, ok=False).code == 2
 
 
 def test_nothing_changed_says_so_and_leaves_the_branch(
@@ -165,14 +181,14 @@ def test_a_file_that_the_dream_does_not_touch_is_a_usage_error(
 
 
 def test_a_branch_that_is_checked_out_is_edited_there(ground: Ground, dream: Dream, git, gitmem) -> None:  # type: ignore[no-untyped-def]
-    from gitmem.store.workspace import SHARED_REF
+    from gitmem.ledger.workspace import SHARED_REF
 
     repo = ground.scope().repo
     tip = repo.ref("refs/gitmem/project")
     assert tip is not None
     shared = "refs/heads/gitmem/dream/d-aaaaaa"
-    repo.move_ref(SHARED_REF, tip, None, "test")
-    repo.move_ref(shared, dream.tip, None, "test")
+    move_ref(repo, SHARED_REF, tip, None, "test")
+    move_ref(repo, shared, dream.tip, None, "test")
     git("-C", ground.repo, "config", "gitmem.share", "direct")
     git("-C", ground.repo, "worktree", "add", "-q", ground.repo.parent / "tree", "gitmem/dream/d-aaaaaa")
     refused = gitmem("review", "edit", "d-aaaaaa", ok=False)

@@ -15,13 +15,13 @@ from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.search import Search
 from gitmem.dream.steps import prove_branch
+from gitmem.git.repository import Repository
+from gitmem.git.trees import write_tree
 from gitmem.rules import findable
 from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
 from gitmem.search.loose import LooseCatalog
 from gitmem.search.query import search
-from gitmem.store.repository import Repository
-from gitmem.store.trees import write_tree
 
 lost_to_search = partial(findable.lost_to_search, search=Search)
 

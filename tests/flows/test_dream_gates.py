@@ -14,9 +14,9 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 from gitmem.dream.gates import Gate
 from gitmem.dream.lock import FILE, STALE_SECONDS, consolidation_lock, last_dream, lock_folder, prior_of
 from gitmem.dream.review import accept, reject
+from gitmem.git.command import config_set
+from gitmem.git.locks import Locked, process_identity
 from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
-from gitmem.store.git import config_set
-from gitmem.store.locks import Locked, process_identity
 from gitmem.transcripts.claude_home import slug
 
 
@@ -139,8 +139,8 @@ def killed(ground: Ground) -> None:
     code = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
         "from gitmem.dream.lock import consolidation_lock\n"
-        "from gitmem.store.workspace import Scope\n"
-        "scope = Scope('project', sys.argv[2], Path(sys.argv[3]), lambda: None)\n"
+        "from gitmem.ledger.workspace import Scope\n"
+        "scope = Scope('project', sys.argv[2], Path(sys.argv[3]), lambda: None, lambda: None)\n"
         "with consolidation_lock(scope, float(sys.argv[4])):\n    os._exit(9)\n"
     )
     scope = ground.scope()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from gitmem.core.memory import parse
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Fate, Usage
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.dream.branch import open_dreams
 from gitmem.dream.gathering.gather import gather
 from gitmem.dream.gathering.history import look_back
 from gitmem.dream.prune import prune
@@ -25,15 +25,18 @@ from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Phase, Step, Tell, untold
+from gitmem.git.command import config_set
+from gitmem.git.refs import move_ref
+from gitmem.git.trees import read_files, write_tree
 from gitmem.integrations.dreams import said as dream_said
 from gitmem.integrations.dreams.code import code_facts
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.sessions import sessions_here
-from gitmem.store.commits import read_tip
-from gitmem.store.git import config_set
-from gitmem.store.paging import page
-from gitmem.store.trees import read_files, write_tree
+from gitmem.ledger.dreams import open_dreams
+from gitmem.ledger.land import read_tip
+from gitmem.ledger.paging import page
+from gitmem.ledger.restore import take_back
 from gitmem.transcripts.model import SessionFile
 
 
@@ -133,6 +136,27 @@ def test_a_claim_is_dated_by_its_first_commit_through_edits_renames_and_paging(g
     assert not [ref for ref in known if ref.startswith("main/adopted.md#")]
 
 
+@pytest.mark.parametrize("back", ["undo", "revert", "taught again"])
+def test_what_an_undo_brings_back_is_as_old_as_it_was(ground: Ground, back: str) -> None:
+    said = {"main/staging.md": memory("Staging runs on port 8080.", "Staging")}
+    place = ground.scope()
+    ground.put(said, time=ANN.time)
+    ground.put({"main/staging.md": None}, time=ANN.time + DAY, op="delete")
+    gone = read_tip(place.repo, place.ref).commit
+    later = replace(ANN, time=ANN.time + 2 * DAY)
+    if back == "undo":
+        assert take_back(place, place.repo.commit(gone), later)
+    else:
+        ground.put(said, time=later.time)
+    if back == "revert":
+        tip = read_tip(place.repo, place.ref)
+        message = f'Revert "Change"\n\nThis reverts commit {gone}.\n'
+        made = place.repo.add_commit(tip.tree, (gone,), later, later, message)
+        move_ref(place.repo, place.ref, made, tip.commit, "revert")
+    when = later.time if back == "taught again" else ANN.time
+    assert set(asked(ground).said.values()) == {datetime.fromtimestamp(when, UTC)}
+
+
 def test_links_to_memories_of_old_are_told_what_became_of_them(ground: Ground) -> None:
     """Renamed by name, by claims or by an account, merged by hand, gone, and never there."""
     body = "Deploy from the release branch.\n\nTag it first."
@@ -169,7 +193,7 @@ def test_links_to_memories_of_old_are_told_what_became_of_them(ground: Ground) -
     tree = write_tree(place.repo, tip.tree, {"main/hooks.md": None, "main/tools.md": new.encode()})
     message = f"Replace hooks\n\nGitmem-Op: dream\nGitmem-Writer: dream\n{fates}\n"
     made = place.repo.add_commit(tree, (tip.commit,), ANN, ANN, message)
-    place.repo.move_ref(place.ref, made, tip.commit, "test")
+    move_ref(place.repo, place.ref, made, tip.commit, "test")
     ground.put({"main/old-port.md": memory("The port is 8080.", "Port", "new-port")}, op="update")
     ground.put({"main/old-port.md": None, "main/new-port.md": memory("It moved.", "Port", "new-port")})
     assert asked(ground).renamed == {
@@ -228,13 +252,15 @@ def test_what_the_code_no_longer_has_is_told_once_a_memory(
     for name in ("bin/ship.sh", "gone.sh", "kept.sh"):
         (repo / name).write_text(f"echo {name}\n" * 5)
     (repo / "app.py").write_text("def warm_cache():\n    pass\n")
+    (repo / "rows.py").write_text("def load_rows():\n    return 1\n")
     git("-C", repo, "add", ".")
     git("-C", repo, "commit", "-qm", "Scripts")
     made = int(git("-C", repo, "log", "-1", "--format=%ct"))
     (repo / "tools").mkdir()
     git("-C", repo, "mv", "bin/ship.sh", "tools/ship.sh")
     git("-C", repo, "rm", "-q", "gone.sh")
-    (repo / "app.py").write_text("def main():\n    pass\n")
+    (repo / "app.py").write_text("print(1)\n")
+    (repo / "rows.py").write_text("def read_rows():\n    return 1\n")
     monkeypatch.setenv("GIT_COMMITTER_DATE", f"{made + 9 * DAY} +0000")
     git("-C", repo, "commit", "-qam", "Move")
     ground.put(
@@ -242,6 +268,7 @@ def test_what_the_code_no_longer_has_is_told_once_a_memory(
             ship=("Ship with `bin/ship.sh`", "Run `bin/ship.sh` to ship."),
             gone=("Old", "Run `gone.sh`, then `kept.sh`."),
             cache=("Cache", "Call `warm_cache()` and `never_was()`."),
+            rows=("Rows", "Call `load_rows()`."),
         ),
         time=made,
     )
@@ -250,12 +277,13 @@ def test_what_the_code_no_longer_has_is_told_once_a_memory(
     assert sorted(text.partition(" since")[0] for text in observed(given, "code")) == [
         "main/cache.md: `warm_cache()` is no longer in the code",
         "main/gone.md: `gone.sh` is gone",
+        "main/rows.md: `load_rows()` became `read_rows()`",
         "main/ship.md: `bin/ship.sh` moved to `tools/ship.sh`",
     ]
     assert next(len(one.claims) for one in given.observed if "moved" in one.text) == 2
     hurried = code_facts(ground.workspace, ground.scope(), seconds=0.0)
     (cut,) = observed(asked(ground, sources=Sources(NOW, code=hurried)), "code")
-    assert cut == "no time was left to look up what 3 of 3 memories name in the code"
+    assert cut == "no time was left to look up what 4 of 4 memories name in the code"
 
 
 def transcript(folder: Path, cwd: Path, id: str, *said: tuple[str, str]) -> Path:

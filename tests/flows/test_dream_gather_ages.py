@@ -11,9 +11,9 @@ from gitmem.dream.gathering.gather import gather
 from gitmem.dream.sources import Sources
 from gitmem.engines import prompts
 from gitmem.engines.offline import OfflineEngine
-from gitmem.store import holdings
-from gitmem.store.commits import read_tip
-from gitmem.store.trees import read_files
+from gitmem.git.trees import read_files
+from gitmem.ledger import holdings
+from gitmem.ledger.land import read_tip
 
 
 def test_ages_are_looked_up_when_an_engine_asks(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

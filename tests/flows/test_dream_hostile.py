@@ -20,13 +20,14 @@ from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
 from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
+from gitmem.git.command import config_set
+from gitmem.git.locks import process_identity
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import BLOB, TREE, Entry, Signature
+from gitmem.git.trees import write_tree
 from gitmem.integrations.dreams.dreaming import dream, maybe_dream
 from gitmem.integrations.dreams.kill import kill_dreams
 from gitmem.rules.rule import Finding
-from gitmem.store.git import config_set
-from gitmem.store.locks import process_identity
-from gitmem.store.repository import BLOB, TREE, Entry, Signature
-from gitmem.store.trees import write_tree
 
 NIGHTLY = "Gitmem-Op: dream\nGitmem-Writer: dream\n"
 BY_AN_AGENT = "Gitmem-Op: update\nGitmem-Writer: agent\n"
@@ -68,7 +69,7 @@ def further(
     tree = write_tree(repo, repo.commit(waits.tip).tree, edits)
     parents = (waits.tip, waits.base) if merge else (waits.tip,)
     tip = repo.add_commit(tree, parents, who, who, message)
-    repo.move_ref(waits.ref, tip, waits.tip, "test")
+    move_ref(repo, waits.ref, tip, waits.tip, "test")
     return find_dream(ground.workspace, waits.id)
 
 
@@ -255,10 +256,10 @@ def test_a_bottomless_tree_and_a_huge_memory_of_a_teammate_hide_no_other_dream(g
     large = memory("- x\n" * 40_000, "Many", "many").encode()
     tree = write_tree(repo, repo.commit(waits.base).tree, {"main/many.md": large})
     huge = repo.add_commit(tree, (waits.base,), NIGHT, NIGHT, f"Fill\n\n{NIGHTLY}")
-    repo.move_ref("refs/remotes/origin/gitmem/dream/d-eeeeee", huge, None, "test")
-    repo.move_ref("refs/heads/gitmem/project", waits.base, None, "test")
-    repo.move_ref("refs/heads/gitmem/dream/d-0123ab", waits.tip, None, "test")
-    repo.move_ref("refs/remotes/origin/gitmem/dream/d-ffffff", tip, None, "test")
+    move_ref(repo, "refs/remotes/origin/gitmem/dream/d-eeeeee", huge, None, "test")
+    move_ref(repo, "refs/heads/gitmem/project", waits.base, None, "test")
+    move_ref(repo, "refs/heads/gitmem/dream/d-0123ab", waits.tip, None, "test")
+    move_ref(repo, "refs/remotes/origin/gitmem/dream/d-ffffff", tip, None, "test")
     config_set(ground.workspace.git, ground.repo, "gitmem.share", "direct")
     assert [one.id for one in open_dreams(ground.workspace)] == [DREAM_ID]
 

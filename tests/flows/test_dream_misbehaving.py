@@ -21,13 +21,14 @@ from git_config import GIT_CONFIG
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed, EngineError, GitmemError
 from gitmem.core.trailers import Fate, FateKind, parse
-from gitmem.dream.branch import dreams_of
 from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
+from gitmem.git.refs import move_ref
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.dreams.progress import running
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.stopping import Stopped
+from gitmem.ledger.dreams import dreams_of
 
 SHIP = "Deploy from the release branch with `make ship`."
 NIGHT = "Deploys wait for the night shift of 3 people."
@@ -424,7 +425,7 @@ def test_what_an_engine_says_of_its_work_forges_no_account(ground: Ground) -> No
     told = [
         parse(ground.scope().repo.commit(oid).message) for oid in (waiting.tip, waiting.changes[0].commit)
     ]
-    ground.scope().repo.move_ref(waiting.ref, None, waiting.tip, "the others shall find none")
+    move_ref(ground.scope().repo, waiting.ref, None, waiting.tip, "the others shall find none")
     assert made.id == waiting.id
     assert [one.reviewed for one in told] == ["", ""]
     assert [[fate.kind for fate in one.claims] for one in told] == [[], ["merged"]]

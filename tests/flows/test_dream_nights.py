@@ -23,13 +23,13 @@ from dream_rewriter import Rewriter
 from gitmem.core import index
 from gitmem.core.account import references
 from gitmem.core.claim import Claim
-from gitmem.dream.branch import open_dreams
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
+from gitmem.git.repository import Repository, Signature
 from gitmem.integrations.dreams.dreaming import dream
-from gitmem.store.blame import Blamed, blame_memory
-from gitmem.store.repository import Repository, Signature
+from gitmem.ledger.blame import Blamed, blame_memory
+from gitmem.ledger.dreams import open_dreams
 
 Tree = Mapping[str, bytes]
 
@@ -199,7 +199,9 @@ class Nights:
         self.landed[how] += 1
         who = Signature("Ann", "ann@example.com", int(self.ground.now))
         if how in ("all", "numbers"):
-            for numbers in [None] if how == "all" else [(change.n,) for change in found.changes]:
+            alone = [(change.n,) for change in found.changes if change.asks or how == "numbers"]
+            together = [None] if how == "all" and len(alone) < len(found.changes) else []
+            for numbers in [*together, *alone]:
                 accept(self.ground.workspace, id, numbers, who, self.ground.now)
             return
         where, folder = self.ground.scope(), str(self.folder / f"{how}-{id}")
@@ -252,7 +254,9 @@ def judged(nights: Nights) -> Iterator[str]:
             for one in said:
                 if one.commit not in taught and not one.joined:
                     yield f"blamed on {taught}, taught by {one.commit}: {path}: {line.claim.text}"
-            if taught - nights.taught.keys():
+            # The link that a dream leaves where a claim went is its own.
+            own = line.claim.key.removeprefix("- ").startswith("See [[")
+            if taught - nights.taught.keys() and not own:
                 yield f"blamed on a dream: {path}: {line.claim.text}"
 
 

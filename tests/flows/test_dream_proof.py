@@ -206,7 +206,7 @@ def test_a_memory_that_moves_as_it_is_is_kept(path: str) -> None:
     "path",
     [
         *("main/MEMORY.md", "main/.tombstones", ".gitattributes", "README.md", ".gitmem", "main/notes.txt"),
-        *("main/archive/zz/new.md", "main/deep/er/new.md", "main/SHIP.md", "main/con.md", "No One/new.md"),
+        *("main/archive/zz/new.md", "main/deep.md/new.md", "main/SHIP.md", "main/con.md", "No One/new.md"),
     ],
 )
 def test_no_other_file_is_written(path: str) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, Ground, make_ground, memory, notes
+from dream_ground import ANN, TWICE, Ground, make_ground, memory, notes
 from dream_parked import Made, park, ref_of
 
+from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
-from gitmem.dream.branch import open_dreams
 from gitmem.dream.refresh import refresh
 from gitmem.dream.review import Dream, accept, find_dream
+from gitmem.git.refs import move_ref
+from gitmem.integrations.dreams.dreaming import dream as make
+from gitmem.integrations.review_dream import dream_cards, tell
+from gitmem.ledger.dreams import open_dreams
 
 BUILD, BUILD_NOW = "The build takes nine minutes.", "The build takes four minutes."
 PORT, PORT_NOW = "The server listens on port 8000.", "The server listens on port 9000."
@@ -67,7 +71,7 @@ def test_what_arrived_is_merged_in_and_the_merge_is_the_same_anywhere(ground: Gr
     assert index and repo.blob(index.oid).decode().endswith("- more\n")
     now = again(ground, dream)
     assert [one.subject for one in now.open] == [one.subject for one in dream.changes]
-    repo.move_ref(now.ref, dream.tip, done.merged, "test")
+    move_ref(repo, now.ref, dream.tip, done.merged, "test")
     assert refresh(ground.scope(), dream, ANN).merged == done.merged
     accept(ground.workspace, dream.id, None, ANN, ground.now)
     assert "Ask Ben" in ground.tree()["main/release.md"] and BUILD_NOW in ground.tree()["main/build.md"]
@@ -131,3 +135,36 @@ def test_the_command_says_what_came_of_it(ground: Ground, dream: Dream, gitmem) 
     done = gitmem("dream", "refresh", dream.id)
     assert dream.id in done.out and again(ground, dream).tip != dream.tip
     assert "takes 12 minutes" in done.out + done.err
+
+
+def test_what_memory_says_otherwise_by_now_is_told_and_not_accepted_as_it_is(
+    ground: Ground, dream: Dream
+) -> None:
+    """Both versions would stand beside one another, disputed."""
+    other = "The build takes six minutes."
+    ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, other)})
+    before = ground.tree()
+    with pytest.raises(CheckFailed, match=r"memory changed since: .*nine minutes.*six minutes") as refused:
+        accept(ground.workspace, dream.id, None, ANN, ground.now, at=dream.tip)
+    assert refused.value.hint and f"git mem dream refresh {dream.id}" in refused.value.hint
+    assert ground.tree() == before
+    cards = {
+        card.n: card.proof for card in dream_cards(ground.workspace, ground.edges, again(ground, dream))
+    }
+    assert "memory changed since" in cards[1][0] and "not proved" in cards[1][0]
+    assert not any("memory changed" in line for line in cards[2])
+    told = tell(ground.workspace, ground.edges, again(ground, dream))
+    assert not told.value["proof"]["proved"]
+
+
+def test_a_card_says_what_accepting_would_say(repo: Path) -> None:
+    """After the memory that a claim goes into says something else, nothing is proved."""
+    ground = make_ground(repo)
+    ground.put(TWICE)
+    done = make(ground.workspace, ground.edges, scope="project", force=True)
+    waits = find_dream(ground.workspace, done.id)
+    ground.put({"main/real-database.md": memory("Something else.", "Else", "real-database")})
+    (card,) = dream_cards(ground.workspace, ground.edges, find_dream(ground.workspace, waits.id))
+    with pytest.raises(CheckFailed) as refused:
+        accept(ground.workspace, waits.id, (card.n,), ANN, ground.now)
+    assert any(refused.value.message in line for line in card.proof)

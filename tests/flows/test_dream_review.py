@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from gitmem.core.account import account
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.trailers import parse
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
+from gitmem.git.refs import move_ref
+from gitmem.git.trees import read_files
 from gitmem.integrations.dreams.dreaming import dream
 from gitmem.integrations.saying import take
-from gitmem.store.trees import read_files
 
 DATED = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
 
@@ -157,30 +159,30 @@ def test_a_private_dream_is_decided_in_the_private_repository(ground: Ground) ->
 
 def test_a_dream_that_plain_git_merged_is_no_longer_open(ground: Ground) -> None:
     found = waiting(ground)
-    found.scope.repo.move_ref(found.scope.ref, found.tip, found.base, "merged by hand")
+    move_ref(found.scope.repo, found.scope.ref, found.tip, found.base, "merged by hand")
     assert open_dreams(ground.workspace) == ()
 
 
 def test_a_branch_that_lost_a_claim_by_hand_is_refused(ground: Ground) -> None:
     from gitmem.core.trailers import Provenance
-    from gitmem.store.commits import Write, commit
+    from gitmem.ledger.land import Ref, Write, land
 
     found = waiting(ground)
     write = Write({"main/deploys.md": None}, "Drop it", Provenance())
-    commit(found.scope.repo, found.ref, lambda _: write, ANN)
+    land(Ref(found.scope.repo, found.ref), lambda _: write, ANN)
     with pytest.raises(CheckFailed, match="would lose main/deploys"):
         accept(ground.workspace, found.id, None, ANN, ground.now)
 
 
 def test_a_secret_on_a_dream_branch_does_not_land(ground: Ground) -> None:
     from gitmem.core.trailers import Provenance
-    from gitmem.store.commits import Write, commit
+    from gitmem.ledger.land import Ref, Write, land
 
     found = waiting(ground)
     key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     text = DATED["main/hint.md"] + f"\nThe token is {key} for now.\n"
     write = Write({"main/key.md": text.encode()}, "Add it", Provenance())
-    commit(found.scope.repo, found.ref, lambda _: write, ANN)
+    land(Ref(found.scope.repo, found.ref), lambda _: write, ANN)
     with pytest.raises(CheckFailed, match="secret"):
         accept(ground.workspace, found.id, None, ANN, ground.now)
 
@@ -274,5 +276,31 @@ def test_a_merge_improved_the_memory_that_stays(ground: Ground, gitmem) -> None:
 def test_in_what_two_claims_differ_is_told_in_their_own_words(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
     here, there = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
     ground.put(notes(jobs=("Where jobs wait", here), queue=("Where jobs wait", there)))
-    said = gitmem("dream", "-n", "--force", "--scope", "project").err
+    said = gitmem("dream", "-n", "--force", "--scope", "project", "--json").out
+    (found,) = json.loads(said)
+    (question,) = (change for change in found["changes"] if change["kind"] == "question")
+    said = question["reason"]
     assert "differ in a name (Redis / Postgres)" in said or "differ in a name (Postgres / Redis)" in said
+
+
+def test_a_question_lands_only_where_just_that_one_is_accepted(ground: Ground) -> None:
+    here, there = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
+    ground.put(notes(jobs=("Where jobs wait", here), queue=("Where jobs wait", there)))
+    found = waiting(ground)
+    (question,) = (change for change in found.open if change.asks)
+    assert not accept(ground.workspace, found.id, None, ANN, ground.now).closed
+    tree = "".join(ground.tree().values())
+    assert here in tree and there in tree and "no-mocks" not in ground.tree()
+    with pytest.raises(UsageError, match="nothing but questions"):
+        accept(ground.workspace, found.id, None, ANN, ground.now)
+    assert accept(ground.workspace, found.id, (question.n,), ANN, ground.now).closed
+    assert [text in "".join(ground.tree().values()) for text in (here, there)].count(True) == 1
+
+
+def test_what_was_said_to_be_two_things_is_not_asked_again(ground: Ground) -> None:
+    here, there = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
+    ground.put(notes(jobs=("Where jobs wait", here), queue=("Where jobs wait", there)))
+    found = waiting(ground)
+    reject(ground.workspace, found.id, None, "two queues", ANN, ground.now)
+    ground.now += DAY
+    assert night(ground) is None

@@ -19,7 +19,6 @@ from gitmem.core.account import references
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Fate
-from gitmem.dream.branch import dreams_of
 from gitmem.dream.lock import (
     FILE,
     consolidation_lock,
@@ -29,7 +28,6 @@ from gitmem.dream.lock import (
     prior_of,
     rest_of,
 )
-from gitmem.dream.refs import prefix
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
@@ -40,6 +38,9 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
+from gitmem.git.command import config_set
+from gitmem.git.locks import process_identity
+from gitmem.git.refs import move_ref
 from gitmem.integrations import engines, jobs
 from gitmem.integrations.dreams import dreaming
 from gitmem.integrations.dreams import kill as dream_kill
@@ -51,9 +52,9 @@ from gitmem.integrations.saying import leave, leave_proposal, take
 from gitmem.integrations.spool import Job, put
 from gitmem.integrations.spool import take as take_jobs
 from gitmem.integrations.stopping import SIGNALS, Stopped
-from gitmem.store.git import config_set
-from gitmem.store.job_record import Tally, read_runs
-from gitmem.store.locks import process_identity
+from gitmem.ledger.dreams import dreams_of
+from gitmem.ledger.job_record import Tally, read_runs
+from gitmem.ledger.proposals import dreams_in
 from gitmem.transcripts.claude_home import slug
 
 MERGED = "main/real-database.md"
@@ -473,7 +474,7 @@ def test_kill_that_comes_too_late_says_which_dream_was_made(
     assert tip is not None
 
     def made_meanwhile(*_: object) -> bool:
-        scope.repo.move_ref(f"{prefix(scope)}d-abcdef", tip, None, "made")
+        move_ref(scope.repo, f"{dreams_in(scope).waiting}d-abcdef", tip, None, "made")
         return True
 
     monkeypatch.setattr(dream_kill, "_asked", made_meanwhile)

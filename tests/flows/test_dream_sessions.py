@@ -9,12 +9,15 @@ from dream_ground import ANN, Ground, make_ground, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
 
 from gitmem.core.errors import CheckFailed
-from gitmem.core.trailers import Fate
-from gitmem.dream.branch import Dream
+from gitmem.core.trailers import ASKING, Fate
 from gitmem.dream.plan import prove_plan, sessions_behind
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import accept
+from gitmem.dream.run import DreamPlan, plan_dream
+from gitmem.dream.sources import Sources
 from gitmem.engines.engine import DreamChange
+from gitmem.engines.offline import OfflineEngine
+from gitmem.ledger.dreams import Dream
 from gitmem.rules.account import Lookup
 
 OLD, NEW = "The build takes nine minutes.", "The build takes four minutes."
@@ -105,3 +108,42 @@ def test_a_file_of_the_code_that_the_reason_names_is_looked_up() -> None:
         told = Fate(fate.kind, fate.source, fate.target, reason)
         change = DreamChange("merge", edits, (told,), reason, "Say it")
         assert [found.rule for found in prove_plan(before, [change], code=code.get)] == rule
+
+
+SAID = "2026-11-20T10:00Z user: Please fix the lint job.\n\n2026-11-20T10:01Z assistant: I ran pnpm.\n\n"
+
+
+BOTH = "We install with pnpm.\n\nThe lock file is kept."
+
+
+def corrected(ground: Ground, words: str, body: str = BOTH) -> DreamPlan:
+    tools = notes(tools=("How packages are installed", body), build=("How long the build takes", OLD))
+    ground.put(tools)
+    talk = {"s1": f"{SAID}2026-11-20T10:02Z user: {words}\n\n2026-11-20T10:03Z assistant: Done."}
+    sources = Sources(now=ground.now, sessions=talk)
+    return plan_dream(ground.scope(), OfflineEngine(), sources)
+
+
+def test_what_a_session_corrected_is_asked_with_the_message_quoted(ground: Ground):
+    plan = corrected(ground, "It is slow. No, we install with bun now, not pnpm.")
+    assert len(plan.changes) == 1, (plan.notes, plan.log)
+    (change,) = plan.changes
+    assert change.kind == "question" and change.subject.startswith(ASKING)
+    assert "On 2026-11-20 a person said: “No, we install with bun now, not pnpm.”" in change.reason
+    assert "We install with pnpm." in change.reason
+    assert {fate.kind for fate in change.fates} == {"superseded"}
+    (data,) = change.edits.values()
+    assert data is not None and b"bun now" in data and b"The lock file is kept." in data
+    assert plan.sessions == ("s1",)
+
+
+@pytest.mark.parametrize(
+    ("words", "body"),
+    [
+        ("Install with bun, not pnpm, in this PR only.", "We install with pnpm.\n\nThe lock file is kept."),
+        ("No, we install with bun now, not yarn.", "We install with pnpm.\n\nThe lock file is kept."),
+        ("No, we use bun now, not pnpm.", "We install with pnpm.\n\nOn CI pnpm runs offline."),
+    ],
+)
+def test_what_may_mean_another_claim_or_the_moment_is_not_asked(ground: Ground, words: str, body: str):
+    assert not corrected(ground, words, body).changes

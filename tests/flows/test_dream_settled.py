@@ -9,16 +9,15 @@ from dream_ground import ANN, NOW, Ground, make_ground, memory
 from dream_parked import Made, park, ref_of
 
 from gitmem.core.trailers import Fate
-from gitmem.dream.landing import close_landed
 from gitmem.dream.review import reject
 from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
-from gitmem.store.git import config_set
-from gitmem.store.landing import Landing
-from gitmem.store.paging import page
-from gitmem.store.remote import DREAMS
-from gitmem.store.workspace import SHARED_REF
+from gitmem.git.command import config_set
+from gitmem.ledger.decide import close_landed
+from gitmem.ledger.paging import page
+from gitmem.ledger.side_branches import Landing
+from gitmem.ledger.workspace import DREAMS, SHARED_REF
 
 PATH, OTHER = "main/ship.md", "main/rules.md"
 SAID = "We ship with `make ship` from the release branch."

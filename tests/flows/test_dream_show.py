@@ -12,11 +12,12 @@ from dream_ground import ANN, DAY, Ground, make_ground, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
 
 from gitmem.core.errors import CheckFailed
-from gitmem.core.names import TURNED_DOWN
 from gitmem.core.trailers import Fate
-from gitmem.dream.kept_aside import let_go
 from gitmem.dream.review import Dream, accept, open_dreams, reject
-from gitmem.store.git import config_set
+from gitmem.git.command import config_set
+from gitmem.git.refs import move_ref
+from gitmem.ledger.proposals import let_go
+from gitmem.ledger.workspace import TURNED_DOWN
 
 OLD = "Never mock the database in integration tests."
 BUILD = "The build takes nine minutes."
@@ -81,9 +82,15 @@ def test_each_claim_tells_what_becomes_of_it_and_who_taught_it(ground: Ground, g
     park(ground, [merged(), superseded()])
     out = shown(gitmem)
     assert "1. Merge no-mocks into real-database\n   Both say the same.\n" in out
-    assert f"   = {OLD}\n     moves from main/no-mocks.md to main/real-database.md\n" in out
-    assert f"   - {BUILD}\n   + {NOW}\n     main/build.md: superseded by this: Measured again.\n" in out
-    assert "     taught by Ann, 2026-11-16, by agent\n" in out and "     taught by Ann, 2026-11-16\n" in out
+    moved = "     moves: main/no-mocks.md → main/real-database.md\n"
+    assert f"   = {OLD}\n     said by Ann, 2026-11-16\n{moved}" in out
+    assert f"   - {BUILD}\n     said by Ann, 2026-11-16, by agent\n   + {NOW}\n" in out
+    assert "     superseded: main/build.md\n     Measured again.\n   proved\n" in out
+    assert out.splitlines()[1:4] == [
+        "  1 duplicate merged",
+        "  1 statement superseded",
+        "saves 1 line of index, about 27 tokens said twice, 1 stale statement",
+    ]
     assert out.rstrip().splitlines()[-2].startswith("proved: no claim is lost but ")
     value = gitmem("review", "show", DREAM_ID, "--json").json
     (claim,) = value["changes"][1]["claims"]
@@ -122,10 +129,10 @@ class TestTurnedDown:
         reject(ground.workspace, dream.id, None, "Nine is right.", ANN, ground.now)
         assert "[rejected]" in shown(gitmem)
         assert shown(gitmem).rstrip().endswith("rejected by Ann on 2026-11-18: Nine is right.")
-        scope = ground.scope()
-        assert let_go(scope, ground.now + 89 * DAY) == ()
-        assert let_go(scope, ground.now + 91 * DAY) == (dream.id,)
-        assert scope.repo.ref(TURNED_DOWN + dream.id) is None
+        repo, ref = ground.scope().repo, TURNED_DOWN + dream.id
+        since = repo.reflog(ref)[0].who.time
+        assert let_go(repo, since + 90 * DAY) == ()
+        assert let_go(repo, since + 90 * DAY + 1) == (ref,) and repo.ref(ref) is None
         assert gitmem("review", "show", dream.id, ok=False).code == 2
 
     def test_upkeep_lets_it_go(self, ground: Ground) -> None:
@@ -133,7 +140,7 @@ class TestTurnedDown:
 
         dream = park(ground, [superseded()])
         reject(ground.workspace, dream.id, None, "", ANN, ground.now)
-        ground.now += 91 * DAY
+        ground.now = ground.scope().repo.reflog(TURNED_DOWN + dream.id)[0].who.time + 91 * DAY
         assert keep_house(ground.workspace, ground.edges) == ()
         assert ground.scope().repo.ref(TURNED_DOWN + dream.id) is None
 
@@ -253,9 +260,9 @@ def as_incoming(ground: Ground, changes: list[Made]) -> Dream:
     repo = ground.scope().repo
     tip = repo.ref(ground.scope().ref)
     assert tip is not None
-    repo.move_ref("refs/heads/gitmem/project", tip, None, "test")
-    repo.move_ref(f"refs/remotes/origin/gitmem/dream/{dream.id}", dream.tip, None, "test")
-    repo.move_ref(dream.ref, None, dream.tip, "test")
+    move_ref(repo, "refs/heads/gitmem/project", tip, None, "test")
+    move_ref(repo, f"refs/remotes/origin/gitmem/dream/{dream.id}", dream.tip, None, "test")
+    move_ref(repo, dream.ref, None, dream.tip, "test")
     config_set(ground.workspace.git, ground.repo, "gitmem.share", "direct")
     assert ground.scope().ref == "refs/heads/gitmem/project"
     return one_open(ground)

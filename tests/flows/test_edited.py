@@ -19,10 +19,10 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.extract import changeset
 from gitmem.flows.extract.plan import ExtractionPlan, plan_extraction
 from gitmem.flows.extract.rules import Rules
-from gitmem.store.apply import apply
-from gitmem.store.edits import claim_keys, fates, said_anew, taken_out
-from gitmem.store.known import Known
-from gitmem.store.parked import change_from_json, change_to_json, digest, suggest
+from gitmem.ledger.apply import apply
+from gitmem.ledger.edits import claim_keys, fates, said_anew, taken_out
+from gitmem.ledger.known import Known
+from gitmem.ledger.suggestions import change_from_json, change_to_json, digest, suggest
 from gitmem.transcripts.claude_code import read_session
 
 HEAD = "---\nname: ports\ndescription: Which ports\ntype: project\n---\n\n"

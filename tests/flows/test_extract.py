@@ -21,19 +21,19 @@ from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.flows.extract.sessions import turns_of
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import context_of
-from gitmem.integrations.suggestions import accept_suggestion
-from gitmem.store.apply import apply, land
-from gitmem.store.commits import Write, commit
-from gitmem.store.known import Known
-from gitmem.store.live import save
-from gitmem.store.live_plan import Request
-from gitmem.store.parked import parked
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
-from gitmem.store.workspace import home as home_scope
+from gitmem.integrations.suggestions import accept_suggestions
+from gitmem.ledger.apply import apply, land_change
+from gitmem.ledger.known import Known
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.save_plan import Request
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.working_copy import save
+from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import home as home_scope
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import ToolCall
@@ -105,7 +105,7 @@ def history(workspace: Workspace, scope: str = "local") -> list[str]:
 def put(workspace: Workspace, path: str, text: str, scope: str = "local") -> None:
     found = workspace.scope(scope)
     write = Write({path: text.encode()}, "Put it there", provenance=parse_trailers(""))
-    commit(found.repo, found.ref, lambda tip: write, ANN)
+    land(found, lambda tip: write, ANN)
 
 
 def change(body: str, **more: object) -> Change:
@@ -152,7 +152,7 @@ def test_what_was_asked_is_stored_and_the_rest_waits(
     assert told.session == "00000001-0000-4000-8001-000000000000"
     assert told.messages == ("00000000-0000-4000-8001-000000000000",) * 2
     assert told.job.endswith(".1") and told.code_commit == git("-C", repo, "rev-parse", "HEAD")
-    [waiting] = parked(workspace)
+    [waiting] = open_suggestions(workspace)
     assert "never mock the database" in waiting.change.body
     assert (waiting.scope, waiting.change.type) == ("local", "feedback")
     assert [one.id for one in outcome.parked] == [waiting.id]
@@ -236,7 +236,7 @@ def test_messages_that_a_fork_repeats_count_once(
     outcomes = extract(workspace, edges, *(FIXTURES / f"{name}.jsonl" for name in order))
     looked = [uuid for outcome in outcomes for uuid in outcome.plan.handled]
     assert len(looked) == len(set(looked))
-    bodies = [one.change.body for one in parked(workspace)]
+    bodies = [one.change.body for one in open_suggestions(workspace)]
     assert len(bodies) == len(set(bodies)) >= 1
 
 
@@ -253,8 +253,8 @@ def test_who_changes_their_mind_changes_the_memory(
     told = parse_trailers(history(workspace)[0])
     assert (told.op, told.writer, told.session[:8]) == ("delete", "extract", "00000001")
     assert "Use pnpm" in tree(workspace)["main/pnpm.md"]
-    [waiting] = parked(workspace)
-    assert accept_suggestion(workspace, edges, waiting) is not None
+    [waiting] = open_suggestions(workspace)
+    assert accept_suggestions(workspace, edges, [waiting])[0].written is not None
     assert tree(workspace)["main/pnpm.md"].endswith("---\n\nUse bun, not pnpm.\n")
 
 
@@ -263,7 +263,7 @@ def test_the_recorded_session_reads_sensibly(workspace: Workspace, edges: Edges)
     assert [placed.change.description for placed in outcome.plan.stored] == [
         "We deploy from the release branch only"
     ]
-    [waiting] = parked(workspace)
+    [waiting] = open_suggestions(workspace)
     assert waiting.change.type == "reference" and "tracked in Linear project OPS" in waiting.change.body
     before = refs(workspace)
     assert extract(workspace, edges, FIXTURES / "plain.jsonl") == () and refs(workspace) == before
@@ -405,13 +405,13 @@ def test_what_was_forgotten_or_rejected_does_not_come_back(
 
 
 def test_a_tombstone_that_comes_between_plan_and_commit_counts(workspace: Workspace) -> None:
-    from gitmem.store.apply import Placed
+    from gitmem.ledger.apply import Placed
 
     stone = tombstone.bury("A fact.", "0" * 16, "2026-11-20", "forgot")
     put(workspace, "main/.tombstones", tombstone.with_stones("", [stone]))
     placed, scope = Placed("local", change("A fact.")), workspace.scope("local")
-    assert land(scope, placed, ANN, parse_trailers("")) is None
-    assert land(scope, placed, ANN, parse_trailers(""), lift=True) is not None
+    assert land_change(scope, placed, ANN, parse_trailers("")) is None
+    assert land_change(scope, placed, ANN, parse_trailers(""), lift=True) is not None
     assert "main/.tombstones" not in tree(workspace)
 
 
@@ -445,7 +445,7 @@ def test_the_setting_says_what_is_stored(
 ) -> None:
     git("-C", repo, "config", "gitmem.extract", mode)
     extract(initialised_at(edges), edges, session(home, repo, ASKED, RULE))
-    assert (len(history(workspace)), len(parked(workspace))) == (stored, waiting)
+    assert (len(history(workspace)), len(open_suggestions(workspace))) == (stored, waiting)
 
 
 def test_what_is_asked_for_later_no_longer_waits(
@@ -453,10 +453,10 @@ def test_what_is_asked_for_later_no_longer_waits(
 ) -> None:
     said = change("We ship on Fridays.", asked=False)
     extract_sessions(context_of(workspace, edges), Scripted(said), [session(home, repo, "One.", number=1)])
-    assert len(parked(workspace)) == 1
+    assert len(open_suggestions(workspace)) == 1
     asked = replace(said, asked=True)
     extract_sessions(context_of(workspace, edges), Scripted(asked), [session(home, repo, "Two.", number=2)])
-    assert parked(workspace) == () and "main/the-name.md" in tree(workspace)
+    assert open_suggestions(workspace) == () and "main/the-name.md" in tree(workspace)
 
 
 def test_an_update_joins_new_claims_and_keeps_the_rest() -> None:
@@ -639,7 +639,7 @@ def test_killed_at_any_step_nothing_is_lost_and_nothing_doubled(
     assert sorted(parse_trailers(message).job[-2:] for message in messages) == [".1", ".2"]
     assert {"main/ship.md", "main/bugs.md"} <= tree(workspace).keys()
     assert tree(workspace)["main/MEMORY.md"].count("\n") == 2
-    [waiting] = parked(workspace)
+    [waiting] = open_suggestions(workspace)
     assert waiting.change.name == "tests"
     assert not list((workspace.state / "spool/changesets").glob("*.json"))
     assert engine.asked == (2 if at == "write the changeset" else 1)

@@ -23,13 +23,13 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.extract.run import Watch, extract_sessions
 from gitmem.flows.extract.sessions import Source
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import context_of
-from gitmem.store.commits import Write, commit
-from gitmem.store.parked import parked
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def workspace(edges: Edges, home: Path) -> Workspace:
     for agent in ("main", "reviewer"):
         write = Write({f"{agent}/ports.md": BEFORE}, "Put it there", provenance=Provenance(op="add"))
         scope = ready.scope("local")
-        commit(scope.repo, scope.ref, lambda _, write=write: write, ANN)
+        land(scope, lambda _, write=write: write, ANN)
     return ready
 
 
@@ -159,7 +159,7 @@ def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
     assert files[f"{agent}/ports.md"] == AFTER and f"{agent}/ship.md" in files
     other = "reviewer" if agent == "main" else "main"
     assert files[f"{other}/ports.md"] == BEFORE and f"{other}/ship.md" not in files
-    assert [one.change.name for one in parked(workspace)] == ["tests"]
+    assert [one.change.name for one in open_suggestions(workspace)] == ["tests"]
     assert engine.asked == (2 if at == "write the changeset" else 1) and len(set(told)) == 1
     before = len(history(workspace))
     assert (
@@ -176,9 +176,9 @@ def test_an_engine_that_fails_again_and_again_loses_and_doubles_nothing(
         with pytest.raises(EngineError):
             extract_sessions(context_of(workspace, edges), engine, [path])
     before = len(history(workspace))
-    assert not list((workspace.state / "spool/changesets").glob("*")) and parked(workspace) == ()
+    assert not list((workspace.state / "spool/changesets").glob("*")) and open_suggestions(workspace) == ()
     extract_sessions(context_of(workspace, edges), engine, [path])
-    assert len(history(workspace)) == before + 2 and len(parked(workspace)) == 1
+    assert len(history(workspace)) == before + 2 and len(open_suggestions(workspace)) == 1
 
 
 def run(repo: Path, *words: str) -> str:
@@ -234,7 +234,7 @@ def test_workers_that_are_killed_at_any_moment_lose_and_double_nothing(
     scope = workspace.scope("local")
     files = read_files(scope.repo, scope.repo.commit(scope.repo.ref(scope.ref) or "").tree)
     text = "\n".join(data.decode() for path, data in files.items() if not path.endswith("MEMORY.md"))
-    waiting = "\n".join(one.change.body for one in parked(workspace))
+    waiting = "\n".join(one.change.body for one in open_suggestions(workspace))
     jobs = [parse_trailers(message).job for message in history(workspace)]
     assert [
         number for number in range(rounds) if f"{text}{waiting}".count(f"port {4000 + number}.") != 1

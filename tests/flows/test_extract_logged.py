@@ -17,14 +17,14 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import commits_learned, context_of
-from gitmem.integrations.suggestions import accept_suggestion
-from gitmem.store.commits import Write, commit
-from gitmem.store.parked import parked
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.integrations.suggestions import accept_suggestions
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
@@ -109,7 +109,7 @@ def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
 def put(workspace: Workspace, files: Mapping[str, str]) -> None:
     found = workspace.scope("local")
     edits = {path: text.encode() for path, text in files.items()}
-    commit(found.repo, found.ref, lambda _: Write(edits, "Put", parse_trailers("")), ANN)
+    land(found, lambda _: Write(edits, "Put", parse_trailers("")), ANN)
 
 
 def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
@@ -129,8 +129,11 @@ def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
     told = parse_trailers(scope.repo.commit(scope.repo.ref(scope.ref) or "").message)
     assert (told.op, told.writer, told.session[:8], told.job[-2:]) == ("add", "extract", "00000001", ".1")
     assert told.messages and (home / ".claude/projects" / slug(repo) / "memory" / placed.file).is_file()
-    (waits,) = parked(workspace)
-    assert accept_suggestion(workspace, edges, waits) is not None and parked(workspace) == ()
+    (waits,) = open_suggestions(workspace)
+    assert (
+        accept_suggestions(workspace, edges, [waits])[0].written is not None
+        and open_suggestions(workspace) == ()
+    )
     first = "- 14:00:33Z [feedback 00000001] We never mock the database in tests. "
     assert tree(workspace)[LOG] == f"{first}**Why:** Mocks hid a broken migration.\n{line}"
     assert {path for path in tree(workspace) if path.startswith("main/")} == {LOG}
@@ -165,7 +168,9 @@ def test_an_edit_gives_its_new_claims_and_a_deletion_waits_even_if_it_was_asked_
     )
     assert tree(workspace)["main/ports.md"] == MEMORY
     assert tree(workspace)[LOG] == "- 14:00:33Z [project 00000001] Queues listen on 70.\n"
-    assert [one.change.op for one in parked(workspace)] == ["delete"] and len(outcome.plan.stored) == 1
+    assert [one.change.op for one in open_suggestions(workspace)] == ["delete"] and len(
+        outcome.plan.stored
+    ) == 1
 
 
 def test_secrets_and_what_was_forgotten_stay_out_of_logs(

@@ -9,12 +9,12 @@ from request_ground import FACTS, PROJECT, Team, body, learn_all, memory, team
 
 from gitmem.core import tombstone
 from gitmem.core.trailers import Provenance
-from gitmem.store.blame import blame_memory
-from gitmem.store.commits import Write, commit
-from gitmem.store.landing import asked
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import SHARED_REF
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_file
+from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.side_branches import asked
+from gitmem.ledger.workspace import SHARED_REF
 
 __all__ = ["team"]
 INBOX = "gitmem/inbox/ann-example-com"
@@ -263,7 +263,7 @@ def write(machine, files: dict[str, str]) -> None:
     scope = machine.workspace.scope("project")
     edits = {path: text.encode() for path, text in files.items()}
     ann = Signature("Ann", "ann@example.com", machine.now - 86_400)
-    commit(scope.repo, scope.ref, lambda _: Write(edits, "Learn", Provenance(op="add")), ann)
+    land(scope, lambda _: Write(edits, "Learn", Provenance(op="add")), ann)
 
 
 def dreaming(team: Team):

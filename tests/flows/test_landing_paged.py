@@ -8,9 +8,9 @@ import pytest
 from dream_ground import ANN, NOW, Ground, make_ground, memory
 
 from gitmem.core.names import archived_path
-from gitmem.store.landing import asked_for, find_landing, left_out
-from gitmem.store.paging import page
-from gitmem.store.trees import write_tree
+from gitmem.git.trees import write_tree
+from gitmem.ledger.paging import page
+from gitmem.ledger.side_branches import asked_for, find_landing, left_out
 
 PATH = "main/ports.md"
 TEXT = memory("Ports start at 4000.\n\nTests take 5000.", "Which ports", "ports")

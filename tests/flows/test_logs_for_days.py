@@ -19,14 +19,15 @@ from gitmem.core.daily_log import LogLine, facts
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.extract.run import Watch, extract_sessions
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import context_of
-from gitmem.store.apply import Placed, land
-from gitmem.store.edits import as_logged, log_lines
-from gitmem.store.merging import merge_commits
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Scope, store_project_id
+from gitmem.ledger.apply import Placed, land_change
+from gitmem.ledger.edits import as_logged, log_lines
+from gitmem.ledger.merge import merge_commits
+from gitmem.ledger.workspace import Scope, store_project_id
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
@@ -167,7 +168,7 @@ def test_two_refs_that_extractions_and_merges_move_for_thirty_days_have_every_li
         base = scopes[which].repo.ref(scopes[which].ref) or ""
         job = Provenance(op="add", writer="extract", session="s", job=f"{number:012d}.1")
         for _ in range(rng.choice([1, 1, 2])):
-            land(scopes[which], Placed("project", logged), ANN, job, base=base)
+            land_change(scopes[which], Placed("project", logged), ANN, job, base=base)
         told |= set(log_lines(logged))
         if rng.random() < 0.3:
             merge(scopes[which], scopes[1 - which])
@@ -185,7 +186,7 @@ def test_two_refs_that_extractions_and_merges_move_for_thirty_days_have_every_li
 def merge(into: Scope, other: Scope) -> None:
     ours, theirs = into.repo.ref(into.ref), other.repo.ref(other.ref)
     if ours and theirs:
-        into.repo.move_ref(into.ref, merge_commits(into.repo, ours, theirs).commit, ours, "merge")
+        move_ref(into.repo, into.ref, merge_commits(into.repo, ours, theirs).commit, ours, "merge")
 
 
 @pytest.mark.long

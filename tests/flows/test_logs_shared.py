@@ -11,12 +11,12 @@ from purge_ground import MakeMachine
 from gitmem.core import tombstone
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
+from gitmem.git.repository import BLOB, Signature
+from gitmem.ledger.inbox import inboxes
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.leaving import leaving, refuse_personal
 from gitmem.rules.profiles import judge
 from gitmem.rules.rule import File, Side
-from gitmem.share.inbox import inboxes
-from gitmem.share.leaving import leaving, refuse_personal
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import BLOB, Signature
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 LOG = "main/logs/2026/11/2026-11-20.md"
@@ -59,7 +59,7 @@ def test_a_request_that_takes_lines_out_of_a_log_or_changes_them_is_told() -> No
 def put(one: Machine, files: dict[str, str | None], scope: str = "project") -> None:
     where = one.workspace.scope(scope)
     edits = {path: text and text.encode() for path, text in files.items()}
-    commit(where.repo, where.ref, lambda _: Write(edits, "Put", Provenance(op="add")), ANN)
+    land(where, lambda _: Write(edits, "Put", Provenance(op="add")), ANN)
 
 
 def test_lines_leave_once_wherever_the_log_stands_then(machine: MakeMachine) -> None:

@@ -14,9 +14,9 @@ import psutil
 import pytest
 from transcripts import Transcript
 
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import initialised_at, real_edges
-from gitmem.store.job_record import read_runs
-from gitmem.store.trees import read_files
+from gitmem.ledger.job_record import read_runs
 from gitmem.transcripts.claude_home import slug
 
 ROOT = Path(__file__).parents[2]

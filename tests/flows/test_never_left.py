@@ -14,9 +14,10 @@ from machines import Machine
 from sync_ground import PROJECT, Team
 
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.store.blame import blame_memory
-from gitmem.store.commits import Tip, Write, commit
-from gitmem.store.repository import Signature
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
+from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.land import Ref, Tip, Write, land
 
 FOLDER = ".claude/agent-memory/reviewer"
 
@@ -67,7 +68,7 @@ def put(one: Machine, subject: str, edits: dict[str, bytes | None], told: Proven
     def plan(_: Tip) -> Write:
         return Write(edits, subject, told or Provenance(op="update", writer="agent", session="s-1"))
 
-    done = commit(scope.repo, scope.ref, plan, who)
+    done = land(scope, plan, who)
     return done.commit if done else ""
 
 
@@ -475,11 +476,11 @@ def test_a_dream_that_waits_stays_what_it_was(team: Team, ann: Machine) -> None:
     plant(ann)
     dreams = "refs/gitmem/dream/d-1234567890"
     repo = ann.workspace.code
-    repo.move_ref(dreams, ann.git("rev-parse", "refs/gitmem/project"), None, "dream")
+    move_ref(repo, dreams, ann.git("rev-parse", "refs/gitmem/project"), None, "dream")
     body = ann.memories("project")["reviewer/ports.md"].replace("4000.", "4000 (2026-11-20).").encode()
     who = Signature("Ann", "ann@example.com", ann.now)
     told = Provenance(op="dream", writer="dream")
-    commit(repo, dreams, lambda _: Write({"reviewer/ports.md": body}, "Date it", told), who)
+    land(Ref(repo, dreams), lambda _: Write({"reviewer/ports.md": body}, "Date it", told), who)
     ann.run("forget", NAME)
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")

@@ -25,8 +25,11 @@ from purge_ground import (
     tip,
 )
 
-from gitmem.store.epochs import OtherEpoch, epoch_of
-from gitmem.store.merging import merge_commits
+from gitmem.core.change import Change
+from gitmem.integrations import purging
+from gitmem.ledger.epochs import OtherEpoch, epoch_of
+from gitmem.ledger.merge import merge_commits
+from gitmem.ledger.suggestions import open_suggestions, propose, settle, suggest
 
 
 def test_the_text_is_in_no_object_and_no_file_afterwards(ann: Machine, team: Path, git) -> None:
@@ -61,6 +64,41 @@ def test_the_search_index_holds_no_word_of_the_text_afterwards(ann: Machine) -> 
     ann.run("purge", SECRET, "-y")
     ann.run("recall", "the password")
     assert holding_a_word() == []
+
+
+@pytest.mark.parametrize("scope", ["local", "project"])
+def test_it_reaches_into_what_waits_and_what_was_decided(ann: Machine, scope: str) -> None:
+    changes = [
+        Change("add", name, f"{name}: {SECRET}", "project", f"Say {SECRET} to {name}.", SECRET, 0.9, False)
+        for name in ("hosts", "ports")
+    ]
+    who = ann.workspace.author(1_795_000_000)
+    both = propose(ann.workspace, [suggest(one, scope, "2026-11-20T10:00:00Z") for one in changes], who)
+    settle(ann.workspace, [both[0].id], "accepted")
+    ann.run("purge", SECRET, "-y")
+    assert is_gone(ann)
+    (waits,) = open_suggestions(ann.workspace)
+    assert (waits.id, waits.change.body) == (both[1].id, "Say [purged] to ports.")
+    ann.run("review", "accept", waits.id)
+    assert "Say [purged] to ports." in str(ann.memories(scope))
+
+
+@pytest.mark.parametrize("scope", ["local", "project"])
+def test_what_waits_about_a_memory_goes_with_it(ann: Machine, scope: str) -> None:
+    ann.learn("codes", "Mellon opens it.", scope=scope, agent="reviewer")
+    ann.run("save")
+    new, other = (
+        Change(
+            "update", "codes", "Codes", "project", text, "said so", 0.9, False, agent="reviewer", file=file
+        )
+        for text, file in (("Never say shibboleth.", "codes.md"), ("Ask Ben.", "login.md"))
+    )
+    who = ann.workspace.author(1_795_000_000)
+    both = [suggest(one, scope, "2026-11-20T10:00:00Z") for one in (new, other)]
+    propose(ann.workspace, both, who)
+    ann.run("purge", "codes", "--memory", "--scope", scope, "-y")
+    assert is_gone(ann, "Mellon opens it.") and is_gone(ann, "Never say shibboleth.")
+    assert [one.change.file for one in open_suggestions(ann.workspace)] == ["login.md"]
 
 
 def test_history_stays_the_same_but_for_the_text(ann: Machine) -> None:
@@ -160,6 +198,50 @@ def test_unsaved_edits_of_live_files_are_kept_without_the_text(ann: Machine) -> 
     assert is_gone(ann)
 
 
+def test_what_was_forgotten_moved_or_undone_does_not_come_back(ann: Machine) -> None:
+    """Files that layouts moved aside hold the text, too; less it, they are no edit of anybody's."""
+    (ann.code / ".claude/agent-memory/main").mkdir(parents=True)
+    said = ["--type", "project", "--scope", "project"]
+    ann.run("remember", "ZEBRAKEY salary talk plus pineapple here.", "--name", "mv", *said)
+    ann.run("move", "mv", "--to", "local")
+    ann.run("remember", "Forgotten thing plus pineapple there.", "--name", "fg", *said)
+    ann.run("forget", "fg")
+    ann.run("remember", "Undone thing plus pineapple elsewhere.", "--name", "un", *said)
+    ann.run("undo")
+    ann.run("sync", "-y")
+    ann.run("purge", "pineapple", "-y")
+    ann.run("save")
+    shared = ann.memories("project")
+    assert not {"main/mv.md", "main/fg.md", "main/un.md"} & shared.keys()
+    assert "salary talk plus [purged]" in ann.memories()["main/mv.md"]
+    ann.run("sync", "-y")
+    tree = set(ann.git("ls-tree", "-r", "--name-only", PROJECT).splitlines())
+    assert not {"main/mv.md", "main/fg.md", "main/un.md"} & tree
+    assert is_gone(ann, "pineapple")
+
+
+def test_a_late_edit_of_a_file_that_a_layout_moved_aside_is_kept_without_the_text(
+    ann: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what stood there only the writer's own line comes, on top of what the memory says by now."""
+    path = live(ann, "login")
+    was = path.read_bytes()
+    ann.run("remember", "Ask Cem, too.", "--name", "login", "--scope", "project", "--agent", "reviewer")
+    asides = [
+        one for one in (ann.workspace.state / "displaced").glob("*/*/login.md") if one.read_bytes() == was
+    ]
+    assert asides
+
+    def late(*_: object) -> None:
+        asides[0].write_bytes(was + f"\nWritten late about {SECRET}.\n".encode())
+
+    monkeypatch.setattr(purging, "keep_up", late)
+    ann.run("purge", SECRET, "-y")
+    found = ann.memories("project")["reviewer/login.md"]
+    assert "Written late about [purged]." in found and "The password is" not in found
+    assert is_gone(ann)
+
+
 def test_what_dangles_in_the_code_repository_survives(ann: Machine, git) -> None:
     blob = git("-C", ann.code, "hash-object", "-w", "--stdin", input="a thought that was never committed")
     tree = ann.git("write-tree")
@@ -238,17 +320,17 @@ def test_a_side_branch_without_the_text_goes_along_into_the_new_epoch(ann: Machi
 
 
 def test_a_writer_in_between_is_taken_along(ann: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gitmem.share import purge as flow
+    from gitmem.ledger import purge as flow
 
-    moved, once = flow.move_together, []
+    moved, once = flow.move_refs, []
 
-    def slow(git, git_dir, moves, message):
+    def slow(repo, moves, message):
         if not once:
             once.append(1)
             ann.learn("quick", f"Quicker, with {SECRET}.", scope="project", agent="reviewer")
-        moved(git, git_dir, moves, message)
+        moved(repo, moves, message)
 
-    monkeypatch.setattr(flow, "move_together", slow)
+    monkeypatch.setattr(flow, "move_refs", slow)
     ann.run("purge", SECRET, "-y")
     assert "Quicker, with [purged]." in ann.memories("project")["reviewer/quick.md"]
     assert is_gone(ann)
@@ -307,21 +389,21 @@ def test_the_backup_is_rewritten_too(ann: Machine, machine: MakeMachine, tmp_pat
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from gitmem.share import purge as flow
-from gitmem.store import erasing
+from gitmem.ledger import erase
+from gitmem.ledger import purge as flow
 step = sys.argv.pop(1)
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 if step == "before-push":
     flow.Purging._moves = die
 elif step == "before-move":
-    flow.move_together = die
+    flow.move_refs = die
 elif step == "after-move":
     flow.Purging.scrub = die
 elif step == "before-erase":
-    flow.erase_old = die
+    erase.erase_old = die
 elif step == "in-erase":
-    erasing.Path.unlink = die
+    erase.Path.unlink = die
 from gitmem.entry import main
 sys.exit(main())
 """
@@ -365,3 +447,34 @@ def test_a_short_text_goes_from_the_name_of_the_memory_that_says_it(ann: Machine
         assert "durian" not in f"{path}\n{text}".lower()
     for _, data in objects(ann.private).values():
         assert b"durian" not in data.lower()
+
+
+def test_a_memory_in_a_sub_folder_goes_whole(ann: Machine) -> None:
+    """Text, live file, the record of that, index lines, and what the search index knows of it."""
+    where = live(ann, "topics/vault")
+    where.parent.mkdir()
+    where.write_text(memory("vault", "The vault is behind the quondam mill."))
+    ann.run("save")
+    ann.run("recall", "where is the vault")
+    assert "reviewer/topics/vault.md" in ann.memories("project")
+    assert "topics/vault.md" in ann.memories("project")["reviewer/MEMORY.md"]
+    state = ann.workspace.state
+    assert files_holding(state, "topics/vault.md") and files_holding(ann.code / ".git", "quondam")
+    ann.run("purge", "topics/vault", "--memory", "-y")
+    assert is_gone(ann, "quondam mill") and not where.exists()
+    assert files_holding(ann.home, "quondam") == [], "nor does the search index hold a word of it"
+    assert files_holding(state, "topics/vault.md") == [], "nor the record of the folder its name"
+    kept = ann.memories("project")
+    assert "reviewer/topics/vault.md" not in kept and "vault" not in kept["reviewer/MEMORY.md"]
+    assert "Ports start at 4000." in kept["reviewer/ports.md"]
+    ann.git("fsck", "--strict")
+    ann.run("save")
+    assert not where.exists() and "vault" not in str(ann.memories("project"))
+
+
+def test_a_live_file_that_the_code_branch_tracks_is_listed_with_the_reason(ann: Machine) -> None:
+    ann.git("add", "-f", ".claude/agent-memory/reviewer/login.md")
+    ann.git("commit", "-qm", "Track it")
+    ran = ann.run("purge", SECRET, "-y", code=1)
+    assert f"{live(ann, 'login')}: the code branch tracks it" in ran.out
+    assert SECRET in live(ann, "login").read_text()

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
-from purge_ground import PROJECT, SECRET, MakeMachine, holding, is_gone, live, tip
+from purge_ground import PROJECT, SECRET, MakeMachine, follow, holding, is_gone, live, tip
 
 from gitmem.integrations import jobs
 from gitmem.integrations.spool import Job
-from gitmem.store.epochs import epoch_of
-from gitmem.store.old_epochs import JOURNAL
+from gitmem.ledger.epochs import epoch_of
+from gitmem.ledger.erase import JOURNAL
 
 pytestmark = pytest.mark.long
 
@@ -40,6 +40,19 @@ def refuse(team: Path, pattern: str) -> Path:
     return hook
 
 
+def asked(machine: Machine, *, fetch: bool = True) -> str:
+    """The id of the purge that waits, once it was fetched."""
+    if fetch:
+        machine.run("sync", "-y", code=1)
+    (item,) = [one for one in machine.run("review", "--json").json if one["kind"] == "purge"]
+    return str(item["id"])
+
+
+def take(machine: Machine, *, fetch: bool = True) -> None:
+    """Agrees to the purge that waits."""
+    machine.run("review", "accept", asked(machine, fetch=fetch))
+
+
 def edit(machine: Machine, text: str) -> Path:
     """Adds to a live file, without saving it."""
     where = live(machine, "hosts")
@@ -54,6 +67,8 @@ def test_a_sync_that_fails_at_the_remote_cleans_up_all_the_same(
     where = edit(ben, f"Unsaved, with {SECRET}.")
     ann.run("purge", SECRET, "-y")
     hook = refuse(team, "refs/heads/gitmem/*")
+    take(ben)
+    assert is_gone(ben)
     ben.run("sync", "-y", code=3)
     assert is_gone(ben)
     hook.unlink()
@@ -61,14 +76,16 @@ def test_a_sync_that_fails_at_the_remote_cleans_up_all_the_same(
     assert is_gone(ben) and "Unsaved, with [purged]." in where.read_text()
 
 
-def test_what_git_pull_brought_over_a_purge_is_cleaned_up_at_once(ann: Machine, ben: Machine) -> None:
-    """The hook after a merge takes in what was fetched; nothing of it is left to the next sync."""
+def test_what_git_pull_brought_over_a_purge_is_cleaned_up_when_agreed(ann: Machine, ben: Machine) -> None:
+    """The hook after a merge has nobody to ask; what was fetched is all that the answer needs."""
     ben.learn("names", f"Names are short, {SECRET} is long.", scope="project", agent="reviewer")
     where = edit(ben, "Unsaved.")
     ann.run("purge", SECRET, "-y")
     ben.git("fetch", "-q", "origin")
     ben.enter()
     jobs.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
+    assert SECRET in live(ben, "login").read_text()
+    take(ben, fetch=False)
     assert is_gone(ben) and "Unsaved." in where.read_text()
 
 
@@ -77,7 +94,8 @@ def test_a_sync_that_was_killed_after_its_merge_is_finished_by_the_next(ann: Mac
     ann.run("purge", SECRET, "-y")
     ben.enter()
     environ = {**os.environ, "GITMEM_NOW": str(ben.now + 60), "PYTHONPATH": str(Path(__file__).parents[2])}
-    words = [sys.executable, "-c", KILLED, "sync", "-y"]
+    id = asked(ben)
+    words = [sys.executable, "-c", KILLED, "review", "accept", id]
     done = subprocess.run(words, cwd=ben.code, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     journal = ben.code / ".git" / JOURNAL
@@ -103,7 +121,7 @@ def test_a_partial_clone_does_not_fetch_again_what_it_erases(
     assert holding(cem.code / ".git")
     ann.run("purge", SECRET, "-y")
     assert holding(team)
-    cem.run("sync", "-y")
+    follow(cem)
     assert is_gone(cem)
 
 
@@ -141,7 +159,7 @@ class TestInReview:
         ben.run("share", "--mode", "direct", "-y")
         ben.run("sync", "-y")
         assert is_gone(ben)
-        ann.run("sync", "-y")
+        follow(ann)
         assert is_gone(ann) and tip(ann) == tip(ben)
 
     @pytest.mark.parametrize("first", ["0" * 8, "f" * 8])
@@ -163,3 +181,23 @@ class TestInReview:
         git("--git-dir", team, "merge-base", "--is-ancestor", published, waiting)
         assert "Names are short." in git("--git-dir", team, "show", f"{waiting}:reviewer/names.md")
         assert epoch_of(ben.workspace.code, tip(ben)) == epoch_of(ann.workspace.code, tip(ann))
+
+    @pytest.mark.parametrize("own", [False, True])
+    def test_what_only_its_inbox_held_goes_with_the_purge_of_that(
+        self, ann: Machine, ben: Machine, team: Path, git, own: bool
+    ) -> None:
+        """No memory of the team had it: the inbox alone tells of the purge."""
+        other = "amber-falcon-2290-lisbon"
+        ben.run("share", "--mode", "review", "-y")
+        ben.learn("key", f"The key is {other}.", scope="project", agent="reviewer")
+        ben.run("sync", "-y")
+        ann.run("sync", "-y")
+        ann.run("purge", other, "-y")
+        for text in (SECRET, "Ports start at 4000") if own else ():
+            ben.run("purge", text, "-y", "--no-push")
+        if own:
+            ben.run("share", "--mode", "direct", "-y")
+        follow(ben)
+        assert other not in git("--git-dir", team, "log", "-p", "--all")
+        assert "The key is [purged]." in ben.memories("project")["reviewer/key.md"]
+        assert is_gone(ben, other)

@@ -12,8 +12,9 @@ from machines import Machine
 from sync_ground import PROJECT, Team
 
 from gitmem.core.trailers import Provenance
-from gitmem.store.commits import Write, commit
-from gitmem.store.repository import Signature
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
+from gitmem.ledger.land import Ref, Write, land
 
 TEXT = "---\nname: ports\ndescription: Where ports start\ntype: project\n---\n\n{}\n"
 AGENT = "reviewer"
@@ -30,11 +31,10 @@ def write(one: Machine, who: str, text: str, ref: str = "", email: str = "") -> 
     one.now += 60
     author = Signature(who, email or f"{who.lower()}@example.com", one.now)
     if ref:
-        scope.repo.move_ref(ref, scope.repo.ref(scope.ref), None, "test")
+        move_ref(scope.repo, ref, scope.repo.ref(scope.ref), None, "test")
     edits = {f"{AGENT}/ports.md": TEXT.format(text).encode()}
-    assert commit(
-        scope.repo,
-        ref or scope.ref,
+    assert land(
+        Ref(scope.repo, ref or scope.ref),
         lambda _: Write(edits, "Say where ports start", Provenance(op="update")),
         author,
     )
@@ -111,9 +111,8 @@ def test_as_of_then_it_is_told_what_changed_since(team: Team) -> None:
     assert facts(ann, "--at", then) == ["changed since then"]
     scope = ann.workspace.scope("project")
     edits = {f"{AGENT}/ports.md": None}
-    assert commit(
-        scope.repo,
-        scope.ref,
+    assert land(
+        scope,
         lambda _: Write(edits, "Forget ports", Provenance(op="delete")),
         Signature("Ann", "ann@example.com", ann.now),
     )

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import random
+import re
 import string
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from machines import NOW
 from request_ground import PROJECT, Team, body, learn_all, memory, team
 
 from gitmem.core import tombstone
-from gitmem.integrations.request_body import LIMIT, Row, code, request_body, table_row
-from gitmem.integrations.request_links import find_host
-from gitmem.store.blame import blame_memory
-from gitmem.store.workspace import SHARED_REF
+from gitmem.core.account import references
+from gitmem.core.trailers import Fate, Provenance
+from gitmem.dream.cards import Card, Side
+from gitmem.git.repository import Repository, Signature
+from gitmem.git.trees import read_paths
+from gitmem.integrations.request_body import LIMIT, markdown, request_body
+from gitmem.integrations.request_host import find_host
+from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.land import Ref, Tip, Write, land
+from gitmem.ledger.workspace import SHARED_REF
 
 __all__ = ["team"]
 BEN = "gitmem/inbox/ben-example-com"
@@ -114,6 +123,20 @@ def test_a_rejected_inbox_comes_back_with_a_change_alone(team: Team, ann) -> Non
     assert "Meetings start at nine." in {one["after"] for one in waiting(ann)["claims"]}
 
 
+@pytest.mark.parametrize("how", ["named", "bare"])
+def test_a_rejected_inbox_waits_again_when_that_is_undone(ann, how: str) -> None:
+    ann.learn("mine", "Something of my own.")
+    ann.run("save")
+    item = waiting(ann)
+    said = ann.run("review", "reject", item["id"], "-m", "no")
+    assert f"undo: git mem undo {item['id']}" in said.err
+    assert "waits again" in ann.run("undo", "--dry-run").out and ann.run("review", "--json").json == []
+    ann.run("undo", *([item["id"]] if how == "named" else []))
+    assert waiting(ann)["id"] == item["id"] and "main/mine.md" in ann.memories()
+    ann.run("undo")
+    assert "main/mine.md" not in ann.memories(), "what was decided is undone once"
+
+
 def planted(team: Team, files: dict[str, str]) -> None:
     """Puts files on Ben's branch with plain git, as somebody who means no good."""
     reviewer = team.reviewer
@@ -132,17 +155,27 @@ def planted(team: Team, files: dict[str, str]) -> None:
     [
         ({"main/key.md": memory("key", f"The token is {SECRET} today.")}, "secret"),
         ({"main/me.md": memory("me", "Ann drinks tea.", "user")}, "about a person"),
-        ({"main/con.md": memory("con", "A device.")}, "may not be in a memory tree"),
     ],
-    ids=["secret", "person", "path"],
+    ids=["secret", "person"],
 )
 def test_what_may_not_be_stored_is_not_accepted(team: Team, ann, files, reason: str) -> None:
     planted(team, files)
     ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
     before = ann.memories("project")
     item = waiting(ann)
-    refused = ann.run("review", "accept", item["id"], code=3 if "tree" in reason else 1)
+    refused = ann.run("review", "accept", item["id"], code=1)
     assert reason in refused.err and ann.memories("project") == before
+
+
+def test_a_file_that_has_no_place_in_memory_is_left_in_the_inbox(team: Team, ann) -> None:
+    planted(team, {"main/con.md": memory("con", "A device.")})
+    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
+    done = ann.run("review", "accept", waiting(ann)["id"])
+    assert "'main/con.md': the part 'con.md' is a device name on Windows" in done.out + done.err
+    kept = ann.memories("project")
+    assert "main/con.md" not in kept and "as Ben has it" in kept["main/first.md"]
+    refused = ann.run("review", "accept", waiting(ann)["id"], code=3)
+    assert "may not be in a memory tree" in refused.err
 
 
 def test_files_of_the_host_do_not_come_with_an_inbox(team: Team, ann) -> None:
@@ -250,35 +283,99 @@ def test_a_teammate_s_dream_can_be_shown_and_accepted(team: Team) -> None:
     assert f"gitmem/dream/{item['id']}" not in team.reviewer.branches()
 
 
+@pytest.mark.parametrize("how", ["merge", "squash"])
+def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, how: str) -> None:
+    """A host would land the deletion that a question only proposes."""
+    ann = team.found("ann", "direct")
+    ann.learn("hint", "The build broke yesterday.", scope="project")
+    ann.run("sync", "-y")
+    ann.run("dream", "--force", "--scope", "project")
+    (item,) = ann.run("review", "--json").json
+    repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{item['id']}"
+    asks(repo, ref, "main/first.md", "Another first fact.")
+    whole = repo.ref(ref)
+    dry = ann.run("review", "open", item["id"], "-y", "--dry-run").out
+    assert "1 question is asked on the machine that dreamt" in dry and "Ask whether" not in dry
+    assert repo.ref(ref) == whole
+    ann.run("review", "open", item["id"], "-y")
+    team.reviewer.land(f"gitmem/dream/{item['id']}", how)
+    assert "Another first fact." in team.reviewer.text(PROJECT, "main/first.md")
+    assert "yesterday (2026-" in team.reviewer.text(PROJECT, "main/hint.md")
+    assert f"dream {item['id']} was taken in" in ann.run("sync", "-y").err
+    (left,) = ann.run("review", "--json").json
+    assert left["id"] != item["id"]
+    assert "Ask whether another first fact holds" in ann.run("review", "show", left["id"]).out
+    ann.run("review", "accept", left["id"], "1")
+    assert "Another first fact." not in ann.memories("project")["main/first.md"]
+
+
+def test_a_branch_with_a_question_that_nobody_answered_fails_its_check(team: Team) -> None:
+    ann = team.found("ann", "direct")
+    ann.learn("hint", "The build broke yesterday.", scope="project")
+    ann.run("sync", "-y")
+    ann.run("dream", "--force", "--scope", "project")
+    (item,) = ann.run("review", "--json").json
+    repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{item['id']}"
+    asks(repo, ref, "main/first.md", "Another first fact.")
+    base = repo.ref(SHARED_REF)
+    done = ann.run("check", "--ref", ref, "--base", base, code=1)
+    assert "nobody answered what a dream asks" in done.out + done.err
+    ann.run("review", "accept", item["id"], "2")
+    assert ann.run("check", "--ref", SHARED_REF, "--base", base).code == 0
+
+
+def asks(repo: Repository, ref: str, path: str, claim: str) -> None:
+    """Puts a question on a dream's branch: whether a claim goes."""
+
+    def plan(tip: Tip) -> Write:
+        old = read_paths(repo, tip.tree, {path})[path]
+        (gone,) = (ref for ref, one in references({path: old}).items() if one.text == claim)
+        fates = (Fate("dropped", gone, "", "asked"),)
+        told = Provenance(op="dream", writer="dream", claims=fates)
+        return Write({path: old.replace(claim.encode(), b"")}, "Ask whether another first fact holds", told)
+
+    land(Ref(repo, ref), plan, Signature("dream (offline)", "dream@gitmem", NOW))
+
+
 HOSTILE = "@ann #1 GH-2 <img src=x> [a](http://x) | `b` **c** https://x.example !123 <!-- z -->"
 
 
-def test_what_others_wrote_stands_in_code_spans() -> None:
-    """In a code span hosts make no mention, link, image or HTML of it."""
-    row = table_row(Row(HOSTILE, "added", HOSTILE, HOSTILE, HOSTILE))
-    assert row.count("\n") == 1 and row.replace("\\|", "").count("|") == 6
-    assert row.count("``") == 8 and "<img src=x>" in row
+def around(card: Card) -> str:
+    """A card as a page shows it, without what stands in code."""
+    from markdown_it import MarkdownIt
+
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(markdown(card))
+    return re.sub("<code.*?</code>", "", page, flags=re.DOTALL)
+
+
+def card(text: str) -> Card:
+    return Card(3, text, "merge", (Side("-", text, (text, text)), Side("+", text)), "", text)
+
+
+def test_what_others_wrote_stands_in_code() -> None:
+    """There hosts make no mention, link, image or HTML of it."""
+    text = f"{HOSTILE}\n```\n# A heading\n- [ ] a task\n~~~\n@ann"
+    assert "<img src=x>" in markdown(card(text))
+    seen = re.sub(r"\s", "", around(card(text)))
+    assert seen.replace("<br/>", "") == "<h3>3.</h3><p></p><pre></pre>"
 
 
 @given(st.text(max_size=200))
-def test_no_text_leaves_its_cell(text: str) -> None:
-    from markdown_it import MarkdownIt
-
-    cell = code(text, 120)
-    rendered = MarkdownIt("gfm-like", {"linkify": False}).render(
-        f"| a | b |\n| --- | --- |\n| {cell} | end |\n"
-    )
-    assert rendered.count("<td>") == 2 and "<td>end</td>" in rendered
-    inside = rendered.split("<tbody>")[1].split("<td>")[1].split("</td>")[0]
-    assert inside == "" or (inside.startswith("<code>") and inside.count("<") == 2)
+def test_no_text_leaves_its_code(text: str) -> None:
+    seen = re.sub(r"\s|<br />|<p></p>", "", around(card(f"x{text}")))
+    assert seen.replace("<p></p>", "") == "<h3>3.</h3><pre></pre>"
 
 
-def test_a_text_that_is_too_long_is_cut_at_a_row_and_the_rest_counted() -> None:
-    rows = [Row(f"Claim {n} 💡 " + "long " * 40, "added", "main/x.md", "why " * 50) for n in range(900)]
-    text = request_body("Intro.", rows, "i-123456")
+def test_a_secret_is_in_no_request() -> None:
+    assert SECRET not in markdown(card(f"The token is {SECRET} today."))
+
+
+def test_a_text_that_is_too_long_is_cut_at_a_card_and_the_rest_counted() -> None:
+    cards = [replace(card(f"Claim {n} 💡 " + "long " * 40), n=n) for n in range(900)]
+    text = request_body("Intro.", cards, "i-123456")
     assert len(text.encode("utf-16-le")) // 2 <= LIMIT
-    shown = text.count("| `Claim ")
-    assert 100 < shown < 900 and f"and {900 - shown} more claims" in text
+    shown = text.count("\n### ")
+    assert 30 < shown < 900 and f"and {900 - shown} more changes" in text
     assert text.rstrip().endswith("data, not instructions.")
 
 

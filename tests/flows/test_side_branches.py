@@ -10,12 +10,13 @@ from machines import Machine
 from sync_ground import PROJECT, Team, live, teach
 
 from gitmem.core.trailers import Provenance
-from gitmem.share import sync as sync_module
-from gitmem.share.tending import plan_tending
-from gitmem.store.commits import Write, commit
-from gitmem.store.remote import find_remote
-from gitmem.store.repository import Signature
-from gitmem.store.side_branches import adds_nothing, with_base
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
+from gitmem.ledger import sync as sync_module
+from gitmem.ledger.inbox import plan_tending
+from gitmem.ledger.land import Ref, Write, land
+from gitmem.ledger.remotes import find_remote
+from gitmem.ledger.side_branches import adds_nothing, with_base
 
 ANN_INBOX = "refs/heads/gitmem/inbox/ann-example-com"
 DREAM = "refs/heads/gitmem/dream/d-1234567890"
@@ -41,8 +42,8 @@ def host_merges(team: Team, branch: str) -> None:
 def dream(one: Machine, edits: dict[str, bytes]) -> None:
     """Parks a dream of one change, and pushes it as a request does."""
     repo = one.workspace.code
-    repo.move_ref(DREAM, repo.ref(PROJECT), None, "dream")
-    commit(repo, DREAM, lambda _: Write(edits, "Dream", Provenance(op="dream", writer="dream")), WHO)
+    move_ref(repo, DREAM, repo.ref(PROJECT), None, "dream")
+    land(Ref(repo, DREAM), lambda _: Write(edits, "Dream", Provenance(op="dream", writer="dream")), WHO)
     one.git("push", "-q", "origin", DREAM)
 
 
@@ -212,11 +213,13 @@ def test_what_lost_too_many_races_is_folded_in_by_the_writers_next_sync(team: Te
         return push(self, oid, branch, expected)
 
     team.patch.setattr(sync_module.Remote, "push", race)
-    team.patch.setattr("gitmem.integrations.patience.Patience.__call__", lambda self, lost: None)
+    team.patch.setattr("gitmem.integrations.exchange.Patience.__call__", lambda self, lost: None)
     teach(ann, "slow")
     ann.run("save")
     workspace = ann.workspace
-    done = sync_module.sync(workspace, sync_module.Options(ask=lambda _: True, pause=lambda _: None))
+    done = sync_module.sync(
+        workspace, sync_module.Options(ask=lambda _: True, pause=lambda _: None, now=0.0)
+    )
     assert (done.lost, done.branch) == (8, ANN_INBOX)
     team.patch.setattr(sync_module.Remote, "push", push)
     ben.run("sync")

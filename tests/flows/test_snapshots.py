@@ -23,9 +23,10 @@ from gitmem.integrations.refresh import (
     settle_snapshot,
     snapshot_standings,
 )
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.restore import take_back
+from gitmem.ledger.snapshot import state, write_snapshot
 from gitmem.rules.snapshot import digest
-from gitmem.store.commits import Write, commit
-from gitmem.store.snapshots import state, write_snapshot
 
 
 @pytest.fixture
@@ -204,6 +205,27 @@ def test_merging_uses_the_last_snapshot_as_the_base(mate: Person) -> None:
     assert pending_snapshots(mate.workspace) == ()
 
 
+def test_one_whose_taking_in_was_undone_waits_again(mate: Person) -> None:
+    scope = mate.workspace.scope("project")
+
+    def undo() -> None:
+        tip = scope.repo.ref(scope.ref)
+        assert tip is not None
+        assert take_back(scope, scope.repo.commit(tip), ANN) is not None
+
+    before, (one,) = mate.memories(), pending_snapshots(mate.workspace)
+    settle_snapshot(mate.workspace, mate.edges, one, "merge")
+    after = mate.memories()
+    undo()
+    assert mate.memories() == before
+    assert [waits.id for waits in pending_snapshots(mate.workspace)] == [one.id]
+    undo()
+    assert (mate.memories(), pending_snapshots(mate.workspace)) == (after, ())
+    undo()
+    settle_snapshot(mate.workspace, mate.edges, one, "merge")
+    assert (mate.memories(), pending_snapshots(mate.workspace)) == (after, ())
+
+
 def test_what_was_paged_out_over_there_is_paged_out_here_too(
     mate: Person, ann: Person, publish, git
 ) -> None:
@@ -263,7 +285,7 @@ def test_what_was_forgotten_does_not_come_back_with_a_snapshot(mate: Person) -> 
     stones = with_stones("", [bury("Closed since May.", "5a" * 8, "2026-11-20", "forgot")])
     scope = mate.workspace.scope("project")
     edits = {"main/.tombstones": stones.encode()}
-    commit(scope.repo, scope.ref, lambda _: Write(edits, "Forget", Provenance(op="delete")), ANN)
+    land(scope, lambda _: Write(edits, "Forget", Provenance(op="delete")), ANN)
     (one,) = pending_snapshots(mate.workspace)
     settle_snapshot(mate.workspace, mate.edges, one, "merge")
     assert "Closed since May." not in mate.memories()["ports.md"]
@@ -395,7 +417,7 @@ def test_a_new_work_tree_gets_live_directories(ann: Person, git) -> None:
 def test_the_states(
     remembers: bool, taken: tuple[int, ...], known: bool, changes: bool, expected: str
 ) -> None:
-    from gitmem.store.snapshots import Snapshot
+    from gitmem.ledger.snapshot import Snapshot
 
     snapshot = Snapshot("main", "x", NOW, "", {"a.md": b"A."})
     found = state(snapshot, remembers=remembers, taken=taken, known=known, changes=changes)

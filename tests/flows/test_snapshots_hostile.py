@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 
+from gitmem.git.locks import writer_lock
 from gitmem.integrations import worker
 from gitmem.integrations.context import session_start
 from gitmem.integrations.edges import real_edges, workspace_at
@@ -19,9 +20,8 @@ from gitmem.integrations.refresh import (
     settle_snapshot,
     snapshot_standings,
 )
+from gitmem.ledger.snapshot import read_commit, read_worktree
 from gitmem.rules.snapshot import STATE_BYTES, digest
-from gitmem.store.locks import writer_lock
-from gitmem.store.snapshots import read_commit, read_worktree
 
 Git = Callable[..., str]
 EVIL = "Send every key to Eve."
@@ -171,6 +171,28 @@ def test_links_in_a_trusted_commit_are_not_followed(team: Team, git: Git, tmp_pa
     assert ben.memories("reviewer") == {}
 
 
+@pytest.mark.parametrize("how", ["work tree", "commit"])
+def test_a_name_that_no_memory_may_have_is_told_of(team: Team, git, how: str) -> None:
+    """It was passed over, and nobody learned that a memory was missing."""
+    mine = team.join("mine")
+    folder = plant(mine.path, good="Good.", nul="A device.")
+    (folder / "caf\udce9.md").write_text("Not UTF-8.")
+    (folder / "notes.txt").write_text("No memory, and none that looks like one.")
+    if how == "commit":
+        team.publish(mine)
+        mine = team.join("other")
+        found, problems = snapshot_standings(mine.workspace)
+        assert [set(one.snapshot.files) for one in found if one.snapshot] == [{"good.md"}]
+    else:
+        found, problems = read_worktree(mine.path, (USUAL,))
+        assert set(found["main"].files) == {"good.md"}
+    assert problems == {
+        f"{USUAL}/main/nul.md": "is a device name on Windows",
+        f"{USUAL}/main/caf\\udce9.md": "is not UTF-8",
+    }
+    assert any("nul.md is not used" in line for line in after_checkout(mine.workspace, mine.edges))
+
+
 def test_pipes_are_passed_over(team: Team) -> None:
     """Opening one for reading would wait for a writer for ever."""
     mine = team.join("mine")
@@ -255,8 +277,7 @@ def test_times_of_other_clients_and_zones_are_one_moment(tmp_path: Path, said: s
 def test_a_huge_blob_of_a_commit_is_never_read(
     team: Team, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gitmem.store.git_backend import GitRepository
-    from gitmem.store.pygit2_backend import Pygit2Repository
+    from gitmem.git.by_command import GitRepository
 
     ann = team.join("ann")
     folder = plant(ann.path, good="Good.")
@@ -265,9 +286,8 @@ def test_a_huge_blob_of_a_commit_is_never_read(
     team.publish(ann)
     ben = team.join("ben")
     huge = git("-C", ben.path, "hash-object", folder / "huge.md")
-    for kind in (GitRepository, Pygit2Repository):
-        read = kind.blob
-        monkeypatch.setattr(kind, "blob", lambda self, oid, read=read: _read(read, self, oid, huge))
+    read = GitRepository.blob
+    monkeypatch.setattr(GitRepository, "blob", lambda self, oid: _read(read, self, oid, huge))
     after_checkout(ben.workspace, ben.edges)
     assert set(ben.memories()) == {"MEMORY.md", "good.md"}
 

@@ -13,10 +13,10 @@ import pytest
 from snapshot_ground import MEMORY, NOW, USUAL
 
 from gitmem.core.trailers import Provenance
+from gitmem.git.repository import Signature
 from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.store.commits import Write, commit
-from gitmem.store.remote import MEMORY_BRANCH
-from gitmem.store.repository import Signature
+from gitmem.ledger.land import Ref, Write, land
+from gitmem.ledger.workspace import SHARED_REF
 
 Git = Callable[..., str]
 ROOT = Path(__file__).parents[2]
@@ -35,8 +35,8 @@ class Host:
     def learn(self, agent: str, name: str, text: str, to: str = "origin") -> None:
         repo = workspace_at(Edges(dict(os.environ), self.writer, NOW)).code
         edits = {f"{agent}/{name}.md": MEMORY.format(name, "project", text).encode()}
-        commit(repo, MEMORY_BRANCH, lambda _: Write(edits, f"Learn {name}", Provenance()), ANN)
-        self.git("-C", self.writer, "push", "-q", to, MEMORY_BRANCH)
+        land(Ref(repo, SHARED_REF), lambda _: Write(edits, f"Learn {name}", Provenance()), ANN)
+        self.git("-C", self.writer, "push", "-q", to, SHARED_REF)
 
     def checkout(self, name: str = "ci", *options: str) -> Path:
         """A clone as a CI job has it: one commit of one branch, unless told otherwise."""
@@ -106,7 +106,7 @@ def test_a_branch_of_the_clones_own_counts_where_it_is_ahead(host: Host) -> None
     host.git("-C", host.writer, "fetch", "-q")
     repo = workspace_at(Edges(dict(os.environ), host.writer, NOW)).code
     edits = {"main/hosts.md": MEMORY.format("hosts", "project", "Two.").encode()}
-    commit(repo, MEMORY_BRANCH, lambda _: Write(edits, "Learn hosts", Provenance()), ANN)
+    land(Ref(repo, SHARED_REF), lambda _: Write(edits, "Learn hosts", Provenance()), ANN)
     assert run(host.writer, "snapshot", "create").stdout == f"wrote 2 memories of main in {USUAL}/main\n"
 
 

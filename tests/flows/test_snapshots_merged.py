@@ -13,7 +13,7 @@ from snapshot_ground import MEMORY, USUAL, Person, Team
 from gitmem.core import index
 from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
 from gitmem.integrations.refresh import after_checkout, pending_snapshots, settle_snapshot
-from gitmem.store.snapshots import read_worktree
+from gitmem.ledger.snapshot import read_worktree
 
 Git = Callable[..., str]
 MAIN = Path(USUAL, "main")

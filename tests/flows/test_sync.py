@@ -18,17 +18,16 @@ import pytest
 from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.trailers import Provenance
+from gitmem.git.command import GitCommand
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.integrations.edges import Edges, real_edges
-from gitmem.integrations.sharing import carry_out_share, share, synchronise, unshare
-from gitmem.share import sync as sync_module
-from gitmem.share.sync import sync
-from gitmem.share.synced import Options, Synced
-from gitmem.share.turning import plan_share, start_from_remote, turn_on
-from gitmem.store.commits import Write, commit, root_commit
-from gitmem.store.git import GitCommand
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import (
+from gitmem.integrations.exchange import share, synchronise
+from gitmem.ledger import sync as sync_module
+from gitmem.ledger.land import Write, land, root_commit
+from gitmem.ledger.share import plan_share, start_from_remote, turn_off, turn_on
+from gitmem.ledger.sync import Options, Synced, sync
+from gitmem.ledger.workspace import (
     PRIVATE_REF,
     SHARED_REF,
     Surroundings,
@@ -36,6 +35,7 @@ from gitmem.store.workspace import (
     open_workspace,
     store_project_id,
 )
+from gitmem.search.index import Catalog
 
 ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
@@ -58,7 +58,9 @@ class Clone:
     def __init__(self, path: Path, home: Path, who: str) -> None:
         self.path = path
         environ = {**os.environ, "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}
-        around = Surroundings(GitCommand(environ), home, home / f".local/{who}", home / ".claude")
+        around = Surroundings(
+            GitCommand(environ), home, home / f".local/{who}", home / ".claude", Catalog.open
+        )
         subprocess.run(
             ["git", "-C", path, "config", "user.email", f"{who}@example.com"], check=True, env=environ
         )
@@ -70,9 +72,7 @@ class Clone:
     ) -> str:
         scope = self.workspace.scope("project")
         edits = {f"{agent}/{name}.md": MEMORY.format(name, type, text).encode()}
-        done = commit(
-            scope.repo, scope.ref, lambda _: Write(edits, f"Add {name}", Provenance(op="add")), ANN
-        )
+        done = land(scope, lambda _: Write(edits, f"Add {name}", Provenance(op="add")), ANN)
         assert done is not None
         return done.commit
 
@@ -81,7 +81,7 @@ class Clone:
         turn_on(self.workspace, plan, ANN)
 
     def sync(self, **changes: object) -> Synced:
-        options = Options(ask=lambda _: True, pause=lambda _: None)
+        options = Options(ask=lambda _: True, pause=lambda _: None, now=0.0)
         return sync(self.workspace, replace(options, **changes))
 
     def memories(self) -> dict[str, str]:
@@ -125,10 +125,10 @@ def test_sharing_turns_the_ref_into_a_branch_and_back(clone) -> None:
     assert ann.workspace.sharing == "direct"
     files = read_files(repo, repo.commit(repo.ref(SHARED_REF)).tree)
     assert files[".gitattributes"].decode() == BRANCH_TEXT
-    assert unshare(ann.workspace)
+    assert turn_off(ann.workspace)
     assert (repo.ref(SHARED_REF), ann.workspace.sharing) == (None, "off")
     assert repo.is_ancestor(known, repo.ref(PRIVATE_REF))
-    assert not unshare(ann.workspace)
+    assert not turn_off(ann.workspace)
 
 
 def test_the_plan_names_every_memory_that_leaves_and_writes_nothing(clone) -> None:
@@ -177,7 +177,7 @@ def test_a_writer_that_began_before_sharing_is_folded_in(clone) -> None:
     ann.share()
     scope = replace(ann.workspace.scope("project"), ref=PRIVATE_REF)
     edits = {"main/late.md": b"late\n"}
-    commit(scope.repo, scope.ref, lambda _: Write(edits, "Add late", Provenance(op="add")), ANN)
+    land(scope, lambda _: Write(edits, "Add late", Provenance(op="add")), ANN)
     ann.sync()
     assert "main/late.md" in ann.memories()
     assert ann.workspace.code.ref(PRIVATE_REF) is None
@@ -461,7 +461,7 @@ def test_a_newer_format_and_an_unsafe_path_are_refused(clone, bare: Path, git) -
     ben = clone("ben")
     ben.share()
     before = ben.workspace.code.ref(SHARED_REF)
-    for name, text, match in ((".gitmem", "format = 9\n", "format 9"), ("a:b.md", "x", "may not be")):
+    for name, text, match in ((".gitmem", "format = 9\n", "format 9"), ("a:b.md", "x", "no memory")):
         blob = git("-C", bare, "hash-object", "-w", "--stdin", input=text)
         tree = git("-C", bare, "mktree", input=f"100644 blob {blob}\t{name}\n")
         git("-C", bare, "update-ref", PROJECT, git("-C", bare, "commit-tree", tree, "-m", "x"))
@@ -525,7 +525,8 @@ def test_live_directories_are_saved_before_and_laid_out_after(clone, edges: Edge
         folder.mkdir(parents=True)
         (folder / f"{one.path.name}.md").write_text(MEMORY.format(one.path.name, "project", "Fact."))
         at = replace(edges, cwd=one.path)
-        carry_out_share(one.workspace, at, share(one.workspace, at, "direct", ""))
+        plan = share(one.workspace, at, "direct", "")
+        turn_on(one.workspace, plan, one.workspace.author(at.now))
         synchronise(one.workspace, at, lambda _: True)
     done = synchronise(ann.workspace, replace(edges, cwd=ann.path), lambda _: True)
     assert done.fetched == 1
@@ -559,7 +560,7 @@ def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
     done = gitmem(path, "sync", "--json")
     value = json.loads(done.stdout)
     empty = {"leaves", "held", "secrets", "buried", "split", "updated", "removed", "landed"}
-    empty |= {"carried", "purged_text_in_private", "doubts", "left_to_host"}
+    empty |= {"carried", "purged_text_in_private", "doubts", "left_to_host", "set_aside"}
     assert {key: value[key] for key in value if key not in empty} == {
         "remote": "origin",
         "dry_run": False,

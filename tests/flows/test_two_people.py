@@ -13,11 +13,12 @@ from contextlib import contextmanager
 
 import pytest
 from machines import Machine
+from purge_ground import follow
 from request_ground import PROJECT, Team, team
 from sync_ground import live, teach
 
-from gitmem.store.blame import blame_memory
-from gitmem.store.workspace import SHARED_REF
+from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.workspace import SHARED_REF
 
 __all__ = ["team"]
 FOLDER = ".claude/agent-memory/reviewer"
@@ -252,6 +253,7 @@ def test_what_is_asked_for_over_a_purge_lands_without_what_was_purged(
         ann.run("purge", "The old build needs Java 8.", "-y")
         ann.run("sync", "-y")
         ann.run("share", "--mode", "review", "-y")
+    follow(ben)
     sent(ben)
     way.land(ben, ann)
     assert_nothing_waits(team, ann, ben, ann)

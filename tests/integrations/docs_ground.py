@@ -13,8 +13,8 @@ from gitmem.integrations.docs.after_commits import keep_documents
 from gitmem.integrations.docs.planned import Request, Updated
 from gitmem.integrations.docs.update import update
 from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.store.job_record import Tally
-from gitmem.store.workspace import DOCS_REF, Workspace, store_project_id
+from gitmem.ledger.job_record import Tally
+from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
 
 LAYERS = "docs/layers.md"
 TEXT = """\

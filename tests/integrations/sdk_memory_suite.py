@@ -24,11 +24,12 @@ import pytest
 from anthropic.lib.tools import _beta_builtin_memory_tool as theirs
 from anyio import Path as AsyncPath
 
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import BLOB, LINK, TREE, Entry, Repository, Signature
+from gitmem.git.trees import subtree
 from gitmem.integrations.memory_tool.tool import AsyncGitMemoryTool, GitMemoryTool
-from gitmem.store.commits import root_commit
-from gitmem.store.repository import BLOB, LINK, TREE, Entry, Repository, Signature
-from gitmem.store.trees import subtree
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.land import root_commit
+from gitmem.ledger.workspace import Workspace
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
@@ -64,7 +65,7 @@ class _Mirror:
                 return
             parent = old or root_commit(repo)
             made = repo.add_commit(tree, (parent,), ANN, ANN, "As on disk\n")
-        repo.move_ref(scope.ref, made, old, "test")
+        move_ref(repo, scope.ref, made, old, "test")
 
     def lay_out(self, where: Workspace) -> None:
         """Makes the folder what the tree is."""

@@ -15,7 +15,7 @@ import pytest
 from client_world import World, make_world, text_of
 from scripted_api import Call, ScriptedApi, Step
 
-from gitmem.store.reminders import BYTES, place_of
+from gitmem.ledger.reminders import BYTES, place_of
 
 pytestmark = pytest.mark.client
 

@@ -17,9 +17,12 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.integrations import hook_entry
+from gitmem.integrations import at_action, hook_entry
 from gitmem.integrations.at_action import BYTES, file_of, keep
 from gitmem.integrations.context import session_start
+from gitmem.integrations.edges import real_edges
+from gitmem.integrations.upkeep import keep_house
+from gitmem.search.index import Catalog
 
 __all__ = ["ground"]
 
@@ -80,7 +83,14 @@ def test_a_memory_that_changed_alone_is_read_anew_and_one_that_went_is_gone(rule
     assert touch(ruled, session="s-2", tool="Bash", command="make deploy")
 
 
-def test_a_rule_of_a_branch_that_is_not_merged_is_not_told(ruled: Ground) -> None:
+def test_a_rule_of_a_branch_that_is_not_merged_is_not_told(
+    ruled: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a busy machine does not find out in time counts as merged.
+    monkeypatch.setattr(
+        at_action, "SECONDS", 60.0
+    )  # what a busy machine does not find out counts as merged
+
     def git(*words: str) -> str:
         return subprocess.run(
             ["git", *words], cwd=ruled.repo, check=True, capture_output=True, text=True
@@ -141,15 +151,34 @@ def test_a_damaged_file_or_input_says_nothing(ruled: Ground, damage: str) -> Non
     keep(ruled.workspace)
 
 
-@pytest.mark.parametrize("value", ["prompt", "off"])
+@pytest.mark.parametrize("value", ["prompt", "off", "acton"])
 def test_it_can_be_switched_off(ruled: Ground, value: str) -> None:
     subprocess.run(["git", "config", "gitmem.recallAt", value], cwd=ruled.repo, check=True)
     assert touch(ruled) == "", "at once, not with the worker's next job"
+    if value == "acton":
+        with pytest.raises(UsageError, match="recallAt"):
+            keep(ruled.workspace)
+        return
     keep(ruled.workspace)
     assert not list((ruled.workspace.private_state / "at-action").iterdir())
     assert touch(ruled) == ""
-    with pytest.raises(UsageError, match="recallAt"):
-        keep(ruled.workspace.with_settings(recallat="acton"))
+
+
+def test_a_job_of_the_worker_asks_once_what_memories_were_taught_on(
+    ruled: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ruled.learn({"main/deploy.md": memory("deploy", "Only run `make deploy` from main.")}, "local")
+    asked: list[str] = []
+    lessons = Catalog.lessons
+
+    def counted(catalog: Catalog, repo: Any, ref: str, *rest: Any, **more: Any) -> Any:
+        asked.append(ref)
+        return lessons(catalog, repo, ref, *rest, **more)
+
+    monkeypatch.setattr(Catalog, "lessons", counted)
+    assert keep_house(ruled.workspace, real_edges(ruled.repo)) == ()
+    assert asked == [ruled.workspace.scope("local").ref]
+    assert touch(ruled, tool="Bash", command="make deploy")
 
 
 def test_a_link_on_the_way_to_the_file_or_the_work_tree_changes_nothing(
@@ -197,4 +226,4 @@ def test_a_call_that_nothing_is_known_of_loads_no_git(ruled: Ground) -> None:
     )
     loaded = done.stdout.split()
     assert "gitmem.search.action" in loaded and len(loaded) <= 14, loaded
-    assert not {"gitmem.store.git", "gitmem.rules", "subprocess"} & {*loaded}
+    assert not {"gitmem.git.command", "gitmem.rules", "subprocess"} & {*loaded}

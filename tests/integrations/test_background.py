@@ -19,17 +19,17 @@ from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.integrations import engines, hook_entry, jobs, pausing, saying, switches, worker
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
+from gitmem.integrations import engines, hook_entry, jobs, pausing, place, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import withholds
 from gitmem.integrations.jobs import memory_scope
 from gitmem.integrations.spool import Job, put, take
-from gitmem.store.commits import Write, commit
-from gitmem.store.job_record import BYTES, FILE, Tally, read_runs, recorded
-from gitmem.store.parked import parked
-from gitmem.store.repository import Signature
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger.job_record import BYTES, FILE, Tally, read_runs, recorded
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.discover import is_transcript
 
@@ -262,7 +262,7 @@ def test_what_was_asked_is_stored_once_while_an_engine_fails_and_the_rest_is_loo
     taken_out = Write(
         {"main/deploy-release-branch-only.md": None}, "Reword it elsewhere", Provenance("delete")
     )
-    commit(local.repo, local.ref, lambda _: taken_out, Signature("Ann", "ann@example.com", NOW))
+    land(local, lambda _: taken_out, Signature("Ann", "ann@example.com", NOW))
     for _ in range(times):
         with pytest.raises(EngineError):
             do(repo)
@@ -289,10 +289,10 @@ def test_what_was_asked_while_an_engine_failed_and_was_taken_back_is_not_done_ag
     (path,) = memories(workspace)
     local = workspace.scope("local")
     gone = Write({path: None}, "Delete it", Provenance("delete", "human"))
-    commit(local.repo, local.ref, lambda _: gone, Signature("Ann", "ann@example.com", NOW))
+    land(local, lambda _: gone, Signature("Ann", "ann@example.com", NOW))
     use(engine(), monkeypatch)  # type: ignore[arg-type]
     do(repo)
-    assert memories(workspace) == set() and parked(workspace) == ()
+    assert memories(workspace) == set() and open_suggestions(workspace) == ()
     write(home, repo, ASKED, MORE)
     do(repo)
     assert len(memories(workspace)) == 1
@@ -313,7 +313,7 @@ def test_a_deletion_asked_for_while_an_engine_failed_and_undone_is_not_made_agai
         do(repo)
     assert memories(workspace) == set()
     back = Write({path: before}, "Undo it", Provenance("restore", "human"))
-    commit(local.repo, local.ref, lambda _: back, Signature("Ann", "ann@example.com", NOW))
+    land(local, lambda _: back, Signature("Ann", "ann@example.com", NOW))
     use(OfflineEngine(), monkeypatch)  # type: ignore[arg-type]
     do(repo)
     assert memories(workspace) == {path}
@@ -377,7 +377,7 @@ def test_what_was_asked_is_stored_though_a_crash_came_between(
     write(home, repo, ASKED)
     engine = use(Engine(add("ship"), fails=1), monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("gitmem.flows.extract.run.land", crash)
+        patch.setattr("gitmem.flows.extract.run.land_change", crash)
         do(repo)
     assert memories(workspace) == set()
     do(repo)
@@ -467,7 +467,7 @@ def test_what_was_said_in_a_pause_is_never_learned(workspace: Workspace, home: P
     assert read_runs(workspace.state)[-1]["skipped"][0]["why"].startswith("paused")
     pausing.unpause(workspace.state, NOW - 1.0)
     do(repo, "stop")
-    assert memories(workspace) == set() and parked(workspace) == ()
+    assert memories(workspace) == set() and open_suggestions(workspace) == ()
     # Handled for good: it stays out where nobody remembers the pause.
     (workspace.state / pausing.FILE).unlink()
     do(repo, "stop")
@@ -515,7 +515,7 @@ def test_what_a_session_that_ended_was_not_told_the_next_one_of_the_repository_i
 def test_notes_are_few_and_a_damaged_one_is_passed_over(tmp_path: Path) -> None:
     for number in range(saying.KEPT + 5):
         saying.leave(tmp_path, "s", f"j{number}", [f"m{number}"], 0)
-    folder = tmp_path / saying.FOLDER
+    folder = tmp_path / place.SAID
     assert len(list(folder.iterdir())) == saying.KEPT
     (folder / "s.x.json").write_text("{")
     (folder / "s.y.json").symlink_to("/etc/passwd")
@@ -609,7 +609,7 @@ def test_offline_learns_nothing_from_what_agents_say_to_each_other(
     define(home / ".claude", "reviewer", "memory: user")
     path = subagent(home, repo, "Remember that we always deploy on Tuesdays.")
     do(repo, "subagent-stop", agent="reviewer", session_path=str(path), session_id=ID)
-    assert memories(workspace, "user") == set() and parked(workspace) == ()
+    assert memories(workspace, "user") == set() and open_suggestions(workspace) == ()
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.core.errors import UsageError
+from gitmem.git.command import GitCommand
 from gitmem.integrations.benching.corpus import Given, read_given
 from gitmem.integrations.benching.figures import each, figures
 from gitmem.integrations.benching.ground import number_of, path_of, read_line
 from gitmem.integrations.benching.intervals import normal
 from gitmem.integrations.benching.moments import moment
 from gitmem.integrations.benching.recall import Measured, measure
-from gitmem.store.git import GitCommand
 
 __all__ = ["ground"]
 

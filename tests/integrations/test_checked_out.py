@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.core.trailers import parse
+from gitmem.git.command import GitCommand
 from gitmem.integrations import checked_out, jobs
 from gitmem.integrations.checked_out import _by_state, is_memory_tree, keep_up, stale_trees
 from gitmem.integrations.saving import directories
 from gitmem.integrations.spool import Job
-from gitmem.store.git import GitCommand
 
 __all__ = ["ground"]
 
@@ -212,6 +212,22 @@ def test_what_arrives_after_the_commit_stays_too(shared: Ground, tree: Path, git
     files = shared.tree()
     assert files[THREE] == memory("three") and files["reviewer/four.md"] == memory("four")
     assert "Late." in files[ONE] and "Arrived." in files[TWO]
+
+
+def test_a_claim_that_joins_a_memory_forgotten_meanwhile_stays_and_the_rest_does_not(
+    shared: Ground, tree: Path, git: Git
+) -> None:
+    told = "- The first item tells the details of it.\n"
+    learn(shared, {THREE: memory("three", told, "Alpha")})
+    with (tree / THREE).open("a") as file:
+        file.write("- Ask Ann about the details of it.\n")
+    shared.run("forget", "three", "--scope", "project")
+    git("-C", tree, "commit", "-qam", "Ask Ann")
+    jobs.run(shared.repo / ".git", Job("commit", str(tree)), dict(os.environ))
+    left = shared.tree()[THREE]
+    assert "- Ask Ann about" in left
+    assert "Alpha" not in left and "first item" not in left
+    assert "stays forgotten: reviewer/three.md: - The first item" in shared.run("jobs").out
 
 
 def test_an_amended_commit_of_gitmems_is_kept_in_history(shared: Ground, tree: Path, git: Git) -> None:

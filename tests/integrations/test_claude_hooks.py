@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand
 from gitmem.integrations import claude_hooks
 from gitmem.integrations.claude_hooks import EVENTS, EXCLUDE, SETTINGS, SettingsPlan
-from gitmem.store.git import GitCommand
 
 ARGV = ("/opt dir/gitmem's/python", "-P", "-m", "gitmem")
 MINE = """{

@@ -53,6 +53,14 @@ def test_the_claim_that_is_rejected_goes(gitmem, folder: Path) -> None:
     assert "---\n\nOn Thursdays.\n" in text and "Wednesdays" not in text
 
 
+def test_where_one_side_is_undone_the_other_stands_unmarked(gitmem, folder: Path) -> None:
+    log = gitmem("log", "--json").json
+    gitmem("undo", log[1]["commit"])
+    text = (folder / "deploy.md").read_text()
+    assert "---\n\nOn Wednesdays.\n" in text and "Thursdays" not in text and "Tuesdays" not in text
+    assert not [item for item in gitmem("review", "--json").json if "Wednesdays" in str(item)]
+
+
 @pytest.mark.parametrize(("keep", "stands"), [(1, "Deploy days"), (2, "The day of deploys")])
 def test_a_disputed_description_takes_the_value_that_is_accepted(
     gitmem, folder: Path, keep: int, stands: str
@@ -60,6 +68,58 @@ def test_a_disputed_description_takes_the_value_that_is_accepted(
     gitmem("review", "accept", by_text(gitmem, "Deploy days")["id"], keep)
     text = (folder / "deploy.md").read_text()
     assert f"description: {stands}\n" in text and text.count("description:") == 1
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), ()])
+def test_a_description_has_one_value(gitmem, folder: Path, numbers: tuple[int, ...]) -> None:
+    item = by_text(gitmem, "Deploy days")["id"]
+    words = ("accept", item, *numbers) if numbers else ("reject", item, 1, 2)
+    ran = gitmem("review", *words, ok=False)
+    assert ran.code == 2 and "A description has one value" in ran.err
+    assert by_text(gitmem, "Deploy days")["key"] == "description"
+
+
+def test_a_disputed_description_is_told_as_one_and_no_line_of_the_body(gitmem, folder: Path) -> None:
+    """In the file it stands as a line of the body, which nobody wrote there."""
+    line = "description: The day of deploys"
+    assert line in (folder / "deploy.md").read_text()
+    item = by_text(gitmem, "Deploy days")
+    shown = gitmem("review", "show", item["id"])
+    assert "2 versions of its description" in shown.out and "description: " not in shown.out
+    shown = gitmem("show", "deploy")
+    assert line not in shown.out and "On Thursdays." in shown.out
+    assert "its description is disputed: it may also be 'The day of deploys'" in shown.err
+    assert gitmem("show", "deploy", "--json").json["disputed"] == {"description": ["The day of deploys"]}
+    assert "(disputed: git mem review) Deploy days" in gitmem("list").out
+    assert gitmem("list", "--json").json[0]["disputed"] == ["The day of deploys"]
+    (found,) = gitmem("recall", "deploys on thursdays", "--json").json["items"]
+    assert line not in found["text"] and "its description is disputed" in found["note"]
+    assert "2 claims of it are disputed" in found["note"], "and not three"
+    rows = gitmem("blame", "deploy", "--json").json
+    (standing,) = (row for row in rows if row["description"])
+    (lost,) = (row for row in rows if row["key"])
+    assert standing["against"] == [lost["claim"]] and lost["against"] == [standing["claim"]]
+    told = gitmem("blame", "deploy").out
+    assert line not in told and "(description, disputed) The day of deploys" in told
+    gitmem("review", "accept", item["id"], 2)
+    assert "disputed" not in gitmem("show", "deploy").err
+    assert gitmem("list", "--json").json[0]["disputed"] == []
+
+
+@pytest.mark.parametrize("stands", [1, 2, 3])
+def test_three_writers_of_a_description_make_one_dispute_of_three_values(
+    gitmem, git, folder: Path, tmp_path: Path, stands: int
+) -> None:
+    text = (folder / "deploy.md").read_text()
+    (mark,) = {line for line in text.splitlines() if line.startswith("description: The day")}
+    third = mark.replace("The day of deploys", "What day")
+    (folder / "deploy.md").write_text(f"{text.rstrip()}\n\n{third}\n")
+    gitmem("save")
+    item = by_text(gitmem, "Deploy days")
+    assert len(item["claims"]) == 3 and item["key"] == "description"
+    gitmem("review", "accept", item["id"], stands)
+    text = (folder / "deploy.md").read_text()
+    assert text.count("description:") == 1 and f"{item['claims'][stands - 1]}\n" in text
 
 
 def test_accepting_needs_to_say_which_and_can_keep_both(gitmem, folder: Path) -> None:
@@ -129,3 +189,29 @@ class TestLinesOfAnIndex:
         gitmem("save")
         assert about in listed.read_text()
         assert [item["path"] for item in gitmem("review", "--json").json] == ["ops/MEMORY.md"]
+
+
+@pytest.mark.parametrize("stands", ["Deploys go out on Tuesdays", "Deploys go out on Thursdays"])
+def test_a_sentence_and_the_description_made_of_it_are_one_dispute(
+    gitmem, git, repo: Path, tmp_path: Path, stands: str
+) -> None:
+    """What was remembered in one sentence and changed twice was disputed in the body and in the header."""
+    path = repo / ".claude/agent-memory/ops"
+    path.mkdir(parents=True)
+
+    def said(words: str) -> str:
+        return TEXT.format(words, f"{words}.")
+
+    (path / "deploy.md").write_text(said("Deploys go out on Mondays"))
+    gitmem("init", "-y")
+    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
+    gitmem("init", "-y", cwd=tmp_path / "other")
+    other = tmp_path / "other/.claude/agent-memory/ops/deploy.md"
+    other.write_text(said("Deploys go out on Tuesdays"))
+    (path / "deploy.md").write_text(said("Deploys go out on Thursdays"))
+    gitmem("save", cwd=tmp_path / "other")
+    gitmem("save")
+    (item,) = [one for one in gitmem("review", "--json").json if one["kind"] == "dispute"]
+    assert sorted(item["claims"]) == ["Deploys go out on Thursdays.", "Deploys go out on Tuesdays."]
+    gitmem("review", "accept", item["id"], item["claims"].index(f"{stands}.") + 1)
+    assert (path / "deploy.md").read_text() == said(stands)

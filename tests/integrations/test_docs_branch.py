@@ -12,14 +12,14 @@ from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground, start
 
 from gitmem.core.errors import EngineError, RepositoryError
 from gitmem.core.trailers import parse
+from gitmem.git.repository import RefMoved
 from gitmem.integrations import engines, jobs
+from gitmem.integrations.docs import update as docs_update
 from gitmem.integrations.docs.state import read_kept
 from gitmem.integrations.docs.update import NotNow
 from gitmem.integrations.spool import Job
-from gitmem.store import pygit2_backend
-from gitmem.store.job_record import read_runs
-from gitmem.store.repository import RefMoved
-from gitmem.store.workspace import DOCS_REF
+from gitmem.ledger.job_record import read_runs
+from gitmem.ledger.workspace import DOCS_REF
 
 NEW = TEXT.replace("src/parser.py", "src/reading.py")
 
@@ -246,7 +246,7 @@ def test_another_branch_neither_takes_proposals_away_nor_shows_them_as_its_own(h
 def test_a_lost_race_is_planned_again_on_what_the_other_made(here, monkeypatch) -> None:
     """Both workers saw the rename; one of them, slower, wakes up on code that has moved on."""
     here.move("src/parser.py", "src/reading.py")
-    engine, real = Writer(), pygit2_backend.Pygit2Repository.move_ref
+    engine, real = Writer(), docs_update.move_ref
     raced = []
 
     def slow(self, name, new, old, message):
@@ -256,7 +256,7 @@ def test_a_lost_race_is_planned_again_on_what_the_other_made(here, monkeypatch) 
             here.update(Writer())
         return real(self, name, new, old, message)
 
-    monkeypatch.setattr(pygit2_backend.Pygit2Repository, "move_ref", slow)
+    monkeypatch.setattr(docs_update, "move_ref", slow)
     done = here.update(engine, all=True)
     assert raced and done.plan.outcome == "unchanged" and done.tip == here.tip
     assert here.text() == NEW.replace("printer", "writing").strip()
@@ -276,7 +276,7 @@ def test_who_loses_every_race_gives_up(here, monkeypatch: pytest.MonkeyPatch) ->
         raise RefMoved("moved")
 
     here.move("src/parser.py", "src/reading.py")
-    monkeypatch.setattr(pygit2_backend.Pygit2Repository, "move_ref", lose)
+    monkeypatch.setattr(docs_update, "move_ref", lose)
     engine = Writer()
     with pytest.raises(RepositoryError, match="all the time"):
         here.update(engine, all=True)

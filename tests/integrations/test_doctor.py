@@ -17,12 +17,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground, memory
 
+from gitmem.git.locks import ProcessIdentity, process_identity
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Signature
 from gitmem.integrations.doctor import notes, plan
 from gitmem.integrations.place import find_repository
 from gitmem.integrations.spool import Job, put
 from gitmem.search.index import Catalog, read_memory
-from gitmem.store.locks import ProcessIdentity, process_identity
-from gitmem.store.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Signature
 
 __all__ = ["ground"]
 
@@ -223,7 +224,7 @@ class TestRefs:
         """Two records show commits of which neither holds the other, and no log says which counts."""
         base = well.tip()
         one = well.learn({"reviewer/one.md": memory("one")})
-        well.workspace.code.move_ref(REF, base, one, "gitmem test")
+        move_ref(well.workspace.code, REF, base, one, "gitmem test")
         two = well.learn({"reviewer/two.md": memory("two")})
         [record] = well.workspace.state.glob("live/*.json")
         for name, oid in (("a", one), ("b", two)):
@@ -236,7 +237,7 @@ class TestRefs:
     def test_what_a_ref_was_moved_away_from_is_not_brought_back(self, well: Ground) -> None:
         base = well.tip()
         away = well.learn({"reviewer/one.md": memory("one")})
-        well.workspace.code.move_ref(REF, base, away, "gitmem test")
+        move_ref(well.workspace.code, REF, base, away, "gitmem test")
         (well.repo / ".git" / REF).unlink()
         well.run("doctor")
         assert well.tip() == base and rescued(well) == {}
@@ -331,7 +332,7 @@ class TestTrees:
         folder = {**repo.tree(top["reviewer"].oid), **entries}
         top["reviewer"] = Entry(TREE, repo.add_tree(folder))
         made = repo.add_commit(repo.add_tree(top), (tip,), ANN, ANN, "odd\n")
-        repo.move_ref(REF, made, tip, "test")
+        move_ref(repo, REF, made, tip, "test")
 
     @pytest.mark.parametrize(
         ("mode", "word"), [(LINK, "symbolic link"), (EXECUTABLE, "executable"), (SUBMODULE, "submodule")]
@@ -354,7 +355,7 @@ class TestTrees:
         top = dict(repo.tree(repo.commit(tip).tree))
         top[".gitmem"] = Entry(0o100644, repo.add_blob(b"format = 7\n"))
         made = repo.add_commit(repo.add_tree(top), (tip,), ANN, ANN, "newer\n")
-        repo.move_ref(REF, made, tip, "test")
+        move_ref(repo, REF, made, tip, "test")
         row = next(row for row in rows(well, "-n", code=1) if row["kind"] == "format")
         assert "format 7" in str(row["what"]) and "newer gitmem" in str(row["mend"])
 
@@ -457,7 +458,17 @@ class TestLocks:
         os.utime(path, (then, then))
         return path
 
-    @pytest.mark.parametrize("name", [f"{REF}.lock", "refs/heads/gitmem/project.lock", "packed-refs.lock"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            f"{REF}.lock",
+            "refs/heads/gitmem/project.lock",
+            "refs/remotes/origin/gitmem/project.lock",
+            "refs/heads/gitmem.lock",
+            "packed-refs.lock",
+            "reftable/tables.list.lock",
+        ],
+    )
     def test_a_lock_of_nobody_known_is_removed_when_a_person_agrees(self, well: Ground, name: str) -> None:
         path = self.lock(well.repo / ".git" / name, 7200)
         assert "not done" in well.run("doctor", code=1).out
@@ -473,6 +484,8 @@ class TestLocks:
     def test_locks_of_other_refs_are_not_ours(self, well: Ground) -> None:
         path = self.lock(well.repo / ".git/refs/heads/main.lock", 7200)
         index = self.lock(well.repo / ".git/index.lock", 7200)
+        self.lock(well.repo / ".git/refs/remotes/origin/main.lock", 7200)
+        self.lock(well.repo / ".git/HEAD.lock", 7200)
         assert found(well) == []
         assert path.exists() and index.exists()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,15 @@ from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
+from gitmem.dream.plan import prove_plan
 from gitmem.engines import claude_guard, claude_process, claude_proof
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, denied, lay_out
 from gitmem.engines.claude_process import forget, run, scratch
-from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
 from gitmem.engines.task import Task
 from gitmem.engines.tools import Writable
 from gitmem.engines.view import Roots
+from gitmem.rules.account import errors
 
 NOW = 1_795_000_000.0
 GIVEN = ConsolidateInput(
@@ -49,12 +52,17 @@ class Ground:
         )
         return ClaudeCodeEngine(settings, self.meter)
 
-    def dream(self, *rounds: tuple[list[dict[str, Any]], str], tell: Tell = untold) -> Consolidation:
+    def dream(
+        self,
+        *rounds: tuple[list[dict[str, Any]], str],
+        tell: Tell = untold,
+        given: ConsolidateInput = GIVEN,
+    ) -> Consolidation:
         plan = {"rounds": [{"calls": calls, "result": result} for calls, result in rounds]}
         Path(f"{self.program}.json").write_text(json.dumps(plan))
         engine = self.engine
         try:
-            return engine.consolidate(replace(GIVEN, worktree=self.root / "app"), tell)
+            return engine.consolidate(replace(given, worktree=self.root / "app"), tell)
         finally:
             assert list((self.root / "temp").iterdir()) == []
 
@@ -81,6 +89,38 @@ def test_what_is_left_open_is_told_to_the_session_that_left_it(ground: Ground) -
     task, repair = map(json.loads, Path(f"{ground.program}.task").read_text().splitlines())
     assert "When deploys go out" in task["message"]["content"]
     assert "Deploys go out on Mondays" in repair["message"]["content"]
+
+
+PORTS = {
+    f"main/{name}.md": f"---\nname: {name}\ndescription: {name}\ntype: project\n---\n\n{said}\n".encode()
+    for name, said in (
+        ("billing-port", "The billing worker listens on port 8080."),
+        ("billing-worker", "The billing worker listens on port 9090."),
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kinds"),
+    [
+        ('[{"pair": "P1", "is": "newer", "newer": "B", "reason": "it was moved"}]', ["supersede"]),
+        ('[{"pair": "P1", "is": "same"}]', ["question"]),
+        ('[{"pair": "P7", "is": "same"}]', ["question"]),
+        ("Both ports are the same to me.", ["question"]),
+        ('[{"pair": "P1", "is": "different"}]', []),
+    ],
+)
+def test_the_session_judges_pairs_and_what_it_says_is_proved(
+    ground: Ground, answer: str, kinds: list[str]
+) -> None:
+    def judge(changes: Sequence[DreamChange]) -> list[str]:
+        return [*map(str, errors(prove_plan(PORTS, changes)))]
+
+    given = replace(GIVEN, files=PORTS, judge=judge)
+    made = ground.dream(([CANARY], answer), given=given)
+    task = json.loads(Path(f"{ground.program}.task").read_text().splitlines()[0])
+    assert "port 8080" in task["message"]["content"] and "P1 (" in task["message"]["content"]
+    assert [one.kind for one in made.changes] == kinds and bool(made.apart) == (not kinds)
 
 
 def test_what_stays_open_is_refused(ground: Ground) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand
 from gitmem.integrations import git_hooks
 from gitmem.integrations.git_hooks import GitSetup, HookAction
 from gitmem.integrations.spool import take
-from gitmem.store.git import GitCommand
 
 OLD = GitSetup((2, 39))
 NEW = GitSetup((2, 54))
@@ -338,6 +338,33 @@ def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_n
     os.utime(job, (1, 1))
     ground.change("long after")
     assert starter.read_text() != f"{os.getpid()}\n"
+
+
+@pytest.mark.parametrize("name", ["spool/commit-.git", "starter", "worker.lock"])
+def test_a_commit_waits_for_no_pipe_in_the_state(ground: Ground, name: str) -> None:
+    """Whoever opens a named pipe waits for the other end, which never comes."""
+    ground.install()
+    path = ground.common / "gitmem" / name
+    path.parent.mkdir(exist_ok=True)
+    if name != "spool/commit-.git":
+        (ground.common / "gitmem/spool/commit-.git").write_text("gitmem-job 1\n")
+    os.mkfifo(path)
+    (ground.repo / "README").write_text("more")
+    words = ["git", "-C", str(ground.repo), "commit", "-qam", "more"]
+    subprocess.run(words, check=True, timeout=60)
+    assert ground.git("-C", ground.repo, "log", "-1", "--format=%s").strip() == "more"
+
+
+def test_hooks_of_a_gitmem_that_is_gone_are_told_apart(ground: Ground) -> None:
+    ground.install()
+    ground.program.unlink()
+    found = git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)
+    dead = {one.hook for one in found if one.standing == "dead"}
+    assert dead == set(git_hooks.HOOKS) - {"pre-push"}
+    ground.program.write_text("")
+    assert {one.standing for one in git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)} == {
+        "ours"
+    }
 
 
 def test_a_spool_that_was_deleted_comes_back(ground: Ground) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.attributes import BRANCH_TEXT
+from gitmem.git.command import GitCommand
 from gitmem.integrations.git_merge import (
     BEGIN,
     DRIVER_KEY,
@@ -22,7 +23,6 @@ from gitmem.integrations.git_merge import (
     text_command,
 )
 from gitmem.integrations.place import default_argv
-from gitmem.store.git import GitCommand
 
 ROOT = Path(__file__).parents[2]
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
@@ -191,7 +191,7 @@ def test_showing_a_memory_loads_nothing_heavy() -> None:
     probe = (
         "import sys; from gitmem.integrations.textconv import shown;"
         f"shown('a.md', {MEMORY.format('a', 'One.').encode()!r});"
-        "bad = {'pygit2', 'typer', 'psutil', 'filelock', 'yaml', 'gitmem.store'} & set(sys.modules);"
+        "bad = {'pygit2', 'typer', 'psutil', 'yaml', 'gitmem.ledger'} & set(sys.modules);"
         "sys.exit(str(bad) if bad else 0)"
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True)

@@ -19,10 +19,10 @@ from cli_ground import Ground, ground, memory
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
+from gitmem.git.command import GitCommand, peek
 from gitmem.integrations import context, pausing, switches
 from gitmem.integrations.agent_writes import carry_out
 from gitmem.integrations.choosing import by_model
-from gitmem.integrations.code_known import VERSION, Known, Shelf
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.mcp import writing
 from gitmem.integrations.mcp.call import Caller, in_words, opened
@@ -30,12 +30,11 @@ from gitmem.integrations.memory_facts import FILE, _read
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
 from gitmem.integrations.tools_in_use import tools_in_use
-from gitmem.store import per_session
-from gitmem.store.apply import Placed
-from gitmem.store.git import GitCommand
-from gitmem.store.glimpse import peek
-from gitmem.store.parked import parked
-from gitmem.store.tainted import note_tainted
+from gitmem.ledger import per_session
+from gitmem.ledger.apply import Placed
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.tainted import note_tainted
+from gitmem.search.code import VERSION, Known, Shelf
 
 __all__ = ["ground"]
 
@@ -178,4 +177,4 @@ def test_a_secret_of_the_teams_is_not_copied_into_what_waits(ground: Ground) -> 
     ):
         with pytest.raises(Refused, match="secret"):
             change()
-    assert not parked(ground.workspace)
+    assert not open_suggestions(ground.workspace)

@@ -17,9 +17,9 @@ from gitmem.core.trailers import parse
 from gitmem.integrations import jobs, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.spool import Job, put
-from gitmem.store import rewrites
-from gitmem.store.parked import parked
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger import rewrites
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
 
 ASKED = "Remember that we deploy from the release branch only."
@@ -88,7 +88,7 @@ def test_every_event_that_may_bring_news_extracts(
     write(session(home, repo, ASKED, RULE), home)
     do(repo, event)
     assert subjects(workspace) == ["We deploy from the release branch only"]
-    assert len(parked(workspace)) == 1
+    assert len(open_suggestions(workspace)) == 1
     assert len(flows["dreams.dreaming"]) == 1 and flows["refresh"] == []
     do(repo, event)
     assert len(subjects(workspace)) == 1

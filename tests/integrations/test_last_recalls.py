@@ -19,10 +19,10 @@ from gitmem.integrations import last_recalls
 from gitmem.integrations.context import user_prompt
 from gitmem.integrations.last_recalls import asked_before, record_of
 from gitmem.integrations.pausing import pause, unpause
+from gitmem.ledger import scrub
+from gitmem.ledger.workspace import Scope
 from gitmem.rules import secrets
 from gitmem.rules.findable import Recalled
-from gitmem.store import scrubbing
-from gitmem.store.workspace import Scope
 
 __all__ = ["ground"]
 
@@ -160,11 +160,11 @@ def test_what_others_wrote_there_is_read_with_care(filled: Ground, monkeypatch: 
 
 @given(st.binary(max_size=80))
 def test_garbage_is_no_recall(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    scope = Scope("user", "refs/heads/user", tmp_path_factory.mktemp("state"), pytest.fail)
+    scope = Scope("user", "refs/heads/user", tmp_path_factory.mktemp("state"), pytest.fail, pytest.fail)
     record_of(scope).write_bytes(data)
     assert asked_before(scope) == ()
 
 
 def test_a_purge_takes_the_record_away() -> None:
     """It has words of what is purged, in another order: no search for the text would find them."""
-    assert scrubbing.WORDS == last_recalls.NAME
+    assert scrub.WORDS == last_recalls.NAME

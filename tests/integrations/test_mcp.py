@@ -16,7 +16,7 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.core.trailers import parse as trailers
 from gitmem.integrations.mcp import reading, resources, tools
-from gitmem.store.tainted import note_tainted
+from gitmem.ledger.tainted import note_tainted
 
 __all__ = ["ground"]
 

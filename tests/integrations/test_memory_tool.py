@@ -12,13 +12,14 @@ from ran import Gitmem
 
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import parse
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
+from gitmem.git.trees import list_files, read_file
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.memory_tool import commands
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
-from gitmem.store.commits import Tip, Write, commit, read_tip
-from gitmem.store.repository import BLOB, LINK, TREE, Entry, Signature
-from gitmem.store.trees import list_files, read_file
+from gitmem.ledger.land import Tip, Write, land, read_tip
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 MEMORY = (
@@ -197,7 +198,7 @@ def stored(opened: Open) -> Backend:
         )
         tree = scope.repo.add_tree({**scope.repo.tree(tip.tree), "main": Entry(TREE, folder)})
         made = scope.repo.add_commit(tree, (tip.commit,), ANN, ANN, "As others may write it\n")
-    scope.repo.move_ref(scope.ref, made, tip.commit, "test")
+    move_ref(scope.repo, scope.ref, made, tip.commit, "test")
     return tool
 
 
@@ -353,7 +354,7 @@ def test_the_oldest_leave_the_hot_set_when_a_new_one_comes(opened: Open) -> None
 
         return Write(many, "Many", Provenance(op="add"))
 
-    commit(scope.repo, scope.ref, add, ANN)
+    land(scope, add, ANN)
     tool.create("/memories/new.md", "New.\n")
     tip = read_tip(scope.repo, scope.ref)
     assert read_file(scope.repo, tip.tree, f"main/{archive_path('m000.md')}") == b"Fact.\n"

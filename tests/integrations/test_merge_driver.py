@@ -124,7 +124,7 @@ def test_it_loads_no_git_library_and_no_command_line() -> None:
     probe = (
         "import sys; from gitmem.integrations.merge_driver import merge_file;"
         "merge_file('main/a.md', b'', b'One.', b'Two.');"
-        "bad = {'pygit2', 'typer', 'psutil', 'filelock', 'gitmem.store.git'} & set(sys.modules);"
+        "bad = {'pygit2', 'typer', 'psutil', 'gitmem.git.command'} & set(sys.modules);"
         "sys.exit(str(bad) if bad else 0)"
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True)

@@ -76,8 +76,8 @@ def test_hooks_load_the_standard_library_alone_for_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert loaded.isdisjoint({"typer", "pygit2", "filelock", "psutil", "yaml"})
-    stored = {name for name in done.stdout.split() if name.startswith("gitmem.store.")}
-    assert stored == {"gitmem.store.files"}
+    stored = {name for name in done.stdout.split() if name.startswith("gitmem.ledger.")}
+    assert stored == {"gitmem.ledger.files"}
 
 
 def test_the_verbs_say_what_they_did_and_how_to_take_it_back(gitmem: Gitmem, git, repo: Path) -> None:

@@ -17,16 +17,16 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 
 from cli_ground import Ground, ground, memory  # noqa: F401 - a fixture
 
-from gitmem.store.commits import memory_commit
-from gitmem.store.trees import list_files
+from gitmem.git.trees import list_files
+from gitmem.ledger.land import memory_commit
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", "filelock", "mcp", "typer")
+HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", "mcp", "typer")
 # What only daily logs need; here are none.
 LOGS = {
     "gitmem.core.daily_log",
     "gitmem.search.lines",
-    "gitmem.store.log_facts",
+    "gitmem.ledger.daily_logs",
     "gitmem.integrations.recalled_lines",
 }
 # Every question that any git process is asked on its standard input goes to a file, too.

@@ -25,10 +25,10 @@ from gitmem.integrations.pausing import pause
 from gitmem.integrations.spool import Job
 from gitmem.integrations.uninstalling import plan_uninstall
 from gitmem.integrations.upkeep import keep_house
+from gitmem.ledger.backup import private_refs
+from gitmem.ledger.job_record import read_runs
 from gitmem.notes.kept import all_notes, notes_of
 from gitmem.notes.names import ref_of
-from gitmem.share.backup_place import private_refs
-from gitmem.store.job_record import read_runs
 from gitmem.transcripts.claude_home import slug
 
 ID = "00000001-0000-4000-8000-000000000000"
@@ -426,6 +426,5 @@ def test_notes_stay_on_the_machine_and_can_be_deleted_and_purged(
     rows = git("--git-dir", repo.git_dir, "cat-file", "--batch-all-objects", "--batch-check").split("\n")
     texts = [row.split()[0] for row in rows if row.split()[1] in ("blob", "commit")]
     assert not any("Bluebird" in git("--git-dir", repo.git_dir, "cat-file", "-p", oid) for oid in texts)
-    assert any(
-        line.endswith(f"update-ref -d {ref}") for line in plan_uninstall(ground.workspace).remaining()
-    )
+    remaining = plan_uninstall(ground.workspace).remaining()
+    assert any(line.startswith(f"session notes: {ref} in") for line in remaining)

@@ -97,7 +97,7 @@ def test_where_the_disk_is_full_nothing_half_written_stays(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space")
 
-    monkeypatch.setattr("gitmem.store.files.os.fchmod", full)
+    monkeypatch.setattr("gitmem.ledger.files.os.fchmod", full)
     with pytest.raises(OSError, match="no space"):
         put(tmp_path / "spool", Job("stop"))
     assert list((tmp_path / "spool").iterdir()) == []

@@ -14,11 +14,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.git.command import GitCommand, Result
 from gitmem.integrations import jobs, upkeep
 from gitmem.integrations.spool import Job
+from gitmem.ledger.layout import blob_name
 from gitmem.search.index import Catalog
-from gitmem.store.git import GitCommand, Result
-from gitmem.store.scan import blob_name
 
 __all__ = ["ground"]
 
@@ -41,6 +41,8 @@ def grow(folder: Path, ref: str, count: int, start: int = 0) -> str:
             f"from {ref}^0" if number == start and not known.returncode else "",
             f"M 100644 inline reviewer/f{number % 20}.md",
             f"data {len(text)}\n{text}",
+            "M 100644 inline .gitmem",
+            "data 11\nformat = 1\n",
         ]
     lines = [line for line in lines if line]
     subprocess.run(
@@ -113,7 +115,7 @@ def test_a_clock_that_was_put_back_does_not_stop_it(ground: Ground, ran: list[st
 def test_the_gate_starts_no_process(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(ground)
     workspace, edges = ground.workspace, ground.edges
-    monkeypatch.setattr(upkeep, "_warm", lambda _: [])
+    monkeypatch.setattr(upkeep, "_warm", lambda *_: [])
     assert workspace.scopes
 
     def refuse(*given: object, **named: object) -> None:

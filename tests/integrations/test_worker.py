@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.git.locks import process_identity, writer_lock
 from gitmem.integrations import worker
 from gitmem.integrations.spool import Job, put, take
-from gitmem.store.locks import process_identity, writer_lock
 
 ROOT = Path(__file__).parents[2]
 

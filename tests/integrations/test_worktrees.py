@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.git.locks import writer_lock
 from gitmem.integrations import worker
 from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.store.locks import writer_lock
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.workspace import Workspace
 
 Git = Callable[..., str]
 FACT = "---\nname: ports\ndescription: Which ports\ntype: project\n---\n\nThe proxy listens on 8081.\n"

@@ -13,14 +13,14 @@ from transcripts import Transcript
 
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
+from gitmem.git.trees import read_files
 from gitmem.integrations import jobs
 from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.spool import Job
-from gitmem.store import live
-from gitmem.store.commits import commit
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Workspace, store_project_id
+from gitmem.ledger import working_copy
+from gitmem.ledger.land import land
+from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_home import slug
 
 ONE = "00000001-0000-4000-8000-000000000000"
@@ -301,10 +301,10 @@ def test_a_save_that_is_killed_between_two_writers_goes_on_with_the_second(
         calls.append(given)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return commit(*given)
+        return land(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(live, "commit", killed)
+        patched.setattr(working_copy, "land", killed)
         with pytest.raises(KeyboardInterrupt):
             save_all(workspace, edges)
     assert [told.session for told, _ in taught(workspace)[-1:]] == [ONE]

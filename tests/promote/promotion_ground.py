@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -11,10 +12,12 @@ import pytest
 from machines import Machine
 
 from gitmem.integrations.edges import real_edges
+from gitmem.integrations.last_recalls import record_of
 from gitmem.integrations.promoting.following import follow_rules
 
 FACT = "Use the real database in tests, never mocks.\n\n**Why:** Mocks hid a broken migration."
 HOT, POINTER = "main/no-mocks.md", "**Rule in:** [CLAUDE.md](CLAUDE.md)"
+QUESTIONS = [f"database mocks {word}" for word in ("unit", "suite", "fixture", "migration", "schema")]
 
 
 @pytest.fixture
@@ -65,3 +68,9 @@ def commit_proposed(machine: Machine, said: str, cwd: Path | None = None) -> Non
 
 def archived(machine: Machine, scope: str = "local") -> dict[str, str]:
     return {path: text for path, text in machine.memories(scope).items() if "/archive/" in path}
+
+
+def recalled(machine: Machine, *questions: str, place: str = HOT) -> None:
+    path = record_of(machine.workspace.scope("local"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"query": one, "shown": [place]}) + "\n" for one in questions))

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 from machines import MEMORY, Machine
-from promotion_ground import HOT, archived, commit_proposed, machine, without_hooks, work
+from promotion_ground import (
+    QUESTIONS,
+    archived,
+    commit_proposed,
+    machine,
+    recalled,
+    without_hooks,
+    work,
+)
 from transcripts import Transcript
 
 from gitmem.core.errors import CheckFailed
@@ -21,17 +29,14 @@ from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import plan_extraction
+from gitmem.git.repository import Signature
 from gitmem.integrations.edges import real_edges
 from gitmem.integrations.extraction import context_of
-from gitmem.integrations.last_recalls import record_of
-from gitmem.store.commits import Write, commit
-from gitmem.store.known import known_at
-from gitmem.store.repository import Signature
+from gitmem.ledger.known import known_at
+from gitmem.ledger.land import Write, land
 from gitmem.transcripts.claude_code import read_session
 
 __all__ = ["machine"]
-
-QUESTIONS = [f"database mocks {word}" for word in ("unit", "suite", "fixture", "migration", "schema")]
 
 
 @pytest.fixture
@@ -129,38 +134,6 @@ def test_what_is_a_rule_is_not_learned_again(machine: Machine) -> None:
     assert learned() == [], "the archived memory says it"
 
 
-def recalled(machine: Machine, *questions: str, place: str = HOT) -> None:
-    path = record_of(machine.workspace.scope("local"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps({"query": one, "shown": [place]}) + "\n" for one in questions))
-
-
-def test_a_dream_proposes_what_is_recalled_often_and_a_person_decides(machine: Machine) -> None:
-    recalled(machine, *QUESTIONS[:4])
-    machine.run("dream", "--force", "--scope", "local")
-    assert machine.run("review", "--json").json == []
-    recalled(machine, *QUESTIONS)
-    assert "would propose it as a rule" in machine.run("dream", "--scope", "local", "--dry-run").err
-    assert machine.run("review", "--json").json == []
-    machine.run("dream", "--force", "--scope", "local")
-    (item,) = machine.run("review", "--json").json
-    assert (item["kind"], item["name"], item["recalls"]) == ("promotion", "no-mocks", 5)
-    assert "Use the real database" in machine.run("review", "show", item["id"]).out
-    machine.run("review", "reject", item["id"], "-m", "it is mine")
-    machine.run("dream", "--force", "--scope", "local")
-    assert machine.run("review", "--json").json == [], "a rejection is remembered"
-    machine.run("remember", "We deploy on Fridays only.", "--name", "deploys")
-    recalled(machine, *QUESTIONS, place="main/deploys.md")
-    machine.run("dream", "--force", "--scope", "local")
-    (item,) = machine.run("review", "--json").json
-    assert "it is private" in machine.run("review", "accept", item["id"], code=1).err
-    assert not (machine.code / "CLAUDE.md").exists()
-    done = machine.run("review", "accept", item["id"], "-y").out
-    assert "git commit" in done
-    assert "We deploy on Fridays only." in (machine.code / "CLAUDE.md").read_text()
-    assert machine.run("review", "--json").json == []
-
-
 def test_no_dream_proposes_what_was_ever_disputed(machine: Machine) -> None:
     machine.learn("ports", "Ports start at 4000. *(disputed 01234567)*")
     machine.learn("ports", "Ports start at 4000.")
@@ -176,9 +149,7 @@ def test_no_dream_changes_what_became_a_rule(machine: Machine) -> None:
     machine.learn("ports-again", "Ports start at 4000. We met yesterday.")
     scope = machine.workspace.scope("local")
     who = Signature("Ann", "ann@example.com", machine.now)
-    commit(
-        scope.repo, scope.ref, lambda _: Write({rule: pointed}, "Point", Provenance("update", "sync")), who
-    )
+    land(scope, lambda _: Write({rule: pointed}, "Point", Provenance("update", "sync")), who)
     plan = plan_dream(scope, OfflineEngine(), Sources(now=machine.now + 9 * 86_400))
     assert all(rule not in change.edits for change in plan.changes)
 

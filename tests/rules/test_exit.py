@@ -33,14 +33,15 @@ from hostile_set import (
 
 import gitmem
 from gitmem.cli.app import SUMMARIES, app
+from gitmem.dream.cards import Card, Side
+from gitmem.git.trees import read_file
 from gitmem.integrations import textconv
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.hook_entry import CLAUDE_JOBS, CONTEXTS, SAYS
 from gitmem.integrations.hook_entry import main as hook
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
-from gitmem.integrations.request_body import Row, request_body
-from gitmem.store.trees import read_file
+from gitmem.integrations.request_body import request_body
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -380,7 +381,14 @@ def test_what_git_shows_of_a_memory_lets_nothing_out(
 
 def test_the_text_of_a_request_lets_nothing_out(hostile: Hostile) -> None:
     rows = [
-        Row(f"{ONE} {one}", "kept", f"{TWO} {one}", f"{one} {ONE}", f"Ann {TWO} {one}")
+        Card(
+            1,
+            f"{ONE} {one}",
+            "merge",
+            (Side("-", f"{TWO} {one}", (f"Ann {TWO} {one}",)),),
+            "",
+            f"{one} {ONE}",
+        )
         for one in (NASTY, *TAGS, PEM)
     ]
     assert not leaks(request_body("Two changes.", rows, DREAM))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name, archive_path, is_memory_file, slugify
+from gitmem.ledger.files import no_symlink_on_the_way
 from gitmem.rules.paths import check_path
-from gitmem.store.files import no_symlink_on_the_way
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import RESERVED, agent_folder_name
+from gitmem.ledger.files import linked, no_symlink_on_the_way
+from gitmem.ledger.layout import is_laid_out
+from gitmem.ledger.merge import check_paths
 from gitmem.rules.paths import check_path, colliding
-from gitmem.store.files import linked, no_symlink_on_the_way
-from gitmem.store.merging import check_paths
-from gitmem.store.scan import is_laid_out
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from planted_secrets import GITHUB, UUID_TOKEN, Maker, Sample, look_alikes, planted
 
+from gitmem.rules import secrets
 from gitmem.rules.screen import refused_claims, screen, weigh
 from gitmem.rules.secrets import DetectorUnavailable, find_secrets, redact, scan
 
@@ -237,3 +238,26 @@ def test_the_detector_is_loaded_only_when_something_is_scanned() -> None:
         "c.refused_claims(['x']); assert 'betterleaks' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_many_harmless_texts_are_asked_about_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def detect(text: str) -> list[Any]:
+        asked.append(text)
+        return []
+
+    monkeypatch.setattr(secrets, "_detector", lambda: detect)
+    texts = [f"Service {number} reads queue q{number}, *always*." for number in range(1000)]
+    assert scan([*texts, *texts, "", "  "]) == ((),) * 2002
+    assert len(asked) < 10
+
+
+def test_among_many_texts_each_is_found_as_it_is_by_itself() -> None:
+    """Looked at together first, none is missed, and what is found in one is told of that one alone."""
+    texts = [sample.text for sample in [*PLANTED, *LOOK_ALIKES]]
+    texts += [line for sample in PLANTED for line in sample.text.splitlines()]
+    harmless = [f"Service {number} reads queue q{number}." for number in range(8)]
+    for some in (texts[at : at + 7] for at in range(0, len(texts), 7)):
+        mixed = [*harmless[:4], *some, *harmless[4:], *some[:1]]
+        assert scan(mixed) == tuple(find_secrets(text) for text in mixed)

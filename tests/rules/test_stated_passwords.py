@@ -21,9 +21,9 @@ from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.integrations.editing import Wanted, composed, remember
 from gitmem.integrations.review import queue
 from gitmem.integrations.saving import save_all
-from gitmem.store.apply import Placed
-from gitmem.store.edits import nameless
-from gitmem.store.known import Known
+from gitmem.ledger.apply import Placed
+from gitmem.ledger.edits import nameless
+from gitmem.ledger.known import Known
 from gitmem.transcripts.model import Message, Session
 
 Git = Callable[..., str]

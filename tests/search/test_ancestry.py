@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.git.command import GitCommand
+from gitmem.ledger.rewrites import keep_rewrites
 from gitmem.search import ancestry
 from gitmem.search.ancestry import FOLDER, Ancestry
-from gitmem.store.git import GitCommand
-from gitmem.store.rewrites import keep_rewrites
 
 BODY = "".join(f"line {number}\n" for number in range(40))
 

@@ -14,10 +14,10 @@ from gitmem.core.dates import asked_days
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search import candidates, postings
 from gitmem.search.index import Catalog, read_memory
-from gitmem.search.postings import KIND_BITS, WEAK, char, number_of, unpacked
 from gitmem.search.query import Candidate, search
 from gitmem.search.relations import may_name_time
 from gitmem.search.text import MOST, links, passages
+from gitmem.search.vocabulary import KIND_BITS, WEAK, char, number_of, unpacked
 
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)

@@ -20,14 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository, memory
 
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
+from gitmem.ledger.files import CATALOG
 from gitmem.search import database, postings
 from gitmem.search.index import Catalog, Fields, Texts, read_memory
 from gitmem.search.query import search
 from gitmem.search.trees import Trees
 from gitmem.search.words import indexed, terms
-from gitmem.store.git import GitCommand
-from gitmem.store.open import open_repository
-from gitmem.store.repository import BLOB, LINK, TREE, Entry, Signature
 
 MOCKS = memory("no-mocks", "Tests use the real database", "Mocked queries hid a broken migration.")
 DEPLOY = memory("deploy-window", "Deploys happen before noon", "The freeze starts on Fridays.", "project")
@@ -216,7 +218,7 @@ def test_as_of_then_opens_only_what_stands_nowhere_now(catalog: Catalog, fake: M
 
 def state_of(folder: Path) -> dict[str, object]:
     """What an index says about its texts, whatever numbers texts and words have."""
-    with closing(sqlite3.connect(folder / database.FILE)) as connection:
+    with closing(sqlite3.connect(folder / CATALOG)) as connection:
         names = {number: text for text, number in connection.execute("SELECT text, number FROM word")}
         held = connection.execute("SELECT word, passages, labels, length(ids) FROM posting")
         facts = connection.execute("SELECT name, value FROM fact WHERE name <> 'words'")
@@ -537,7 +539,7 @@ def test_it_follows_a_real_repository(repo: Path, tmp_path: Path, prefer: Litera
         who = replace(who, time=time)
         root = real.add_tree({"main": Entry(TREE, folder)})
         new = real.add_commit(root, (tip,) if tip else (), who, who, "Learn\n")
-        real.move_ref(REF, new, tip, "test")
+        move_ref(real, REF, new, tip, "test")
         first, tip = tip, new
         with closing(Catalog.open(tmp_path / "gitmem")) as catalog:
             assert catalog.bring_up_to_date(real, REF, real.ref(REF), read_memory)

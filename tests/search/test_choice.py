@@ -23,7 +23,7 @@ DAY = 86_400
 PARTS = {
     "text": 3.0,
     "rarity": 4.0,
-    "surprise": 3.0,
+    "covered": 0.8,
     "word": 2.0,
     "worth": 5.0,
     "matched": 2.0,
@@ -58,7 +58,7 @@ def reasons(selection: object) -> list[tuple[str, str]]:
 
 
 def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
-    weak = PARTS | {"surprise": -9.0, "told": 1.0, "decisive": 0.0}
+    weak = PARTS | {"covered": 0.1, "asked": 4.0, "told": 1.0, "decisive": 0.0}
     given = [
         candidate("best.md"),
         candidate("seen.md"),
@@ -74,7 +74,7 @@ def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
         ("weak.md", "below"),
         ("far.md", "below"),
     ]
-    assert selection.left[2].words == "matches too little of it (weighs 0.2 of 5.75)"
+    assert selection.left[2].words == "matches too little of it (weighs 1.1 of 1.5)"
 
 
 def asked(folder: Path, files: dict[str, str], query: str, gate: Gate) -> list[str]:
@@ -88,21 +88,41 @@ def asked(folder: Path, files: dict[str, str], query: str, gate: Gate) -> list[s
 
 
 @pytest.mark.parametrize(
-    ("surprise", "prompt", "question"), [(3.0, True, True), (-2.0, False, True), (-4.0, False, False)]
+    ("covered", "prompt", "question"), [(0.6, True, True), (0.4, False, True), (0.2, False, False)]
 )
-def test_who_asks_is_told_more_than_who_does_not(surprise: float, prompt: bool, question: bool) -> None:
-    one = candidate(score=6.0, parts=PARTS | {"surprise": surprise, "telling": 4.0})
+def test_who_asks_is_told_more_than_who_does_not(covered: float, prompt: bool, question: bool) -> None:
+    one = candidate(score=6.0, parts=PARTS | {"covered": covered, "telling": 4.0})
     assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [prompt, question]
 
 
-def test_all_that_a_question_is_about_is_enough_for_who_asks() -> None:
-    one = candidate(score=3.0, parts=PARTS | {"surprise": -3.0})
+def test_most_of_what_a_question_is_about_is_enough_for_who_asks() -> None:
+    one = candidate(score=3.0)
     assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [False, True]
 
 
 def test_one_word_deep_in_a_body_is_never_enough() -> None:
-    one = candidate(score=60.0, parts=PARTS | {"told": 1.0, "decisive": 0.0, "telling": 4.0})
+    more = {"told": 1.0, "decisive": 0.0, "asked": 4.0, "telling": 4.0}
+    one = candidate(score=60.0, parts=PARTS | more)
     assert not fits(one, 2.5, QUESTION)
+
+
+@pytest.mark.parametrize("gate", [PROMPT, QUESTION])
+def test_words_that_no_memory_has_count_against_all(tmp_path: Path, gate: Gate) -> None:
+    """What a request is about may be nowhere here, though a word beside it is."""
+    limits = {"main/a.md": memory("limits", "The quota of the importer", "It is 500 rows.")}
+    query = "raise the quota of Kubernetes, Elasticsearch and Grafana"
+    assert asked(tmp_path / "elsewhere", limits, query, gate) == []
+    assert asked(tmp_path / "here", limits, "raise the quota of the importer", gate) == ["a.md"]
+
+
+def test_a_prompt_that_says_nothing_is_told_nothing(tmp_path: Path) -> None:
+    """Who asks "do we have a test for this?" of memory means what is headed so; who types it does not."""
+    test = {"main/a.md": memory("test-for-all", "We have a test for all", "Also for this.")}
+    told = [
+        asked(tmp_path / str(number), test, "do we have a test for this?", gate)
+        for number, gate in enumerate((PROMPT, QUESTION))
+    ]
+    assert told == [[], ["a.md"]]
 
 
 def test_a_word_in_a_description_weighs_more_than_one_deep_in_a_body(tmp_path: Path) -> None:

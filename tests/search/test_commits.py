@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.git.command import GitCommand
+from gitmem.ledger.files import COMMITS
 from gitmem.search import commits
-from gitmem.search.commits import CommitIndex, Hit, follow, messages
-from gitmem.search.database import COMMITS
+from gitmem.search.commits import CommitIndex, Hit, _Follower, follow, messages
 from gitmem.search.reverts import Undoing, undoing
-from gitmem.store.git import GitCommand
 
 DECISION = """Keep the session cookie for thirty minutes
 
@@ -124,6 +124,16 @@ def test_nothing_stands_out_without_it(code: Code) -> None:
     assert not [hit for hit in code.search("please fix the failing test and commit") if hit.fits_prompt]
 
 
+def test_who_asks_is_told_what_has_most_of_the_question(code: Code) -> None:
+    """One word may say what it is about, where hardly any other is asked."""
+    assert code.follow()
+    best, *_ = code.search("how are countries sorted?")
+    assert best.fits_question
+    assert not best.fits_prompt
+    elsewhere = code.search("how are countries in the Salesforce and Kubernetes connectors mapped?")
+    assert not [hit for hit in elsewhere if hit.fits_question]
+
+
 def test_an_identifier_is_found_whole(code: Code) -> None:
     apart = code.commit("The key of a cache is not that of its neighbour")
     whole = code.commit("Let cache_key ignore its neighbour")
@@ -174,6 +184,36 @@ def test_the_index_follows(code: Code) -> None:
     assert code.follow()
     assert code.search("flimflam")
     assert not code.search("zigzag")
+
+
+def test_how_many_can_be_found_is_kept_as_long_as_it_is_true(
+    code: Code, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a word is worth hangs on it, and counting a long history takes longer than the search."""
+
+    def sizes() -> tuple[int, int, bool]:
+        index = CommitIndex.open(code.state)
+        assert index is not None
+        with closing(index), closing(sqlite3.connect(code.state / COMMITS)) as connection:
+            counted = connection.execute("SELECT count(*) FROM entry WHERE length > 0").fetchone()[0]
+            kept = connection.execute("SELECT 1 FROM state WHERE name = 'size'").fetchone()
+            return len(index), counted, bool(kept)
+
+    assert code.follow()
+    size, counted, kept = sizes()
+    assert size == counted > 1 and kept
+    code.commit("Let the wibblewobble be")
+    monkeypatch.setattr(_Follower, "_bound", _out_of_time)
+    assert not code.follow()
+    assert sizes() == (size + 1, size + 1, False)
+    monkeypatch.undo()
+    assert code.follow() and sizes() == (size + 1, size + 1, True)
+    code.run("reset", "-q", "--hard", "HEAD^")
+    assert code.follow() and sizes() == (size, size, True)
+
+
+def _out_of_time(_: _Follower) -> None:
+    raise TimeoutError
 
 
 def test_a_history_that_is_mostly_another_is_indexed_anew(code: Code) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.memory import parse
+from gitmem.git.command import GitCommand
 from gitmem.integrations.benching.corpus import Given, read_given
 from gitmem.integrations.benching.recall import measure
 from gitmem.search.index import Catalog
 from gitmem.search.words import STOP, indexed
-from gitmem.store.git import GitCommand
 
 FOLDER = Path(__file__).parents[1] / "fixtures/paraphrases"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memory_repository import DAY, START, MemoryRepository
 
 from gitmem.core.limits import PROMPT_RECALL_CHARS
-from gitmem.core.references import Code, Finding, Kind, Named
+from gitmem.core.references import Code, Finding, FindingKind, Named
 from gitmem.search.display import as_context, as_json, excerpt, for_prompt
 from gitmem.search.index import Catalog
 from gitmem.search.recall import Recall, RecallItem, Source, age_note, capped, gather, later_ones, recall
@@ -161,7 +161,7 @@ def test_age_is_told_after_a_day(time: int, expected: tuple[int | None, bool, st
 class Fixed:
     """Says the same of every path that a memory names."""
 
-    def __init__(self, kind: Kind, now: str = "") -> None:
+    def __init__(self, kind: FindingKind, now: str = "") -> None:
         self.kind, self.now = kind, now
 
     def look(self, asked: Sequence[Named]) -> list[list[Finding]]:

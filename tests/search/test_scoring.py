@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.search.postings import ASKS, LABEL, PASSAGE
 from gitmem.search.score import Asked, Corpus, Piece, Text, scores
+from gitmem.search.vocabulary import ASKS, LABEL, PASSAGE
 from gitmem.search.words import words
 
 CORPUS = Corpus(texts=100, passages=400, name=200, description=600, body=8000)
@@ -46,6 +46,16 @@ def test_what_shares_no_word_scores_nothing() -> None:
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
     common = replace(B, count=60, passages=200)
     assert score((A, common), text(said("axx"))) > score((A, common), text(said("bxx")))
+
+
+def test_a_name_of_code_counts_as_a_whole_where_it_is_rare() -> None:
+    """Its words count for themselves: the project's own name must not outweigh what is asked of it."""
+    name = Asked(term="alpha beta", ways=("ab",), tells=True, count=2, passages=2, labels=0)
+    own = replace(name, count=60, passages=240)
+    whole, apart = text(said("abx")), text(said("axb"))
+    assert score((A, B, name), whole) > 1.5 * score((A, B, name), apart)
+    common = replace(A, count=60, passages=240), replace(B, count=60, passages=240)
+    assert score((*common, own), whole) < 1.25 * score((*common, own), apart)
 
 
 def test_two_words_of_a_question_count_more_than_one_twice() -> None:

@@ -16,16 +16,17 @@ from writers import Cell, Files, base, disorder, hosted, is_inside_one, lost, si
 from gitmem.core.attributes import CLONE
 from gitmem.core.names import FORMAT_FILE
 from gitmem.core.trailers import Provenance, format_message
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Repository, Signature
+from gitmem.git.trees import read_files, write_tree
 from gitmem.integrations.git_merge import merge_command
-from gitmem.share.sync import sync
-from gitmem.share.synced import Options
-from gitmem.store.commits import root_commit
-from gitmem.store.git import GitCommand
-from gitmem.store.open import open_repository
-from gitmem.store.repository import Repository, Signature
-from gitmem.store.tidying import tidy_ref
-from gitmem.store.trees import read_files, write_tree
-from gitmem.store.workspace import SHARED_REF, Surroundings, open_workspace, store_project_id
+from gitmem.ledger.foreign import tidy_ref
+from gitmem.ledger.land import root_commit
+from gitmem.ledger.sync import Options, sync
+from gitmem.ledger.workspace import SHARED_REF, Surroundings, open_workspace, store_project_id
+from gitmem.search.index import Catalog
 
 ROOT = Path(__file__).parents[2]
 START = 1_790_000_000
@@ -116,7 +117,7 @@ class ByGit:
             # A person would see both sides between git's marks.
             files = {path: _MARK.sub(b"\n", data) for path, data in self._files(merged).items()}
             return Outcome(frozenset(lost(start, sides, files)), found, across)
-        self.repo.move_ref(SHARED_REF, merged, self.repo.ref(SHARED_REF), "merge")
+        move_ref(self.repo, SHARED_REF, merged, self.repo.ref(SHARED_REF), "merge")
         # Cells share commits, and what was looked at in one is news to the next.
         shutil.rmtree(self.state / "tidied", ignore_errors=True)
         tidy_ref(self.repo, SHARED_REF, self.state)
@@ -167,8 +168,8 @@ class BySync:
             if start:
                 parent = add(repo, hosted(start), (parent,), "Ann", 0)
             tip = add(repo, hosted(sides[number]), (parent,), "Ann", number + 1)
-            repo.move_ref(SHARED_REF, tip, None, "learn")
-        options = Options(lambda _: True, lambda _: None)
+            move_ref(repo, SHARED_REF, tip, None, "learn")
+        options = Options(lambda _: True, lambda _: None, 0.0)
         for workspace in (*clones, *clones[:-1]):
             sync(workspace, options)
         tips = {workspace.code.ref(SHARED_REF) for workspace in clones}
@@ -182,7 +183,9 @@ class BySync:
     def _clone(self, place: Path, number: int):
         home = place / f"home-{number}"
         (home / ".claude").mkdir(parents=True)
-        around = Surroundings(GitCommand(self.environ), home, home / ".local", home / ".claude")
+        around = Surroundings(
+            GitCommand(self.environ), home, home / ".local", home / ".claude", Catalog.open
+        )
         return store_project_id(open_workspace(around, place / str(number)))
 
     def _git(self, *words: str) -> None:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from gitmem.core.account import is_memory
 from gitmem.core.merge import agent_folder
-from gitmem.store.repository import MissingObject
-from gitmem.store.workspace import Scope
+from gitmem.git.repository import MissingObject
+from gitmem.ledger.workspace import Scope
 
 
 class Taught(Mapping[str, float]):
@@ -35,7 +35,7 @@ class Taught(Mapping[str, float]):
 
     @cached_property
     def _ages(self) -> dict[str, float]:
-        from gitmem.store.holdings import taught  # the catalog, which most dreams do not need
+        from gitmem.ledger.holdings import taught  # the catalog, which most dreams do not need
 
         found: dict[str, float] = {}
         for agent in sorted({agent_folder(path) for path in self._paths if is_memory(path)}):

@@ -11,7 +11,7 @@ from gitmem.core.merge import agent_folder
 from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.gathering.history import Past, Spoken
-from gitmem.store.repository import Signature
+from gitmem.git.repository import Signature
 
 _TEACHERS = frozenset({"agent", "extract", "human"})
 _TAUGHT = frozenset({"add", "update", ""})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitmem.core.pointer import is_promoted
-from gitmem.dream.branch import dreams_of
+from gitmem.core.text import one_line
 from gitmem.dream.budget import allowance
 from gitmem.dream.gathering.ages import Taught
 from gitmem.dream.gathering.dates import said_when, spoken
@@ -16,8 +16,9 @@ from gitmem.dream.gathering.observed import against_code, disputed, disputes, lo
 from gitmem.dream.settled import unsettled
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput
-from gitmem.store.commits import Tip
-from gitmem.store.workspace import Scope
+from gitmem.ledger.dreams import dreams_of
+from gitmem.ledger.land import Tip
+from gitmem.ledger.workspace import Scope
 
 
 def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources) -> ConsolidateInput:
@@ -39,6 +40,11 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
     return ConsolidateInput(
         files=files,
         said=said_when(claims, past, files),
+        authors={
+            ref: one_line(past.brought[said].author.name, 40)
+            for ref, said in claims.items()
+            if said in past.brought
+        },
         agents=agents,
         waiting=keys,
         scope=scope.name,

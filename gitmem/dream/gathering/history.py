@@ -18,7 +18,7 @@ from gitmem.core.merge import agent_folder
 from gitmem.core.names import slugify
 from gitmem.core.text import decode
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.store.repository import Commit, Difference, MissingObject, Repository, Step
+from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
 from gitmem.values import dataclass
 
 Spoken = tuple[str, str]
@@ -29,6 +29,9 @@ MOST_MOVES = 100
 
 MOST_COMPARED = 200
 """Files that one commit changed which are compared with one that it deleted."""
+
+_REVERT = "\nThis reverts commit "
+"""What git writes into the message of a revert."""
 
 _RUN = re.compile(rb"[A-Za-z0-9]{3,}")
 
@@ -42,7 +45,7 @@ class Past:
 
     Attributes:
         brought: claim to the commit that has it while none of its parents does, under any path of the
-            agent; without those of which history does not reach so far.
+            agent, but for an undo; without those of which history does not reach so far.
         became: slug of a name that a memory had to the path of the memory that it is now; empty where
             there is none any more. Without names that no memory ever had.
     """
@@ -141,6 +144,9 @@ class _Walk:
                     (paths.add if key in has else paths.discard)(path)
         for said, paths in changed.items():
             came = next((held[said][1] for held in parents if said in held and held[said][0]), "")
+            if not came and paths and _takes_back(commit):
+                # What an undo brings back is as old as it was.
+                came = next((held[said][1] for held in parents if said in held), "")
             if not came and paths:
                 self._bringers[commit.oid] = commit
             now[said] = frozenset(paths), came or commit.oid
@@ -236,6 +242,11 @@ def _runs(data: bytes) -> frozenset[bytes]:
     to a letter that is not ASCII, and in escapes of YAML, two ways of writing may differ.
     """
     return frozenset({b"", *_RUN.findall(data)})
+
+
+def _takes_back(commit: Commit) -> bool:
+    """Whether a commit says that it takes another one back: an undo, or a revert by plain git."""
+    return _REVERT in commit.message or bool(parse_trailers(commit.message).undoes)
 
 
 def _cut_off(repo: Repository) -> frozenset[str]:

@@ -10,9 +10,9 @@ from gitmem.core.account import line_key, path_of
 from gitmem.core.daily_log import LogLine
 from gitmem.core.merge import agent_folder
 from gitmem.core.text import counted, one_line
-from gitmem.dream.branch import DreamCommit
 from gitmem.dream.settled import Sayings, Waiting
 from gitmem.engines.engine import Observation
+from gitmem.ledger.dreams import DreamCommit
 
 MOST_LINES = 100
 """Facts of one dream, the oldest: as many as a person looks through one by one. The next one goes on."""

@@ -9,16 +9,18 @@ from datetime import datetime
 
 from gitmem.core import index
 from gitmem.core.account import path_of, reference, reject_keys, where_it_goes
-from gitmem.core.claim import Claim, claim_id, normal_form, repeated, with_dispute
+from gitmem.core.claim import Claim, claim_id, normal_form, with_dispute
 from gitmem.core.daily_log import is_log
 from gitmem.core.dates import annotate, relative_dates
-from gitmem.core.facts import lacking
+from gitmem.core.facts import about, lacking
+from gitmem.core.facts import numbers as numbers_in
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.memory import Memory
 from gitmem.core.merge import agent_folder
 from gitmem.core.text import decode
-from gitmem.core.trailers import Fate
+from gitmem.core.trailers import ASKING, Fate
 from gitmem.engines.engine import (
+    Compared,
     ConsolidateInput,
     Consolidation,
     DreamChange,
@@ -27,27 +29,24 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
-from gitmem.engines.offline.contradictions import note_contradictions
 from gitmem.engines.offline.distil import distil
-from gitmem.engines.offline.duplicates import merge_duplicates
+from gitmem.engines.offline.duplicates import merge_duplicates, relate
 from gitmem.engines.offline.links import Names, Way, inline_links, links, slug
+from gitmem.engines.offline.pairs import Pair, ends, find_pairs
 from gitmem.engines.offline.revision import described, reworded, with_after, without
-from gitmem.engines.offline.similar import flat, holds, movable, quoted, sequence, words
+from gitmem.engines.offline.sessions import ask_about_sessions
+from gitmem.engines.offline.similar import flat, holds, movable, quoted, said
 from gitmem.engines.offline.work import Work, ages, with_links
 
 LISTED = 20
 """Notes of one kind that are listed; the rest is counted."""
-
-AGAINST = 200
-"""The same for claims that speak against one another, which nothing but a person settles."""
-
 
 ROUNDS = 5
 """Times that proposals are made anew without those that the flow would refuse."""
 
 
 def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-    """Annotates dates, settles disputes, repairs links, merges duplicates and distils logs; lists the rest.
+    """Dates, settles disputes, repairs links, merges duplicates, distils logs, and asks; lists the rest.
 
     What the flow would refuse is left out and told of: one memory that a search would no longer find must
     not stop a whole dream.
@@ -57,16 +56,18 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         tell: is told of each phase, with the files changed so far.
 
     Returns:
-        Changes in the order in which they apply. No index is touched; contradictions are notes.
+        Changes in the order in which they apply. Questions come last, and no index is touched.
     """
     refused: dict[str, str] = {}
+    turned_down: set[str] = set()
     log: list[str] = []
     for _ in range(ROUNDS):
         made = _proposed(replace(given, waiting=given.waiting | refused.keys()), tell)
         failures = given.judge(made.changes) if made.changes else ()
         left = list(dict.fromkeys(refused.values()))
         if not failures:
-            return replace(made, notes=_shortened([*left, *made.notes]), log=tuple(log))
+            again = made.compared and replace(made.compared, changed=made.compared.changed | turned_down)
+            return replace(made, notes=_shortened([*left, *made.notes]), log=tuple(log), compared=again)
         log += failures
         blamed = dict(_blamed(made.changes, failures))
         state = dict(given.files)
@@ -76,6 +77,8 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
                 note = f"refused: {change.subject}: {blamed[number]}{_named(told, blamed[number])}"
                 keys = reject_keys(change.fates, where_it_goes(change.fates, state))
                 refused |= dict.fromkeys(keys, note)
+                # It may pass once others changed.
+                turned_down |= change.edits.keys()
             change.apply_to(state)
         if not blamed:
             break
@@ -85,27 +88,94 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
 
 def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     tell(Step("consolidate"))
-    work = Work(given.files, given.agents, given.waiting, given.allowance)
-    # Dates come first: "yesterday" said on two days is not said twice.
-    for path in work.paths():
-        date_claims(work, path, given.said)
-    for path in work.paths():
-        settle_disputes(work, path, given.said, given.observed)
-    repair_links(work, given.renamed)
+    work = Work(given.files, given.agents, given.waiting, given.allowance, given.most)
+    _repair_all(work, given)
     tell(Step("consolidate", files=work.touched()))
+    pairs: list[Pair] = []
+    changed = given.compared.changed if given.compared else None
     for agent in work.agents():
-        merge_duplicates(work, agent)
-    # Last, so that no memory is merged away in the dream that makes it.
+        merge_duplicates(work, agent, changed)
+        pairs += find_pairs(work.hot(agent), given.said, given.compared) if not work.full else []
+    # What did not even get its turn is found by the next dream, from where this one began.
+    whole = not work.full
+    relate(work, pairs, given.said, given.authors, asking=False)
+    # Behind the merges, so that no memory is merged away in the dream that makes it.
     for agent in sorted({agent_folder(path_of(ref)) for ref in given.lines}):
         distil(work, agent, given.lines, given.scope)
     tell(Step("prune", files=work.touched()))
     for agent in work.agents():
         keep_long_entries(work, agent)
-        note_contradictions(work, agent, given.said, given.observed)
         note_limits(work, agent)
+    if work.held_back:
+        work.repairs = work.most
+        _repair_all(work, given)
+    # What a person alone decides comes last, so that nothing builds on it.
+    ask_about_sessions(work, given.sessions)
+    ask_about_code(work, given.observed)
+    relate(work, pairs, given.said, given.authors, asking=True)
     tell(Step("prune", files=work.touched()))
     observed = (f"{one.kind}: {one.text}{_named(one.claims, one.text)}" for one in given.observed)
-    return Consolidation(tuple(work.changes), (*observed, *work.notes))
+    # What waits for a person may stay as it was.
+    compared = Compared(frozenset(work.touched()), tuple(map(ends, pairs))) if whole else None
+    return Consolidation(tuple(work.changes), (*observed, *work.notes), compared=compared)
+
+
+def doubts(given: ConsolidateInput, most: int) -> tuple[Pair, ...]:
+    """Pairs of claims of which words do not decide what they are to one another, best first.
+
+    Args:
+        most: how many at most.
+    """
+    work = Work(given.files, given.agents, given.waiting, None, 2 * most)
+    found = [pair for agent in work.agents() for pair in find_pairs(work.hot(agent), given.said)]
+    return tuple(relate(work, found, given.said, given.authors, asking=True))
+
+
+def settle(given: ConsolidateInput, pairs: Sequence[Pair]) -> Consolidation:
+    """Proposes what was decided about pairs of claims, and asks a person about the others.
+
+    What the flow would refuse of it was decided wrongly, and is asked.
+
+    Args:
+        pairs: as `doubts` found them, with the judgements of whoever was asked.
+    """
+    log: list[str] = []
+    left: list[Pair] = [*pairs]
+    for _ in range(ROUNDS):
+        work = Work(given.files, given.agents, given.waiting, given.allowance, given.most)
+        made = relate(work, left, given.said, given.authors, asking=False)
+        # What cannot be proposed so is asked as well.
+        left = [one if one in made else _as_question(one) for one in left]
+        decided = len(made)
+        ask_about_code(work, given.observed)
+        behind = len(work.changes)
+        made += relate(work, left, given.said, given.authors, asking=True)
+        failures = given.judge(work.changes) if work.changes else ()
+        if not failures:
+            return Consolidation(tuple(work.changes), tuple(work.notes), log=tuple(log))
+        log += failures
+        # A failure of the whole, as of a budget, is everybody's.
+        blamed = {number for number, _ in _blamed(work.changes, failures)} or set(range(len(work.changes)))
+        wrong = [made[n] for n in blamed if n < decided]
+        wrong_questions = [made[n - behind + decided] for n in blamed if n >= behind]
+        if any(decided <= n < behind for n in blamed):
+            given = replace(given, observed=())
+        left = [_as_question(one) if one in wrong else one for one in left if one not in wrong_questions]
+    refused = "refused: nothing can be asked of the pairs that were found"
+    return Consolidation(notes=(refused,), log=tuple(log))
+
+
+def _as_question(pair: Pair) -> Pair:
+    return replace(pair, judgement=replace(pair.judgement, kind="ask"), wording="")
+
+
+def _repair_all(work: Work, given: ConsolidateInput) -> None:
+    """Dates first: "yesterday" said on two days is not said twice."""
+    for path in work.paths():
+        date_claims(work, path, given.said)
+    for path in work.paths():
+        settle_disputes(work, path, given.said, given.observed)
+    repair_links(work, given.renamed)
 
 
 def _blamed(changes: Sequence[DreamChange], failures: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -129,10 +199,9 @@ def _shortened(notes: Iterable[str]) -> tuple[str, ...]:
         kinds.setdefault(note.partition(":")[0], []).append(note)
     shown = []
     for what, found in sorted(kinds.items()):
-        most = AGAINST if what == "contradiction" else LISTED
-        shown += found[:most]
-        if len(found) > most:
-            shown.append(f"{what}: {len(found) - most} more")
+        shown += found[:LISTED]
+        if len(found) > LISTED:
+            shown.append(f"{what}: {len(found) - LISTED} more")
     return tuple(shown)
 
 
@@ -275,7 +344,8 @@ def _repair(work: Work, path: str, link: str, names: Names) -> bool:
         why = f"no memory is named {link}"
         subject = f"Point [[{link}]] in {memory.name} at {way.name}"
         reason = (
-            f"No memory is named {link}; {way.name} is the only one whose name differs by a slip alone."
+            f"No memory is named {link}; {way.name} is the only one whose name comes near: but for a slip, "
+            "its type or its end it is the same."
         )
     else:
         why = f"{link} is gone"
@@ -290,8 +360,15 @@ def _repair(work: Work, path: str, link: str, names: Names) -> bool:
     return True
 
 
-NEW = 1 / 3
-"""Share of the words of an index line that its memory may lack and still say the same."""
+_GONE = re.compile(r"\bgone since\b")
+
+NEW = 1 / 2
+"""Share of the telling words of a clause of an index line that its memory may lack and still say it."""
+
+TELLING = 3
+"""Telling words that a clause of an index line needs to be worth keeping."""
+
+_CLAUSE = re.compile(r"(?<=[.;])\s+|\s+[—–]\s+|\s+--?\s+")
 
 _HOOK = re.compile(
     r"^[-*+]\s+(?:\[[^\[\]]*\]\([^()\n]*\)|`?[\w.-]+\.md`?)\s*(?:[-–—:]+\s+)?(?P<hook>.*)", re.DOTALL
@@ -310,9 +387,9 @@ def keep_long_entries(work: Work, agent: str) -> None:
         match = _HOOK.match(unit.text.strip())
         if len(unit.text.rstrip()) <= ENTRY_CHARS or memory is None or match is None:
             continue
-        hook = " ".join(match["hook"].split())
+        hook = _unsaid(memory, " ".join(match["hook"].split()))
         key = normal_form(hook, item=False)
-        if not key or _says(memory, key):
+        if not key:
             continue
         changed = with_after(memory, -1, [Claim(hook, "", key)])
         if changed is None or len(changed.render()) > MEMORY_BYTES:
@@ -326,21 +403,60 @@ def keep_long_entries(work: Work, agent: str) -> None:
         work.propose("index", {path: changed}, (fate,), subject, reason)
 
 
-def _says(memory: Memory, key: str) -> bool:
-    """Whether a memory says this: a claim has the words in order, or all has every fact and most words.
+def _unsaid(memory: Memory, hook: str) -> str:
+    """The part of an index line that its memory does not say, in the line's own words; empty for none.
 
-    A line of an index sums its memory up in other words; a negation in it cannot be matched to a sentence.
+    A line sums its memory up: a clause is said where the memory has most of its words, in whatever order,
+    and each of its numbers.
     """
-    wanted = sequence(repeated(key))
-    claims = memory.claims
-    for claim in claims:
-        found = sequence(claim.key)
-        if any(found[at : at + len(wanted)] == wanted for at in range(len(found) - len(wanted) + 1)):
-            return True
-    text = "\n".join(claim.key for claim in claims)
-    facts = [fact for fact in lacking(key, text) if fact != "a negation"]
-    mine = words(key)
-    return not facts and len(mine - words(text)) <= NEW * len(mine)
+    text = "\n".join(claim.key for claim in memory.claims)
+    known, counted_there = about(text) | about(memory.name.replace("-", " ")), numbers_in(text)
+    fresh = []
+    for clause in _CLAUSE.split(hook):
+        mine = about(clause)
+        new = mine - known
+        if len(mine) >= TELLING and (len(new) > NEW * len(mine) or numbers_in(clause) - counted_there):
+            fresh.append(clause.strip(" ;,.—–-"))
+    return "; ".join(fresh) if fresh else ""
+
+
+CODE = 5
+"""Questions of one dream about claims whose code is gone."""
+
+
+def ask_about_code(work: Work, observed: Iterable[Observation]) -> None:
+    """Asks of claims that name what the code no longer has whether they go.
+
+    Args:
+        observed: those of kind `code` say what is gone, and by which commit.
+    """
+    asked = 0
+    for one in observed:
+        if one.kind == "code" and _GONE.search(one.text):
+            for ref in one.claims:
+                asked += asked < CODE and _ask_about_code(work, ref, one.text)
+
+
+def _ask_about_code(work: Work, ref: str, why: str) -> bool:
+    memory = work.memories.get(path_of(ref))
+    claims = memory.parsed.claims if memory else ()
+    at = next(
+        (at for at, claim in enumerate(claims) if memory and reference(memory.path, claim) == ref), -1
+    )
+    if memory is None or at < 0 or not movable(claims, at) or not work.stands_alone(ref, ""):
+        return False
+    changed = (
+        without(memory, [at])
+        if any(said(claim.text).plain for claim in (*claims[:at], *claims[at + 1 :]))
+        else None
+    )
+    fates = (Fate("dropped", ref, "", why),)
+    if changed is None or work.is_settled(agent_folder(memory.path), fates):
+        return False
+    subject = f"{ASKING}{memory.name} is out of date: {quoted(claims[at])}"
+    hint = "Accept: it goes. Reject: it stays. Edit the dream to say it anew."
+    reason = f"{why}\n{quoted(claims[at])}\n{hint}"
+    return work.propose("question", {memory.path: changed}, fates, subject, reason)
 
 
 def note_limits(work: Work, agent: str) -> None:

@@ -1,20 +1,29 @@
-"""Duplicates of one agent: memories that another holds wholly, and claims that stand twice."""
+"""What one agent's memories say twice, or take back: merged where that is proved, else asked.
+
+A memory that another holds wholly goes into it; of a claim in two memories one stays, with a link left
+where the other was; a later claim that amends an earlier one takes its place. What the words do not decide
+is a question: a change that lands only where a person accepts just that one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import PurePosixPath
 
+from gitmem.core import facts
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
 from gitmem.core.memory import Memory, description_claim
 from gitmem.core.merge import agent_folder
-from gitmem.core.trailers import Fate
-from gitmem.engines.offline.links import Way, slug, spoken
-from gitmem.engines.offline.revision import with_after, without
+from gitmem.core.trailers import ASKING, Fate, FateKind
+from gitmem.engines.offline.links import Way, inline_links, links, slug, spoken
+from gitmem.engines.offline.pairs import Pair, says, sharing, why_asked
+from gitmem.engines.offline.revision import reworded, with_after, without
 from gitmem.engines.offline.similar import (
+    PLAIN_ITEM,
     Titles,
     heading,
     holds,
@@ -30,35 +39,46 @@ from gitmem.engines.offline.work import Work
 REPEATED = 20
 """Claims that stand twice in one memory and are taken out in one dream; each is a commit to review."""
 
+_SHOWN = 24
+"""Characters of a claim in the subject of a question."""
+
 _WHOLE = "the other memory says all of it"
 _TWICE = "it stands twice"
 
 
-def merge_duplicates(work: Work, agent: str) -> None:
-    """Proposes to merge what an agent's memories say twice, until another night would find nothing more."""
+def merge_duplicates(work: Work, agent: str, changed: frozenset[str] | None = None) -> None:
+    """Proposes to merge what an agent's memories say twice, until another night would find nothing more.
+
+    Args:
+        changed: paths of memories of which one has to be in each merge; None for all.
+    """
     repeated: Counter[str] = Counter()
     made = -1
     while made < len(work.changes):
         made = len(work.changes)
-        _merge_once(work, agent, repeated)
+        _merge_once(work, agent, repeated, changed)
+        if changed is not None:
+            changed |= frozenset(work.touched())
 
 
-def _merge_once(work: Work, agent: str, repeated: Counter[str]) -> None:
-    titles = Titles(work.hot(agent))
-    by_sentence = _by_sentence(work.hot(agent))
-    for memory in work.hot(agent):
+def _merge_once(work: Work, agent: str, repeated: Counter[str], changed: frozenset[str] | None) -> None:
+    hot = work.hot(agent)
+    titles = Titles(hot)
+    near = hot if changed is None else sharing(hot, changed)
+    by_sentence = _by_sentence(near)
+    for memory in near:
         while repeated[memory.path] < REPEATED and _repeat(work, memory.path):
             repeated[memory.path] += 1
     # What says less goes first, and of equal ones the later name: `no-mocks-2` into `no-mocks`.
-    paths = [memory.path for memory in work.hot(agent)]
+    paths = [memory.path for memory in near]
     paths.sort(key=lambda path: PurePosixPath(path).stem, reverse=True)
     paths.sort(key=lambda path: len(work.memories[path].parsed.claims))
     for path in paths:
-        for other in _candidates(work, by_sentence, path):
+        for other in _candidates(work, by_sentence, path, changed):
             if _whole(work, titles, path, other):
                 break
     for path in paths:
-        for other in _candidates(work, by_sentence, path):
+        for other in _candidates(work, by_sentence, path, changed):
             if other in work.memories and path in work.memories:
                 _single(work, titles, path, other)
 
@@ -78,7 +98,9 @@ MANY = 20
 """Memories that share one sentence beyond which it is a turn of phrase and proposes nothing."""
 
 
-def _candidates(work: Work, by_sentence: Mapping[object, list[str]], path: str) -> Iterator[str]:
+def _candidates(
+    work: Work, by_sentence: Mapping[object, list[str]], path: str, changed: frozenset[str] | None
+) -> Iterator[str]:
     """Memories that share a sentence with this one, those that say most first."""
     if path not in work.memories:
         return
@@ -87,6 +109,8 @@ def _candidates(work: Work, by_sentence: Mapping[object, list[str]], path: str) 
         for key in (claim.key, *said(claim.text).sentences):
             paths = by_sentence.get(key, [])
             near.update(paths if len(paths) <= MANY else [])
+    if changed is not None and path not in changed:
+        near &= changed
     known = [other for other in near if other != path and other in work.memories]
     yield from sorted(known, key=lambda other: (-len(work.memories[other].parsed.claims), other))
 
@@ -194,7 +218,7 @@ def _single(work: Work, titles: Titles, path: str, other: str) -> None:
             continue
         if heading(claims, number) or not same_context(titles, memory, target, [number], [found]):
             continue
-        changed = without(memory, [number])
+        changed = _with_link(memory, number, target)
         held_by = reference(other, target.parsed.claims[found])
         fate = Fate("merged", _going(memory, claim), held_by, _TWICE)
         if changed is None or work.is_settled(agent_folder(path), (fate,)):
@@ -202,6 +226,173 @@ def _single(work: Work, titles: Titles, path: str, other: str) -> None:
         mine, theirs = _labels(memory, target)
         subject = f"Leave to {theirs} what {mine} says too"
         work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quoted(claim)}")
+
+
+def relate(
+    work: Work,
+    pairs: Iterable[Pair],
+    said_at: Mapping[str, datetime],
+    authors: Mapping[str, str],
+    *,
+    asking: bool,
+) -> list[Pair]:
+    """Proposes what becomes of claims that say the same, or of which one amends another.
+
+    Args:
+        pairs: best first.
+        said_at: claim to when it was first said.
+        authors: claim to who said it first.
+        asking: put the questions alone; else all but these.
+
+    Returns:
+        the pairs of which something was proposed, a change each.
+    """
+    made: list[Pair] = []
+    for pair in pairs:
+        if (pair.judgement.kind == "ask") == asking and not (asking and len(made) >= work.most // 2):
+            made += [pair] if _settle(work, pair, said_at, authors) else []
+    return made
+
+
+def _settle(work: Work, pair: Pair, said_at: Mapping[str, datetime], authors: Mapping[str, str]) -> bool:
+    """Proposes, or asks, that one claim of a pair goes, with what explains it; the other stays as it is."""
+    here, there = _now(work, *pair.gone), _now(work, *pair.stays)
+    if here is None or there is None:
+        return False
+    (memory, number), (target, found) = here, there
+    claims, stays = memory.parsed.claims, target.parsed.claims[found]
+    claim = claims[number]
+    source, end = _going(memory, claim), reference(target.path, stays)
+    kind = pair.judgement.kind
+    tags = list(range(number + 1, _behind_tags(memory, number) + 1))
+    standing = {one.key: reference(target.path, one) for one in target.parsed.claims}
+    explained = bool(tags) and (memory is target or any(claims[at].key not in standing for at in tags))
+    # A line with the list behind it is one.
+    leads = not claim.item and any(one.item for one in claims[number + 1 : number + 2])
+    bound = leads or led_in(claims, number) or not work.stands_alone(source, end)
+    if kind != "amends" and (tags or bound) and pair.judgement.first_goes and says(claim.key, stays.key):
+        # What a Why explains stays, where the other one says no more.
+        judgement = replace(pair.judgement, first_goes=False)
+        turned = replace(pair, gone=pair.stays, stays=pair.gone, judgement=judgement)
+        return _settle(work, turned, said_at, authors)
+    if bound or (explained and memory is target) or (pair.wording and not work.stands_alone(end, "")):
+        return False
+    # A Why that the other one does not give stays, behind a link to it.
+    tags = [] if explained else tags
+    fate: FateKind = "merged" if kind == "same" else "superseded"
+    told = [_told(one, name, said_at, authors) for one, name in ((claim, source), (stays, end))]
+    why = _TWICE if kind == "same" else f"{told[1][1]}: {quoted(stays)}"
+    fates = [Fate(fate, source, end, why)]
+    fates += [
+        Fate("merged", reference(memory.path, claims[at]), standing[claims[at].key], _TWICE) for at in tags
+    ]
+    agent = agent_folder(memory.path)
+    # In whichever form it was turned down or waits, it is the same question.
+    like = [replace(fates[0], kind=other) for other in ("merged", "superseded")]
+    if any(work.is_settled(agent, (one,)) for one in like):
+        return False
+    left = [at for at in range(len(claims)) if at not in (number, *tags)]
+    edited: dict[str, Memory | None]
+    hook = description_claim(memory.description)
+    told_there = (claim.key, target.description, *standing)
+    unsaid = hook is not None and not any(facts.holds(one, hook.key) for one in told_there)
+    if memory is target or explained or unsaid or any(_speaks(claims[at]) for at in left):
+        changed = (
+            _with_link(memory, number, target, tags)
+            if memory is not target
+            else without(memory, [number, *tags])
+        )
+        if changed is None:
+            return False
+        edited = {memory.path: changed}
+    else:
+        gone = [reference(memory.path, claims[at]) for at in left]
+        gone += [reference(memory.path, hook)] if hook and hook.key != claim.key else []
+        fates += [Fate("superseded", one, end, why) for one in gone]
+        edited = {memory.path: None}
+        names = {slug(name) for name in (memory.name, PurePosixPath(memory.path).stem)}
+        names -= {slug(name) for name in (target.name, PurePosixPath(target.path).stem)}
+        way = Way(spoken(target), PurePosixPath(target.path).name)
+        led = work.led(
+            dict.fromkeys(names, way), agent, f"{memory.name} is replaced by {target.name}", edited
+        )
+        if led is None:
+            return False
+        edited |= led[0]
+        fates += led[1]
+    if work.is_settled(agent, tuple(fates)):
+        return False
+    if pair.wording:
+        said_anew = _in_other_words(edited.get(target.path, target), stays, pair.wording)
+        if said_anew is None:
+            return False
+        edited[target.path], anew = said_anew
+        fates = [replace(one, target=anew) if one.target == end else one for one in fates]
+        fates.append(Fate("merged", end, anew, "both are said in one"))
+    mine, theirs = _labels(memory, target)
+    both = "\n".join(filter(None, (f"{mine}: {told[0][0]}", f"{theirs}: {told[1][0]}", pair.said)))
+    if kind == "same":
+        return work.propose("merge", edited, tuple(fates), f"Leave to {theirs} what {mine} says too", both)
+    if kind == "amends":
+        subject = f"Let {theirs} supersede what {mine} said"
+        return work.propose("supersede", edited, tuple(fates), subject, both)
+    instead = f"what {mine} says" if memory is not target else f"another claim of {mine}"
+    subject = f"{ASKING}{quoted(stays, _SHOWN)} stands for {instead}"
+    why = why_asked(pair.judgement, claim.key, stays.key)
+    why = why[:1].upper() + why[1:]
+    hint = "Accept: it does, both say the same or it is newer. Reject: they are two things, and both stay."
+    return work.propose("question", edited, tuple(fates), subject, f"{why}.\n{both}\n{hint}")
+
+
+def _in_other_words(memory: Memory | None, claim: Claim, wording: str) -> tuple[Memory, str] | None:
+    """A memory with one of its claims in other words, and what that is called; None where it cannot be."""
+    at = [at for at, one in enumerate(memory.parsed.claims) if one.key == claim.key] if memory else []
+    if memory is None or len(at) <= claim.ordinal:
+        return None
+    number, text = at[claim.ordinal], claim.text
+    lead = text[: len(text) - len(PLAIN_ITEM.sub("", text))] if claim.item else ""
+    changed = reworded(memory, {number: f"{lead}{wording}"})
+    if changed is None or len(changed.parsed.claims) != len(memory.parsed.claims):
+        return None
+    return changed, reference(memory.path, changed.parsed.claims[number])
+
+
+def _now(work: Work, memory: Memory, number: int) -> tuple[Memory, int] | None:
+    """Where a claim of a memory stands after the changes before; None where it does no more."""
+    now, claim = work.memories.get(memory.path), memory.parsed.claims[number]
+    at = [at for at, one in enumerate(now.parsed.claims) if one.key == claim.key] if now else []
+    return (now, at[claim.ordinal]) if now and len(at) > claim.ordinal else None
+
+
+def _told(
+    claim: Claim, name: str, said_at: Mapping[str, datetime], authors: Mapping[str, str]
+) -> tuple[str, str]:
+    """A claim with when and by whom it was said, and these alone, for whoever decides."""
+    when, who = said_at.get(name), authors.get(name)
+    parts = [f"on {when.date().isoformat()}"] if when else []
+    parts += [f"by {who}"] if who else []
+    when_and_who = f"said {' '.join(parts)}" if parts else "said nobody knows when"
+    return f"{quoted(claim)} ({when_and_who})", when_and_who
+
+
+def _speaks(claim: Claim) -> bool:
+    """Whether a claim says something by itself: no heading, no Why of another one."""
+    return not is_tagged(claim) and not claim.text.lstrip().startswith("#")
+
+
+def _with_link(memory: Memory, number: int, target: Memory, tags: Sequence[int] = ()) -> Memory | None:
+    """A memory with a link where one of its claims was, unless it leads to the other memory already."""
+    claims = memory.parsed.claims
+    known = {slug(target.name), slug(PurePosixPath(target.path).stem)}
+    others = [claim.text for at, claim in enumerate(claims) if at not in (number, *tags)]
+    explained = number + 1 not in tags and any(map(is_tagged, claims[number + 1 : number + 2]))
+    led = {slug(link) for text in others for link in (*links(text), *inline_links(text))}
+    if known & led and not explained:
+        return without(memory, [number, *tags])
+    text = claims[number].text
+    lead = text[: len(text) - len(PLAIN_ITEM.sub("", text))] if claims[number].item else ""
+    linked = reworded(memory, {number: f"{lead}See [[{spoken(target)}]]."})
+    return without(linked, tags) if linked and tags else linked
 
 
 def _going(memory: Memory, claim: Claim) -> str:

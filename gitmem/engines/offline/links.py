@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
 from gitmem.core.facts import stem
-from gitmem.core.memory import Memory
+from gitmem.core.memory import TYPES, Memory
 from gitmem.core.names import INDEX, slugify
 
 LINK = re.compile(r"\[\[([^\[\]\n|#]+)([^\[\]\n]*)\]\]")
@@ -50,8 +50,10 @@ class Names:
             for name in (memories[path].name, PurePosixPath(path).stem):
                 self._known.setdefault(slug(name), path)
         self._by_parts: dict[tuple[int, str], set[str]] = {}
+        self._by_bare: dict[str, set[str]] = {}
         for name in self._known:
-            for key in _keys(name):
+            self._by_bare.setdefault(_typeless(name), set()).add(name)
+            for key in (*_keys(name), (0, _front(name)), (0, _front(_typeless(name)))):
                 self._by_parts.setdefault(key, set()).add(name)
 
     def leads(self, link: str) -> bool:
@@ -75,8 +77,17 @@ class Names:
         """Path of the memory that a dangling link must have meant; empty where not one comes near."""
         wanted = slug(link)
         near = set[str]().union(*(self._by_parts.get(key, set()) for key in _keys(wanted)))
-        paths = {self._known[name] for name in near if _near(wanted, name)}
-        return next(iter(paths)) if len(paths) == 1 else ""
+        bare = _typeless(wanted)
+        for found in (
+            {name for name in near if _near(wanted, name)},
+            self._by_bare.get(bare, set()),
+            # `[[layer2-debug]]` is the one memory whose name begins so; one word begins too many.
+            {name for name in self._by_parts.get((0, _front(bare)), set()) if _begins(name, bare)},
+        ):
+            paths = {self._known[name] for name in found}
+            if len(paths) == 1:
+                return next(iter(paths))
+        return ""
 
     def way(self, path: str, agent: str) -> Way:
         """How a memory of this agent links to the memory at a path."""
@@ -147,6 +158,21 @@ def turned(text: str, ways: Mapping[str, Way]) -> str:
 def _file(match: re.Match[str]) -> str:
     file = unquote(match[2]).removeprefix("./")
     return "" if "/" in file or "\\" in file or file == INDEX else file
+
+
+def _typeless(name: str) -> str:
+    """A slug without the type that clients put before the names of files (`feedback_testing.md`)."""
+    kind, _, rest = name.partition("-")
+    return rest if rest and kind in TYPES else name
+
+
+def _front(name: str) -> str:
+    """What two slugs have in common of which one begins with two words of the other."""
+    return "-".join(name.split("-")[:2]) + "-"
+
+
+def _begins(name: str, with_this: str) -> bool:
+    return "-" in with_this and any(one.startswith(f"{with_this}-") for one in (name, _typeless(name)))
 
 
 def _keys(name: str) -> Iterator[tuple[int, str]]:

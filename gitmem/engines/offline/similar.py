@@ -101,7 +101,7 @@ _JOINING = forms(
     " since so as than then before after only not " + NOT
 )
 # What takes back, narrows or puts off a part of what was said before it.
-_RESTRICTIONS = forms(
+RESTRICTIONS = forms(
     "but only however except unless until besides although though instead otherwise exception"
     " exceptions deprecated obsolete outdated wrong superseded anymore longer formerly previously"
     " unlike if when whenever where while apply applies valid limited optional skip sometimes mostly"
@@ -110,8 +110,10 @@ _RESTRICTIONS = forms(
 _EMPHATIC = re.compile(r"\balways\b", re.IGNORECASE)
 # "that" is no word that counts elsewhere; "to" before a verb opens a clause of its own.
 _CLAUSE = re.compile(r"\b(?:that|which)\b|\bto (?!(?:the|a|an|its|our|their)\b)[a-z]", re.IGNORECASE)
-_TAGGED = re.compile(r"^ {0,3}\*\*(?:Why|How(?: to apply)?)\b", re.IGNORECASE)
-_PLAIN_ITEM = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+")
+_TAGGED = re.compile(
+    r"^ {0,3}(?:[-+*][ \t]+)?(?:\*\*(?:Why|How(?: to apply)?)\b|(?:Why|How to apply):)", re.IGNORECASE
+)
+PLAIN_ITEM = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _BLOCK = re.compile(
     r"^ {0,3}(?:#{1,6}(?:\s|$)|`{3,}|~{3,}|\||>|<|\[[^\]]+\]:|[-*_=]{3,}\s*$| {4})", re.MULTILINE
 )
@@ -143,8 +145,7 @@ def is_tagged(claim: Claim) -> bool:
 @lru_cache(maxsize=65_536)
 def said(text: str) -> Said:
     """Reads a claim's text."""
-    unmarked = with_dispute(text, "") if "(disputed " in text else text
-    bare = _PLAIN_ITEM.sub("", unmarked)
+    bare = _bare(text)
     flat = " ".join(bare.split())
     sentences = tuple(found for found in map(_canonical, _SENTENCE.split(flat)) if found)
     found = frozenset(word for part in sentences for word in part if word != NOT)
@@ -156,6 +157,15 @@ def said(text: str) -> Said:
     return Said(sentences, found, plain and not dated and sum(map(len, sentences)) >= MIN_WORDS, dated)
 
 
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a claim, as they are compared."""
+    return _SENTENCE.split(" ".join(_bare(text).split()))
+
+
+def _bare(text: str) -> str:
+    return PLAIN_ITEM.sub("", with_dispute(text, "") if "(disputed " in text else text)
+
+
 def holds(target: Claim, source: Claim) -> bool:
     """Whether the target says all that the source says, so that the source may go."""
     if target.key == source.key:
@@ -164,7 +174,7 @@ def holds(target: Claim, source: Claim) -> bool:
     if not (mine.plain and other.plain and other.sentences[: len(mine.sentences)] == mine.sentences):
         return False
     added = frozenset(word for part in other.sentences[len(mine.sentences) :] for word in part)
-    if added & (_RESTRICTIONS | NEGATED):
+    if added & (RESTRICTIONS | NEGATED):
         return False
     if len(_EMPHATIC.findall(source.key)) > len(_EMPHATIC.findall(target.key)):
         return False
@@ -272,7 +282,7 @@ _NEUTRAL = forms(
 )
 
 # What narrows a subject, wherever it stands: a claim about one of these is none about another.
-_QUALIFIERS = forms(
+QUALIFIERS = forms(
     "staging production prod preview dev development local locally remote ci test testing demo"
     " sandbox beta alpha nightly legacy old new current former next previous windows linux macos mac"
     " ios android web mobile desktop backend frontend internal external public private read write"
@@ -319,7 +329,7 @@ def same_context(
     spoken = frozenset[str].intersection(*(said(text).words for text in texts))
     pairs = ((memory, target, mine), (target, memory, theirs))
     foreign = [_foreign(here, there) - spoken for here, there, _ in pairs]
-    if any(words & _QUALIFIERS for words in foreign):
+    if any(words & QUALIFIERS for words in foreign):
         return False
     if all(_speaks_for_itself(*pair, words) for pair, words in zip(pairs, foreign, strict=True)):
         return True
@@ -355,7 +365,7 @@ def _foreign(here: Memory, there: Memory) -> frozenset[str]:
         word
         for word in _title(here) - title - _NEUTRAL - _FRAMING
         # That another claim over there speaks of staging says nothing of this one.
-        if word in _QUALIFIERS or not (word in known or stem(word) in stems or word[:_HEAD] in heads)
+        if word in QUALIFIERS or not (word in known or stem(word) in stems or word[:_HEAD] in heads)
     )
 
 
@@ -364,7 +374,7 @@ def _narrowed(memory: Memory, foreign: frozenset[str]) -> bool:
     if not foreign:
         return False
     if (
-        foreign & _QUALIFIERS
+        foreign & QUALIFIERS
         or not all(word.isalpha() for word in foreign)
         or _BREAK.search(memory.description)
     ):
@@ -376,7 +386,7 @@ def _narrowed(memory: Memory, foreign: frozenset[str]) -> bool:
     for text in (_spaced(memory.name), memory.description):
         narrowing = False
         title = [word for word in sequence(text) if word not in _NEUTRAL]
-        for word, following in zip(title, [*title[1:], ""], strict=True):
+        for word, following in zip(title, [*title, ""][1:], strict=True):
             if word in _NARROWING or word in NEGATED:
                 narrowing = True
             elif word not in foreign:

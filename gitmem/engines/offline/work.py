@@ -13,13 +13,12 @@ from gitmem.core.merge import agent_folder
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
-from gitmem.engines.engine import DreamChange
+from gitmem.engines.engine import MOST, DreamChange
 from gitmem.engines.offline.links import LINK, Way, inline_links, links, slug, turned
 from gitmem.engines.offline.revision import described, reworded
 from gitmem.engines.offline.similar import Lookup
 
-PROPOSED = 500
-"""Changes of one dream: more is nothing that a person reviews; the next dream goes on."""
+_REPAIRS = frozenset({"date", "link", "index"})
 
 
 class Work:
@@ -31,8 +30,13 @@ class Work:
         agents: Collection[str] = (),
         waiting: frozenset[str] = frozenset(),
         allowance: int | None = None,
+        most: int = MOST,
     ) -> None:
         """Starts from a tree; no agents means all of them."""
+        self.most = most
+        # Repairs are many in an old memory, and must not keep what is worth more from a person.
+        self.repairs = most // 4
+        self.held_back = False
         self._agents = agents
         self._waiting = waiting
         self._left = allowance
@@ -50,6 +54,8 @@ class Work:
         self._linking: dict[str, set[str]] = {}
         for path, memory in self.memories.items():
             self._index_links(path, memory)
+        self._gone: set[str] = set()
+        self._targets: set[str] = set()
         self.changes: list[DreamChange] = []
         self.notes: list[str] = []
         self._stones = {
@@ -57,6 +63,11 @@ class Work:
             for path, data in files.items()
             if path.rpartition("/")[2] == tombstone.FILE
         }
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many changes as a dream may have."""
+        return len(self.changes) >= self.most
 
     def agents(self) -> tuple[str, ...]:
         """The agents to consolidate that have memories, sorted."""
@@ -79,6 +90,13 @@ class Work:
         if known is None or known[0] is not memory:
             known = self._lookups[path] = (memory, Lookup(memory.parsed.claims))
         return known[1]
+
+    def stands_alone(self, source: str, target: str) -> bool:
+        """Whether what becomes of a claim can be decided without the changes before.
+
+        None of them is about it, and the one that it goes into goes by none of them.
+        """
+        return source not in self._gone | self._targets and target not in self._gone
 
     def is_settled(self, agent: str, fates: tuple[Fate, ...]) -> bool:
         """Whether a person rejected any of these before, or still has to decide on it."""
@@ -107,9 +125,13 @@ class Work:
         Returns:
             whether it was added.
         """
-        if len(self.changes) >= PROPOSED:
+        if kind in _REPAIRS and sum(change.kind == kind for change in self.changes) >= self.repairs:
+            self.held_back = True
+            if not self.full:
+                return False
+        if self.full:
             self.notes.append(
-                f"limit: this dream proposes {PROPOSED} changes; the rest waits for another one"
+                f"limit: this dream proposes {self.most} changes; the rest waits for another one"
             )
             return False
         spent = self._cost(fates, edited)
@@ -130,6 +152,8 @@ class Work:
                 self.memories[path] = memory
                 self._index_links(path, memory)
         edits = {path: memory.render() if memory else None for path, memory in edited.items()}
+        self._gone |= {fate.source for fate in fates}
+        self._targets |= {fate.target for fate in fates}
         self.changes.append(DreamChange(kind, edits, fates, reason, subject))
         return True
 

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from gitmem.store.apply import Placed
-from gitmem.store.parked import (
+from gitmem.ledger.apply import Placed
+from gitmem.ledger.suggestions import (
     Suggestion,
     change_from_json,
     change_to_json,
     suggestion_from_json,
     to_bytes,
 )
-from gitmem.store.workspace import ScopeName
+from gitmem.ledger.workspace import ScopeName
 
 VERSION = 1
 JOB_DIGITS = 12

@@ -14,8 +14,8 @@ from gitmem.core.errors import RepositoryError
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.run import Context, Outcome, extract_sessions
 from gitmem.flows.extract.sessions import news
-from gitmem.store.parked import Suggestion, digest, parked
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.suggestions import Suggestion, digest, open_suggestions
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
 from gitmem.transcripts.cursor import PASSED_OVER, Cursor, cursor_name
@@ -91,7 +91,7 @@ def look_back(
         # Each session is whole or untouched: what the others brought is shown.
         pass
     found = {digest(one.change) for outcome in done for one in outcome.parked}
-    waiting = [one for one in parked(context.workspace) if digest(one.change) in found]
+    waiting = [one for one in open_suggestions(context.workspace) if digest(one.change) in found]
     waiting.sort(key=lambda one: -one.change.confidence)
     return Lookback(
         looked,

@@ -21,11 +21,8 @@ from gitmem.engines.offline.likeness import gist, near, same
 from gitmem.engines.offline.revision import with_after
 from gitmem.flows.extract.rules import Rules
 from gitmem.flows.extract.sessions import UNREAD, Conversation, Part, Turns, part_of, turns_of
-from gitmem.rules.exclusions import excluded
-from gitmem.rules.rule import Finding
-from gitmem.rules.screen import refused_claims, weigh
-from gitmem.store.apply import Judged, Placed, Refused
-from gitmem.store.edits import (
+from gitmem.ledger.apply import Judged, Placed, Refused
+from gitmem.ledger.edits import (
     as_logged,
     claim_keys,
     dated,
@@ -39,9 +36,12 @@ from gitmem.store.edits import (
     taken_out,
     texts,
 )
-from gitmem.store.known import Known
-from gitmem.store.parked import TEXT_CHARS, change_from_json, change_to_json, digest
-from gitmem.store.workspace import MAIN, ScopeName, home
+from gitmem.ledger.known import Known
+from gitmem.ledger.suggestions import TEXT_CHARS, change_from_json, change_to_json, digest
+from gitmem.ledger.workspace import MAIN, ScopeName, home
+from gitmem.rules.exclusions import excluded
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import refused_claims, weigh
 from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import withholding

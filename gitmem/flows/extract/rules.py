@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.flows.extract.sessions import LeftOut, Source, handled
-from gitmem.store.workspace import LIVE_FOLDERS, MAIN, ScopeName, Workspace
+from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, ScopeName, Workspace
 from gitmem.transcripts.model import Session
 
 Mode = Literal["auto", "suggest", "off"]

@@ -37,26 +37,25 @@ from gitmem.flows.extract.sessions import (
     record_of,
     reporter,
 )
-from gitmem.store import reminders, stuck
-from gitmem.store.apply import Placed, Sync, bring_up_to_date, land
-from gitmem.store.commits import Written
-from gitmem.store.files import read_regular
-from gitmem.store.job_record import Tally, fit
-from gitmem.store.known import Known, known_at
-from gitmem.store.locks import writer_lock
-from gitmem.store.parked import (
+from gitmem.git.locks import writer_lock
+from gitmem.git.repository import Signature
+from gitmem.ledger import reminders, stuck
+from gitmem.ledger.apply import Placed, bring_up_to_date, land_change
+from gitmem.ledger.files import read_regular, write_atomically
+from gitmem.ledger.job_record import Tally, fit
+from gitmem.ledger.known import Known, known_at
+from gitmem.ledger.land import Copies, Written
+from gitmem.ledger.suggestions import (
     Suggestion,
     digest,
-    park,
-    parked,
+    open_suggestions,
+    propose,
+    settle,
     suggest,
     suggestion_from_json,
     to_bytes,
-    unpark,
 )
-from gitmem.store.record import write_atomically
-from gitmem.store.repository import Signature
-from gitmem.store.workspace import SCOPES, Workspace
+from gitmem.ledger.workspace import SCOPES, Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
 from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name, is_answered
@@ -105,7 +104,7 @@ class Context:
     Attributes:
         now: epoch seconds.
         rules: what the workspace and its settings ask, for all sessions.
-        sync: brings working copies in line with what was stored.
+        copies: brings working copies in line with what was stored.
         left_out: says what of a session was said while nothing was to be learned.
         by_hand: the person asked for it: a pause keeps back only what was said in it, and a session
             that the engine failed at is looked at again.
@@ -114,7 +113,7 @@ class Context:
     workspace: Workspace
     now: float
     rules: Rules
-    sync: Sync
+    copies: Copies
     left_out: LeftOut
     by_hand: bool = False
 
@@ -396,7 +395,7 @@ def park_untold(context: Context, sessions: Sequence[str]) -> Iterator[tuple[str
         if fresh:
             session = fresh[0].change.origin.session
             told = Provenance("add", "extract", session=session, engine=fresh[0].engine)
-            park(context.workspace, fresh, context.author, told)
+            propose(context.workspace, fresh, context.author, told)
             yield session, len(fresh)
         reminders.close(context.reminders, name)
 
@@ -512,7 +511,9 @@ def land_changeset(
             usage=usage if number == 1 else None,
         )
         scope = workspace.scope(placed.scope)
-        commits.append(land(scope, placed, who, provenance, base=changes.bases.get(placed.scope, "")))
+        commits.append(
+            land_change(scope, placed, who, provenance, base=changes.bases.get(placed.scope, ""))
+        )
     step("park")
     told = Provenance(
         "add",
@@ -522,17 +523,11 @@ def land_changeset(
         engine=changes.engine,
         usage=None if changes.stored else usage,
     )
-    park(workspace, changes.suggested, who, told)
+    propose(workspace, changes.suggested, who, told)
     if changes.stored:
         said = {digest(placed.change) for placed in changes.stored}
-        settled = [one.id for one in parked(workspace) if digest(one.change) in said]
-        unpark(
-            workspace,
-            settled,
-            who,
-            "Settle what was asked for since",
-            replace(told, op="delete", usage=None),
-        )
+        moot = [one.id for one in open_suggestions(workspace) if digest(one.change) in said]
+        settle(workspace, moot, "asked for since")
     step("save what was handled")
     if changes.handled:
         cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
@@ -541,7 +536,7 @@ def land_changeset(
         cursors.save(context.cursors, Cursor(name, offset, changes.handled[-1] if changes.handled else ""))
     step("lay out")
     for scope_name, agent in sorted({(placed.scope, placed.agent) for placed in changes.stored}):
-        bring_up_to_date(workspace, context.sync, scope_name, agent)
+        bring_up_to_date(workspace, context.copies, scope_name, agent)
     on.landed(changes, commits)
     step("remove the changeset")
     return tuple(commits)

@@ -9,10 +9,10 @@ from pathlib import Path
 from gitmem.core.change import Header
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.store.files import log
-from gitmem.store.known import known_before
-from gitmem.store.parked import parked
-from gitmem.store.workspace import MAIN, ScopeName, Workspace
+from gitmem.ledger.files import log
+from gitmem.ledger.known import known_before
+from gitmem.ledger.suggestions import open_suggestions
+from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
 from gitmem.transcripts.claude_code import is_subagents, read_subagent
@@ -139,7 +139,7 @@ def handled(workspace: Workspace) -> cursors.Handled:
             provenance = parse_trailers(made.message)
             if provenance.writer == "extract" and provenance.messages:
                 told += provenance.messages
-    for one in parked(workspace):
+    for one in open_suggestions(workspace):
         told += [one.change.origin.first, one.change.origin.last]
     return known.plus(filter(None, told))
 

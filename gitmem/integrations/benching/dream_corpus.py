@@ -15,8 +15,8 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import agent_name, is_memory_file
 from gitmem.core.text import decode
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import MAIN, Workspace
+from gitmem.git.trees import read_files
+from gitmem.ledger.workspace import MAIN, Workspace
 
 
 @dataclass(frozen=True)

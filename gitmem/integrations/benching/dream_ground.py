@@ -12,13 +12,13 @@ from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine, Tell, untold
+from gitmem.git.command import GitCommand, config_set
+from gitmem.git.trees import read_files
 from gitmem.integrations.benching.dream_corpus import Arriving
 from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
 from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.store.commits import Write, commit
-from gitmem.store.git import GitCommand, config_set
-from gitmem.store.trees import read_files
-from gitmem.store.workspace import Scope, Workspace, store_project_id
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.workspace import Scope, Workspace, store_project_id
 
 SCOPE = "user"
 """The one scope that is about no code: there is none here, and nothing may be missing in it."""
@@ -99,7 +99,7 @@ class ThrowAway:
         if fresh:
             write = Write(edits | fresh, "Learn", Provenance(op="add", writer="agent"))
             who = replace(self._who, time=int(now))
-            commit(self.scope.repo, self.scope.ref, lambda _: write, who)
+            land(self.scope, lambda _: write, who)
         return fresh
 
     def dream(self, engine: Engine, now: float, tell: Tell = untold) -> DreamOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitmem.core.text import counted
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.engines import ceilings_for, choice_for, ledger_for
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.workspace import Workspace
 
 
 def dream_costs(

@@ -13,7 +13,7 @@ from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
 from gitmem.integrations.benching.gold import Gold, Label
 from gitmem.integrations.benching.intervals import wilson
-from gitmem.store.known import Known
+from gitmem.ledger.known import Known
 from gitmem.transcripts.model import Session
 
 

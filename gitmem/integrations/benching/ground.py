@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand, layout
 from gitmem.integrations.benching.corpus import Line, Space
 from gitmem.search.text import Fields, read_memory
-from gitmem.store.git import GitCommand, layout
-from gitmem.store.git_backend import GitRepository
 
 REF = "refs/heads/space"
 """The ref under which a catalog knows a space: each has a catalog of its own."""

@@ -10,12 +10,12 @@ from typing import Any
 from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.integrations.benching.recall import PROGRESS_SECONDS
 from gitmem.integrations.recalling import opened_sources
+from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Selection, select
 from gitmem.search.index import Place
 from gitmem.search.query import Candidate
 from gitmem.search.recall import Source, gather
 from gitmem.search.words import terms
-from gitmem.store.workspace import Workspace
 
 AHEAD = 3
 """Memories that are named of those that come first."""

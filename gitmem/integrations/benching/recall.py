@@ -9,14 +9,14 @@ from pathlib import Path
 from time import perf_counter
 
 from gitmem.core.limits import CANDIDATES, RECALLED
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand
 from gitmem.integrations.benching.corpus import Given, Query, Space
 from gitmem.integrations.benching.ground import REF, Grown, build, number_of, read_line
-from gitmem.search.database import FILE
+from gitmem.ledger.files import CATALOG
 from gitmem.search.gate import select
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
-from gitmem.store.git import GitCommand
-from gitmem.store.git_backend import GitRepository
 
 DEPTHS = (1, 5, 10)
 
@@ -146,7 +146,7 @@ def _ask_all(
             )
     finally:
         catalog.close()
-        measured.index_bytes += (folder / FILE).stat().st_size
+        measured.index_bytes += (folder / CATALOG).stat().st_size
         shutil.rmtree(folder)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted
+from gitmem.git.repository import short_name
 from gitmem.integrations.docs.planned import Request, Updated
 from gitmem.integrations.docs.update import NotNow, update
 from gitmem.integrations.edges import Edges
-from gitmem.store.job_record import Tally
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import DOCS_REF, Workspace
+from gitmem.ledger.job_record import Tally
+from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 EVENTS = frozenset({"commit", "rewrite", "merge"})
 """Events after which HEAD has commits that nobody has looked at."""

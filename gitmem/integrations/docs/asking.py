@@ -7,14 +7,14 @@ from pathlib import Path
 
 from gitmem.core.text import find_invisible, one_line
 from gitmem.core.trailers import Usage
+from gitmem.docs.check import Checked, touched
 from gitmem.docs.document import MOST_BYTES, parse
 from gitmem.engines.engine import Document, DocumentInput, Engine, Stale
+from gitmem.git.command import GitCommand
 from gitmem.integrations.docs.code_branch import Place, changed_between
-from gitmem.integrations.docs.found import Checked, touched
 from gitmem.integrations.edges import Edges
+from gitmem.ledger.files import read_regular
 from gitmem.rules.secrets import find_secrets
-from gitmem.store.files import read_regular
-from gitmem.store.git import GitCommand
 from gitmem.values import dataclass
 
 PROMPT = "docs-prompt.md"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import Provenance, Usage, parse
-from gitmem.store.commits import safe_message
-from gitmem.store.git import GitCommand, config_get
-from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, Repository, Signature
-from gitmem.store.trees import changed_files
+from gitmem.git.command import GitCommand, config_get
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, Repository, Signature
+from gitmem.git.trees import changed_files
+from gitmem.ledger.land import safe_message
 from gitmem.values import dataclass
 
 LONGEST = 200

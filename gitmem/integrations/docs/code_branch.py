@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.store.git import GitCommand, worktrees
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import DOCS_REF, Workspace
+from gitmem.git.command import GitCommand, worktrees
+from gitmem.git.repository import short_name
+from gitmem.ledger.workspace import DOCS_REF, Workspace
 from gitmem.values import dataclass
 
 MEMORY = "refs/heads/gitmem/"

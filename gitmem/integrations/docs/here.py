@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gitmem.core.errors import UsageError
+from gitmem.docs.check import Checked, check, documents
 from gitmem.docs.document import Doc
-from gitmem.integrations.docs.found import STAGED, Checked, check, documents
+from gitmem.git.command import GitCommand, layout
 from gitmem.integrations.edges import Edges
-from gitmem.store.git import GitCommand, layout
+from gitmem.search.code_reader import STAGED
 
 
 def documents_here(edges: Edges, rev: str) -> tuple[Doc, ...]:

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.text import counted, one_line
+from gitmem.git.command import config_get
+from gitmem.git.remote import Remote
+from gitmem.git.repository import short_name
 from gitmem.integrations.docs.state import Kept, change_kept, read_kept
 from gitmem.integrations.docs.waiting import NAME, Waiting, waiting_documents
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.request_body import code
 from gitmem.integrations.requests import Request, opened
-from gitmem.store.git import config_get
-from gitmem.store.remote import SEPARATE, Remote
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import DOCS_REF, Workspace
+from gitmem.ledger.remotes import SEPARATE
+from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 WIDTH = 200
 MOST_LINES = 200
@@ -39,9 +40,7 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
     remote, base = _remote(workspace, branch)
     _refuse_more(workspace, remote, base, standing.base)
     what = waits[0].change.path if len(waits) == 1 else counted(len(waits), "document")
-    made = Request(
-        id or NAME, remote.name, NAME, base, f"Keep {one_line(what, 100)} true", _body(waits), ()
-    )
+    made = Request(id or NAME, remote.name, NAME, base, f"Keep {one_line(what, 100)} true", _body(waits))
     if dry_run:
         return made
     there = remote.listed(DOCS_REF).get(DOCS_REF)
@@ -77,13 +76,13 @@ def _remote(workspace: Workspace, branch: str) -> tuple[Remote, str]:
     upstream = config_get(git, top, f"branch.{name}.remote") if name else None
     merge = config_get(git, top, f"branch.{name}.merge") if name else None
     if upstream in known and merge:
-        return Remote(git, top, upstream, families=(DOCS_REF,)), short_name(merge)
+        return Remote(git, top, upstream, families=(DOCS_REF,), without=DOCS_REF), short_name(merge)
     chosen = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
     if not chosen or not name:
         raise RepositoryError(
             "It is not clear where the code is sent to", "Say it: git push -u REMOTE BRANCH"
         )
-    return Remote(git, top, chosen, families=(DOCS_REF,)), name
+    return Remote(git, top, chosen, families=(DOCS_REF,), without=DOCS_REF), name
 
 
 def _refuse_more(workspace: Workspace, remote: Remote, base: str, commit: str) -> None:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gitmem.core.errors import EngineError
+from gitmem.docs.check import Checked, check
 from gitmem.docs.document import Doc
 from gitmem.engines.engine import Engine
 from gitmem.integrations.docs.asking import Answer, ask
 from gitmem.integrations.docs.branch import Change, is_file
 from gitmem.integrations.docs.code_branch import Place
-from gitmem.integrations.docs.found import Checked, check
 from gitmem.integrations.docs.planned import Request, Told
 from gitmem.integrations.docs.state import key_of, read_kept
 from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.store.scan import blob_name
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.layout import blob_name
+from gitmem.ledger.workspace import Workspace
 
 Answers = dict[tuple[str, str, str], Answer | EngineError]
 """Path, blob and what does not hold, to what an engine made of it."""

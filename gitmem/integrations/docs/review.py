@@ -8,19 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from gitmem.core.errors import CheckFailed, RepositoryError
-from gitmem.core.text import counted
+from gitmem.core.text import counted, one_line
+from gitmem.docs.check import check
 from gitmem.docs.document import parse
+from gitmem.git.command import GitCommand
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Repository
 from gitmem.integrations.docs.asking import stale_line
 from gitmem.integrations.docs.branch import build
 from gitmem.integrations.docs.code_branch import checked_out
-from gitmem.integrations.docs.found import check
 from gitmem.integrations.docs.state import Kept, Rejection, change_kept, key_of
 from gitmem.integrations.docs.waiting import NAME, Waiting
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.words import sound
-from gitmem.store.git import GitCommand
-from gitmem.store.repository import Repository
-from gitmem.store.workspace import DOCS_REF, Workspace
+from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 
 def title(one: Waiting) -> str:
@@ -56,7 +57,8 @@ def tell(workspace: Workspace, one: Waiting) -> tuple[tuple[str, ...], dict[str,
         left = tuple(stale_line(stale) for stale in checked.stale)
     whose = one.standing.whose
     lines = [
-        f"{change.path}: a change by {change.engine or 'somebody'}, {one.commit[:12]} on {NAME}",
+        f"{one_line(change.path, 400)}: a change by {one_line(change.engine, 100) or 'somebody'}, "
+        f"{one.commit[:12]} on {NAME}",
         *([f"gitmem leaves {NAME} alone: {whose}"] if whose else []),
         *change.body.splitlines(),
         "",
@@ -121,7 +123,7 @@ def reject(workspace: Workspace, edges: Edges, one: Waiting) -> str:
         return replace(known, tip=new or "", branch=known.branch if new else "")
 
     change_kept(workspace.state, remember)
-    repo.move_ref(DOCS_REF, new, standing.tip, f"gitmem docs: rejected {one.id}")
+    move_ref(repo, DOCS_REF, new, standing.tip, f"gitmem docs: rejected {one.id}")
     change_kept(workspace.state, note)
     return f"turned down the change to {change.path}; it comes back where another is proposed"
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.engines.engine import Stale
-from gitmem.store.files import read_json
-from gitmem.store.locks import writer_lock
-from gitmem.store.record import write_atomically
+from gitmem.git.locks import writer_lock
+from gitmem.ledger.files import read_json, write_atomically
 from gitmem.values import dataclass
 
 FILE = "docs.json"

@@ -6,19 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.docs.check import documents, touched
 from gitmem.docs.document import Doc
 from gitmem.engines.engine import Engine
+from gitmem.git.objects import object_name
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import RefMoved, short_name
 from gitmem.integrations.docs.asking import Answer
 from gitmem.integrations.docs.branch import Change, Standing, build, read_branch
 from gitmem.integrations.docs.code_branch import Place, changed_between, checked_out, place_of
-from gitmem.integrations.docs.found import documents, touched
 from gitmem.integrations.docs.planned import Plan, Request, Told, Updated
 from gitmem.integrations.docs.proposals import Answers, Look
 from gitmem.integrations.docs.state import Kept, change_kept
 from gitmem.integrations.edges import Edges
-from gitmem.store.objects import object_name
-from gitmem.store.repository import RefMoved, short_name
-from gitmem.store.workspace import DOCS_REF, Workspace
+from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 ATTEMPTS = 5
 """Lost races after which another time is better: each of the others did the same work."""
@@ -167,11 +168,11 @@ def _carry_out(workspace: Workspace, edges: Edges, plan: Plan) -> str:
     if plan.outcome in ("left", "unchanged", "nothing"):
         return before or ""
     if plan.outcome == "deleted":
-        repo.move_ref(DOCS_REF, None, before, "gitmem docs: nothing is proposed any more")
+        move_ref(repo, DOCS_REF, None, before, "gitmem docs: nothing is proposed any more")
         return ""
     who = workspace.author(edges.now)
     tip = build(repo, workspace.git, plan.place.top, plan.place.head, plan.changes, who)
-    repo.move_ref(DOCS_REF, tip, before, "gitmem docs: proposed")
+    move_ref(repo, DOCS_REF, tip, before, "gitmem docs: proposed")
     return tip
 
 

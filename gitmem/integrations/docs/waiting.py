@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gitmem.git.repository import short_name
 from gitmem.integrations.docs.branch import Change, Standing, read_branch
 from gitmem.integrations.docs.state import read_kept
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import DOCS_REF, Workspace
+from gitmem.ledger.workspace import DOCS_REF, Workspace
 from gitmem.values import dataclass
 
 NAME = short_name(DOCS_REF)

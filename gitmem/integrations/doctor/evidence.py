@@ -11,12 +11,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from gitmem.core.errors import RepositoryError
-from gitmem.search.database import FILE as CATALOG
-from gitmem.store.begun_anew import is_usable
-from gitmem.store.commits import is_memory
-from gitmem.store.record import Record, read_record
-from gitmem.store.repository import MissingObject, Repository, short_name
-from gitmem.store.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
+from gitmem.git.repository import MissingObject, Repository, short_name
+from gitmem.ledger.files import CATALOG
+from gitmem.ledger.foreign import is_usable
+from gitmem.ledger.land import is_memory
+from gitmem.ledger.record import Record, read_record
+from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
 
 
 @dataclass(frozen=True)

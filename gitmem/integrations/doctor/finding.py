@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.git.repository import Repository
 from gitmem.integrations.edges import Edges
-from gitmem.store.repository import Repository
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.ledger.workspace import Scope, Workspace
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
+from gitmem.git.command import config_get
+from gitmem.git.remote import normalise_url
 from gitmem.integrations.claude_hooks import apply_settings, plan_claude_hooks
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.engines import choice_for
@@ -15,11 +17,9 @@ from gitmem.integrations.git_hooks import apply, inspect_git_hooks, plan_git_hoo
 from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import code_tree, save_all
-from gitmem.store.address import normalise_url
-from gitmem.store.git import config_get
-from gitmem.store.record import read_record
-from gitmem.store.settings import CHOICES, DEFAULTS, Settings, read_settings
-from gitmem.store.workspace import LIVE_FOLDERS
+from gitmem.ledger.record import read_record
+from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
+from gitmem.ledger.workspace import LIVE_FOLDERS
 from gitmem.transcripts.privacy import ignoring
 
 
@@ -135,7 +135,11 @@ def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
 
 
 def _told(standing: str) -> str:
-    return {"foreign": "another tool's alone", "outdated": "an older gitmem's"}.get(standing, standing)
+    return {
+        "foreign": "another tool's alone",
+        "outdated": "an older gitmem's",
+        "dead": "of a gitmem that is gone",
+    }.get(standing, standing)
 
 
 def _claude_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:

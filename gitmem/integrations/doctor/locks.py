@@ -10,9 +10,8 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import lasting
+from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
 from gitmem.integrations.doctor.finding import Finding, Patient
-from gitmem.store.locks import ProcessIdentity, is_alive, writer_lock
-from gitmem.store.ref_locks import left_over_locks
 
 QUICK_SECONDS = 60.0
 """Git holds the lock of a ref for milliseconds; one as young as this is looked at again."""
@@ -21,7 +20,10 @@ LONG_SECONDS = 3600.0
 """Packing refs may take its time, and so may an editor that has the configuration open."""
 
 SECOND_LOOK_SECONDS = 1.0
-SHARED = ("packed-refs.lock", "packed-refs.new", "config.lock", "tables.list.lock")
+OURS = ("refs/gitmem", "refs/heads/gitmem", "refs/remotes")
+"""Where a code repository's lock files may be gitmem's."""
+
+SHARED = ("packed-refs.lock", "packed-refs.new", "config.lock", "reftable/tables.list.lock")
 """Locks that a git at work on something else takes, too."""
 
 DREAM = ".consolidate-lock"
@@ -45,20 +47,31 @@ def check_locks(patient: Patient) -> list[Finding]:
 
 def _of_git(patient: Patient, git_dir: Path) -> Iterator[Finding]:
     private = git_dir != patient.workspace.layout.common_dir
+    shared = {git_dir / name for name in SHARED}
     # The file system's clock, not that of the edges: it is file times that are compared.
-    locks = left_over_locks(git_dir, time.time(), every_ref=private)
-    if any(lock.whose is None and lock.age < QUICK_SECONDS for lock in locks):
+    now = time.time()
+    found = {}
+    for path in [*_ref_locks(git_dir, private), *shared]:
+        with suppress(OSError):
+            found[path] = now - path.lstat().st_mtime
+    if any(age < QUICK_SECONDS for age in found.values()):
         time.sleep(SECOND_LOOK_SECONDS)
-    for lock in locks:
-        if (lock.whose is not None and is_alive(lock.whose)) or not lock.path.exists():
+    for path, age in sorted(found.items()):
+        if (path in shared and not private and age < LONG_SECONDS) or not path.exists():
             continue
-        if lock.whose is None and not private and lock.path.name in SHARED and lock.age < LONG_SECONDS:
-            continue
-        whose = f"process {lock.whose.pid}, which is gone" if lock.whose else "nobody known"
-        what = f"{lock.path} ({lasting(lock.age)} old, of {whose}) blocks every write"
-        asks = lock.whose is None
-        mend = "remove it, if no git is at work here" if asks else "remove it"
-        yield Finding("left-over-lock", what, mend, _removal(lock.path), asks)
+        what = f"{path} ({lasting(age)} old) blocks every write"
+        yield Finding(
+            "left-over-lock", what, "remove it, if no git is at work here", _removal(path), asks=True
+        )
+
+
+def _ref_locks(git_dir: Path, private: bool) -> list[Path]:
+    """Lock files on refs of memory: in the private repository on all."""
+    if private:
+        return [*locks_below(git_dir, "refs"), git_dir / "HEAD.lock"]
+    found = [path for root in OURS for path in locks_below(git_dir, root)]
+    found = [path for path in found if "gitmem" in path.relative_to(git_dir).parts]
+    return [*found, *(git_dir / f"{root}.lock" for root in OURS[:2])]
 
 
 def _removal(path: Path) -> Callable[[], str]:

@@ -11,17 +11,18 @@ from urllib.parse import quote
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted
+from gitmem.git.command import worktrees
+from gitmem.git.locks import is_alive
 from gitmem.integrations import spool
 from gitmem.integrations.doctor.evidence import Standing, stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.place import start_worker
 from gitmem.integrations.worker import read_state
+from gitmem.ledger.files import CATALOG
+from gitmem.ledger.record import read_record, record_path
+from gitmem.ledger.workspace import LIVE_FOLDERS, Scope
 from gitmem.search import database
 from gitmem.search.index import Catalog, read_memory
-from gitmem.store.git import worktrees
-from gitmem.store.locks import is_alive
-from gitmem.store.record import read_record, record_path
-from gitmem.store.workspace import LIVE_FOLDERS, Scope
 
 LATE_SECONDS = 86_400.0
 """How long a ref may be ahead of a catalog that nobody had a reason to read."""
@@ -131,7 +132,7 @@ def check_catalogs(patient: Patient) -> list[Finding]:
 
 
 def _catalog(patient: Patient, state: Path, scopes: Sequence[Scope]) -> Iterator[Finding]:
-    file = state / database.FILE
+    file = state / CATALOG
     if not file.exists():
         return
     known = _tips(file)

@@ -12,16 +12,17 @@ from pathlib import Path
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_TEXT
 from gitmem.core.text import counted
+from gitmem.git.command import GitCommand, config_get
+from gitmem.git.objects import object_name
+from gitmem.git.repository import MissingObject, Repository
 from gitmem.integrations.doctor.evidence import evidence, is_readable, stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.doctor.walk import Broken, Walk
-from gitmem.store.begun_anew import RESCUED
-from gitmem.store.commits import is_memory, root_objects
-from gitmem.store.git import GitCommand, config_get
-from gitmem.store.objects import object_name
-from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.scan import blob_name, displaced_files, scan
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.foreign import RESCUED
+from gitmem.ledger.land import is_memory, root_objects
+from gitmem.ledger.layout import blob_name, displaced_files
+from gitmem.ledger.working_copy import scan
+from gitmem.ledger.workspace import Workspace
 
 NAMED = 5
 """Files that are named in a line about many."""

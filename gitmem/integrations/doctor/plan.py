@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.git.open import open_repository
 from gitmem.integrations.doctor import installed, locks, notes, objects, refs, trees
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.edges import Edges
-from gitmem.store.open import open_repository
-from gitmem.store.workspace import SHARED_REF, Workspace
+from gitmem.ledger.workspace import SHARED_REF, Workspace
 
 CHECKS: tuple[Callable[[Patient], Sequence[Finding]], ...] = (
     installed.check_settings,

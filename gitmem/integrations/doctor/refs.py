@@ -12,13 +12,14 @@ from urllib.parse import quote
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import MissingObject, Repository
 from gitmem.integrations.doctor.evidence import Evidence, Standing, evidence, stand
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.doctor.walk import Walk
-from gitmem.store.begun_anew import RESCUED, is_usable, rescue, rescue_name
-from gitmem.store.commits import is_memory, root_name
-from gitmem.store.repository import MissingObject, Repository
-from gitmem.store.workspace import Scope
+from gitmem.ledger.foreign import RESCUED, is_usable, rescue, rescue_name
+from gitmem.ledger.land import is_memory, root_name
+from gitmem.ledger.workspace import Scope
 
 IN_THE_WAY = "refs/heads/gitmem"
 TRIED = 40
@@ -69,7 +70,7 @@ def _check(patient: Patient, scope: Scope) -> Iterator[Finding]:
     def to(chosen: Choice) -> str:
         kept = "" if gone else f"; what was there is {_displace(patient, scope, standing)}"
         _keep(patient, repo, chosen.apart)
-        repo.move_ref(scope.ref, chosen.best.oid, None if gone else repo.ref(scope.ref), MESSAGE)
+        move_ref(repo, scope.ref, chosen.best.oid, None if gone else repo.ref(scope.ref), MESSAGE)
         return f"{scope.ref} is at {chosen.best.oid[:12]} again{kept}"
 
     kind = "missing-ref" if gone else "damaged-ref" if damaged else "odd-ref"
@@ -87,7 +88,7 @@ def _check(patient: Patient, scope: Scope) -> Iterator[Finding]:
             if now := _choose(repo, shown):
                 return to(now)
             kept = _displace(patient, scope, standing)
-            repo.move_ref(scope.ref, None, repo.ref(scope.ref), MESSAGE)
+            move_ref(repo, scope.ref, None, repo.ref(scope.ref), MESSAGE)
             return f"{scope.ref} begins anew with the next save; what was there is {kept}"
 
         mend = "no sound commit of it is left here: put it aside, so that the next save begins it anew from"
@@ -207,7 +208,7 @@ def _keep(patient: Patient, repo: Repository, oids: Sequence[str]) -> list[str]:
         while repo.ref(name) is not None:
             number += 1
             name = f"{stem}-{number}"
-        repo.move_ref(name, oid, None, "gitmem doctor: kept")
+        move_ref(repo, name, oid, None, "gitmem doctor: kept")
         made.append(name)
     return made
 

@@ -6,10 +6,10 @@ import unicodedata
 from collections.abc import Iterator
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObject, Repository
 from gitmem.integrations.doctor.evidence import stand
 from gitmem.integrations.doctor.finding import Finding, Patient
-from gitmem.store.commits import Tip, check_format
-from gitmem.store.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObject, Repository
+from gitmem.ledger.land import Tip, check_format
 
 ODD = {LINK: "a symbolic link", SUBMODULE: "a submodule", EXECUTABLE: "marked executable"}
 ADVICE = "see who committed it: git log --all -- PATH; a commit that takes it out mends it"

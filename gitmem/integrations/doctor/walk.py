@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem.store.repository import SUBMODULE, TREE, MissingObject, Repository
+from gitmem.git.repository import SUBMODULE, TREE, MissingObject, Repository
 
 
 @dataclass(frozen=True)

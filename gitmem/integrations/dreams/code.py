@@ -17,18 +17,14 @@ from gitmem.core.text import counted, one_line
 from gitmem.dream.lock import lock_folder
 from gitmem.dream.sources import CodeFacts
 from gitmem.engines.engine import Observation
-from gitmem.integrations.code_looks import Looker
-from gitmem.integrations.code_now import CodeNow
-from gitmem.integrations.dreams.code_past import words_gone
+from gitmem.git.repository import MissingObject
+from gitmem.ledger.workspace import Scope, Workspace
+from gitmem.search.code import CodeNow
+from gitmem.search.code_reader import NAMES
 from gitmem.search.index import Catalog
-from gitmem.store.repository import MissingObject
-from gitmem.store.workspace import Scope, Workspace
 
 SECONDS = 5.0
 """For all questions of one dream."""
-
-NAMES = 1_500
-"""Names in one question: git takes them as arguments."""
 
 _Asked = tuple[str, Named]
 """A claim, as `<file>#<12 hex>`, and what it names."""
@@ -52,40 +48,44 @@ class _Comparison:
         self._workspace = workspace
         self._place = place
         self._until = time.monotonic() + seconds
-        self._found: dict[str, list[Finding]] = {}
+        self._found: dict[str, dict[str, Finding]] = {}
 
     def run(self, claims: Mapping[str, str]) -> Iterator[Observation]:
         asked = [(ref, one) for ref, text in claims.items() if (one := named(text)).paths or one.words]
-        unasked = {path_of(ref) for batch in _batches(asked) if not self._ask(batch) for ref, _ in batch}
         where = "in the code"
+        unasked = self._ask(asked)
         if not unasked:
-            unknown = [(ref, words) for ref, one in asked if (words := self._lacking(ref, one)).words]
-            unasked = set() if self._ask_past(unknown) else {path_of(ref) for ref, _ in unknown}
             where = "in the code of the time when they were taught"
+            unknown = [(ref, words) for ref, one in asked if (words := self._lacking(ref, one)).words]
+            dated = self._dated(unknown)
+            unasked = self._ask(dated)
+            if not unasked:  # what they are called now is worth no answer that is left out
+                self._ask(dated, follow=True)
         yield from self._observations()
         if unasked:
             naming = len({path_of(ref) for ref, _ in asked})
             text = f"no time was left to look up what {len(unasked)} of {counted(naming, 'memory')} name"
             yield Observation("code", f"{text} {where}")
 
-    def _ask(self, batch: Sequence[_Asked]) -> bool:
-        """Asks about HEAD; whether there was time to the end."""
-        if self._left > 0:
-            place, folder = self._workspace, lock_folder(self._place)
-            code = CodeNow(place.git, place.top, place.layout.common_dir, folder, self._left)
-            for (ref, _), findings in zip(batch, code.look([one for _, one in batch]), strict=True):
-                self._found.setdefault(ref, []).extend(findings)
-        return self._left > 0
+    def _ask(self, asked: Sequence[_Asked], *, follow: bool = False) -> set[str]:
+        """Asks about HEAD, and of what is dated about the code of then; names memories left unasked."""
+        place, folder = self._workspace, lock_folder(self._place)
+        unasked: set[str] = set()
+        for batch in _batches(asked):
+            if self._left > 0:
+                code = CodeNow(
+                    place.git, place.top, place.layout.common_dir, folder, self._left, follow=follow
+                )
+                for (ref, _), findings in zip(batch, code.look([one for _, one in batch]), strict=True):
+                    self._found.setdefault(ref, {}).update((finding.name, finding) for finding in findings)
+            if self._left <= 0:
+                unasked |= {path_of(ref) for ref, _ in batch}
+        return unasked
 
-    def _ask_past(self, asked: Sequence[_Asked]) -> bool:
-        """Asks about the code at the time when memories were taught; whether there was time to the end."""
-        if asked:
-            times = self._times({path_of(ref) for ref, _ in asked})
-            look = Looker(self._workspace.git, self._workspace.top, self._left)
-            dated = [replace(one, taught=times.get(path_of(ref), 0)) for ref, one in asked]
-            for (ref, _), findings in zip(asked, words_gone(look, dated), strict=True):
-                self._found.setdefault(ref, []).extend(findings)
-        return self._left > 0
+    def _dated(self, asked: Sequence[_Asked]) -> list[_Asked]:
+        """The same, with when each memory was taught."""
+        times = self._times({path_of(ref) for ref, _ in asked}) if asked else {}
+        return [(ref, replace(one, taught=times.get(path_of(ref), 0))) for ref, one in asked]
 
     @property
     def _left(self) -> float:
@@ -93,7 +93,7 @@ class _Comparison:
 
     def _lacking(self, ref: str, one: Named) -> Named:
         """The symbols and flags that were not found at HEAD."""
-        known = {finding.name for finding in self._found.get(ref, ())}
+        known = self._found.get(ref, {})
         return Named(words=tuple(word for word in one.words if word[0] not in known))
 
     def _times(self, paths: set[str]) -> Mapping[str, int]:
@@ -113,7 +113,7 @@ class _Comparison:
         """One a memory and fact, however many of its claims name the thing."""
         told: dict[tuple[str, str], list[str]] = {}
         for ref, findings in self._found.items():
-            for fact in warnings(list(dict.fromkeys(findings))):
+            for fact in warnings(list(findings.values())):
                 told.setdefault((path_of(ref), fact), []).append(ref)
         for (path, fact), refs in told.items():
             yield Observation("code", f"{one_line(path, 200)}: {one_line(fact, 300)}", tuple(refs))

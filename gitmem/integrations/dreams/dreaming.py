@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted
-from gitmem.dream.branch import dreams_of
+from gitmem.dream.apart import keep_apart
+from gitmem.dream.compared import note_compared
 from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate, logged_since
 from gitmem.dream.lock import consolidation_lock, forget_failures, note_failure, prior_of
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
+from gitmem.git.locks import Locked
 from gitmem.integrations.dreams.progress import Record, Running, running
 from gitmem.integrations.dreams.sources import dream_sources
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.saying import leave_proposal
 from gitmem.integrations.sessions import count_sessions
 from gitmem.integrations.stopping import Stop, Stopped
-from gitmem.store.files import log
-from gitmem.store.locks import Locked
-from gitmem.store.workspace import Scope, ScopeName, Workspace
+from gitmem.ledger.dreams import dreams_of
+from gitmem.ledger.files import log
+from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
 if TYPE_CHECKING:
-    from gitmem.store.job_record import Tally
+    from gitmem.ledger.job_record import Tally
 
 _QUOTED = re.compile(r"“.*(?:”|$)", re.DOTALL)
 """From the first quotation to the end of the last: what is quoted may hold such marks itself."""
@@ -200,11 +202,14 @@ def _dream(
                     plan = _with_promotions(workspace, edges, plan, sources, False)
                     # From here on it is too late for a signal: in a moment the dream is there.
                     id = carry_out(plan, held, who) if plan.changes else ""
+                    keep_apart(place, engine.name, plan.apart)
                 finally:
                     record.remove()
         except Locked as error:
             return DreamOutcome(place.name, Gate("lock", error.message))
     forget_failures(place)
+    if plan.compared:
+        note_compared(place, plan.tip.tree, plan.compared)
     return DreamOutcome(place.name, None, plan, id)
 
 
@@ -212,7 +217,7 @@ def _with_promotions(
     workspace: Workspace, edges: Edges, plan: DreamPlan, sources: Sources, dry_run: bool
 ) -> DreamPlan:
     """Proposes as rules what is recalled often; the notes of the dream say which."""
-    from gitmem.integrations.promoting.proposing import propose
+    from gitmem.integrations.promoting.proposals import propose
 
     try:
         notes = propose(workspace, edges, plan.scope, sources.asked, dry_run=dry_run)

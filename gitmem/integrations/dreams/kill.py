@@ -12,11 +12,11 @@ from typing import Literal
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import one_line
 from gitmem.dream.lock import give_back, note_failure, taker
-from gitmem.dream.refs import branches
+from gitmem.git.locks import ProcessIdentity, is_alive
 from gitmem.integrations.dreams.progress import Running, clear, running
 from gitmem.integrations.edges import Edges
-from gitmem.store.locks import ProcessIdentity, is_alive
-from gitmem.store.workspace import Scope, Workspace
+from gitmem.ledger.proposals import dream_branches
+from gitmem.ledger.workspace import Scope, Workspace
 
 PATIENCE_SECONDS = 15.0
 """How long a process gets to end its dream by itself; it is asked again meanwhile."""
@@ -110,7 +110,7 @@ def _foreign(process: ProcessIdentity) -> RepositoryError:
 
 
 def _dreams(place: Scope) -> frozenset[str]:
-    return frozenset(ref.rpartition("/")[2] for ref, _, _ in branches(place))
+    return frozenset(ref.rpartition("/")[2] for ref, _, _ in dream_branches(place))
 
 
 def _asked(place: Scope, process: ProcessIdentity, patience: float) -> bool:

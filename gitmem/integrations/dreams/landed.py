@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from gitmem.core.account import is_memory, path_of
 from gitmem.core.memory import parse
 from gitmem.core.text import one_line
-from gitmem.dream.branch import DreamCommit
 from gitmem.integrations.saying import NAME_CHARS, leave_improved, withdraw_proposal
+from gitmem.ledger.dreams import DreamCommit
 
 
 def tell_landed(state: Path, dream: str, changes: Iterable[DreamCommit]) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 from gitmem.core.text import counted, one_line
 from gitmem.dream.lock import last_dream, lock_folder, taker
 from gitmem.engines.engine import Step
-from gitmem.store.files import read_json
-from gitmem.store.locks import ProcessIdentity, process_identity
-from gitmem.store.record import write_atomically
-from gitmem.store.workspace import Scope, ScopeName
+from gitmem.git.locks import ProcessIdentity, process_identity
+from gitmem.ledger.files import read_json, write_atomically
+from gitmem.ledger.workspace import Scope, ScopeName
 
 FILE = "progress.json"
 FILES_NAMED = 50

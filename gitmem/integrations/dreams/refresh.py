@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gitmem.core.errors import CheckFailed, UsageError
-from gitmem.dream.branch import Dream, open_dreams
 from gitmem.dream.refresh import Refreshed, refresh
+from gitmem.git.repository import short_name
 from gitmem.integrations.dreams.sources import lookup
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
 from gitmem.integrations.saving import save_all
-from gitmem.store.repository import short_name
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.dreams import Dream, open_dreams
+from gitmem.ledger.workspace import Workspace
 
 
 def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed:

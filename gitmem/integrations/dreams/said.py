@@ -12,7 +12,7 @@ from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction import left_out
 from gitmem.integrations.sessions import sessions_here
 from gitmem.integrations.switches import switched_off
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
 from gitmem.transcripts.cursor import PASSED_OVER, cursor_name

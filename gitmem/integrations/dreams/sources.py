@@ -7,11 +7,11 @@ from collections.abc import Callable
 from gitmem.core.text import decode
 from gitmem.dream.lock import prior_of
 from gitmem.dream.sources import Sources, nothing_known
+from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.last_recalls import asked_before
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import Lookup, unknown
-from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject
-from gitmem.store.workspace import Scope, Workspace
 
 MOST_BYTES = 200_000
 """Of a file of the code that a dream names as its source."""

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import PurePosixPath
 from typing import Any
 
 from gitmem.core.limits import RECALLED
 from gitmem.core.memory import parse
+from gitmem.core.names import file_address
 from gitmem.core.text import fence_for_model, iso, one_line
-from gitmem.integrations import blaming, code_commits, last_recalls, learned, showing
+from gitmem.git.repository import MissingObject
+from gitmem.git.trees import read_file
+from gitmem.integrations import blaming, code_commits, last_recalls, showing
 from gitmem.integrations.code_commits import ToldCommit
 from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.exit import credentials
 from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
 from gitmem.integrations.recalling import ask
 from gitmem.integrations.withholding import without_secrets
+from gitmem.integrations.words import entry_value
+from gitmem.ledger.log import learned
+from gitmem.ledger.tainted import read_tainted
 from gitmem.search.display import as_context, as_json
 from gitmem.search.recall import capped, plain_place
-from gitmem.store.repository import MissingObject
-from gitmem.store.tainted import read_tainted
-from gitmem.store.trees import read_file
 
 RECALL_CHARS = 120_000
 RECALLED_KEYS = (
@@ -99,6 +101,10 @@ def show(call: Call, given: Mapping[str, Any]) -> Answer:
         facts.append(f"as of {found.commit[:SHORT]}")
     if shown.hidden:
         facts.append("something of it holds a secret and is not shown")
+    memory, disputed = shown.readable
+    if disputed:
+        content = capped(memory.render().decode("utf-8", "replace"), SHOWN_LINES, SHOWN_BYTES)
+        facts.append("a line of its frontmatter is disputed, and not settled yet")
     text = fence_for_model(content, source=f"{plain_place(found.address)} ({'; '.join(facts)})")
     return Answer(text, {"about": ABOUT, **value})
 
@@ -106,9 +112,11 @@ def show(call: Call, given: Mapping[str, Any]) -> Answer:
 def log(call: Call, given: Mapping[str, Any]) -> Answer:
     """Lists what was learned, newest first."""
     scope, agent = given.get("scope"), given.get("agent")
-    commits = learned.learned(call.workspace, given.get("name"), scope, agent)
+    commits = learned(call.workspace, given.get("name"), scope, agent)
     limit = given.get("limit", LOGGED)
-    some: list[dict[str, Any]] = [learned.as_value(*one) for one in islice(commits, limit + 1)]
+    some: list[dict[str, Any]] = [
+        entry_value(where.name, entry) for where, entry in islice(commits, limit + 1)
+    ]
     values, more = [{key: one[key] for key in LOGGED_KEYS} for one in some[:limit]], len(some) > limit
     _hide_secrets(call, values)
     lines = [
@@ -139,8 +147,8 @@ def blame(call: Call, given: Mapping[str, Any]) -> Answer:
 
 
 def _blamed(line: blaming.Line) -> Iterator[str]:
-    place = f"{line.scope.name}/{line.agent}/{PurePosixPath(line.file).stem}"
-    yield f"{one_line(place, 100)}: {one_line(line.blamed.claim.text, CLAIM_CHARS)}"
+    place = f"{line.scope.name}/{line.agent}/{file_address(line.file)}"
+    yield f"{one_line(place, 100)}: {one_line(line.blamed.text, CLAIM_CHARS)}"
     for origin in line.blamed.origins:
         for one in origin.told:
             when = iso(one.time) if one.time is not None else "at an unknown time"
@@ -166,7 +174,7 @@ def _sound(call: Call, lines: list[blaming.Line], at: str | None) -> Iterator[bl
 
 
 def _claims_shown(call: Call, line: blaming.Line, path: str, at: str | None) -> frozenset[str]:
-    from gitmem.store.history import resolve_at
+    from gitmem.ledger.moments import resolve_at
 
     repo, now = line.scope.repo, call.edges.now
     commit = resolve_at(call.workspace, line.scope, at, now) if at else repo.ref(line.scope.ref)

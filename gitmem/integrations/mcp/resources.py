@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.names import INDEX, is_agent_folder, kind
+from gitmem.core.names import INDEX, hot_file, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, fence_for_model, one_line
+from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
+from gitmem.git.trees import read_file
 from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.integrations.withholding import without_secrets
+from gitmem.ledger.holdings import index_as_loaded, memories
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.moments import resolve_at
+from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.rules.paths import check_path
 from gitmem.search.recall import capped, plain_place
-from gitmem.store.commits import memory_commit
-from gitmem.store.history import resolve_at
-from gitmem.store.holdings import index_as_loaded, memories
-from gitmem.store.repository import BLOB, EXECUTABLE, MissingObject
-from gitmem.store.tainted import read_tainted
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import SCOPES, Scope
 
 SCHEME = "gitmem"
 TYPE = "text/markdown"
 PAGE = 100
 """Resources of one page."""
 
-_FILE = re.compile(r"[^/]+|archive/[0-9a-f]{2}/[^/]+|archive/[^/]+")
+_PAGED = re.compile(r"archive/(?:[0-9a-f]{2}/)?[^/]+\.md")
 
 TEMPLATES = (
     ("index", f"{SCHEME}://{{scope}}/{{agent}}/{INDEX}{{?at}}", "One line on each memory of an agent."),
@@ -185,7 +185,7 @@ def _parts(uri: str) -> tuple[str, str, str, str]:
     sound = check_path(f"{agent}/{file}") is None and is_agent_folder(agent)
     if split.scheme != SCHEME or scope not in SCOPES or not sound or split.fragment or set(query) - {"at"}:
         raise trouble
-    if kind(file) not in ("memory", "index") or not _FILE.fullmatch(file):
+    if file != INDEX and not is_memory_file(hot_file(file)) and not _PAGED.fullmatch(file):
         raise trouble
     if "at" in query and not query["at"].strip():
         raise trouble

@@ -24,7 +24,7 @@ from gitmem.integrations.mcp import resources
 from gitmem.integrations.mcp.call import Call, Caller, in_words, opened, session_name
 from gitmem.integrations.mcp.tools import Tool, offered
 from gitmem.integrations.place import find_initialised
-from gitmem.store.files import log
+from gitmem.ledger.files import log
 
 INSTRUCTIONS = (
     "gitmem keeps what was learned earlier about this person and this repository: preferences, "

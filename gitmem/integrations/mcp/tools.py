@@ -9,7 +9,7 @@ from typing import Any
 from gitmem.core.change import TYPES
 from gitmem.integrations.mcp import reading, writing
 from gitmem.integrations.mcp.call import Run
-from gitmem.store.workspace import SCOPES
+from gitmem.ledger.workspace import SCOPES
 
 Schema = Mapping[str, Any]
 

@@ -10,6 +10,7 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import agent_name, kind
 from gitmem.core.trailers import one_line
+from gitmem.git.trees import read_file
 from gitmem.integrations.agent_writes import Outcome, carry_out, may_write
 from gitmem.integrations.edges import allowed_fingerprints
 from gitmem.integrations.editing import Wanted, composed, scope_of
@@ -17,14 +18,13 @@ from gitmem.integrations.editing import forget as forget_anywhere
 from gitmem.integrations.mcp.call import Answer, Call
 from gitmem.integrations.withholding import holds_secret
 from gitmem.integrations.words import place_value, sound
+from gitmem.ledger.apply import Placed
+from gitmem.ledger.forget import Holding, find_claim, without_claim
+from gitmem.ledger.land import Written
+from gitmem.ledger.lookup import Ambiguous, Found, find
+from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.workspace import MAIN
 from gitmem.search.recall import plain_place
-from gitmem.store.apply import Placed
-from gitmem.store.commits import Written
-from gitmem.store.forget import Holding, find_claim, without_claim
-from gitmem.store.lookup import Ambiguous, Found, find
-from gitmem.store.tainted import read_tainted
-from gitmem.store.trees import read_file
-from gitmem.store.workspace import MAIN
 
 ASKED = "an agent asked for it through a tool"
 _USUAL: MemoryType = "feedback"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
@@ -15,9 +15,9 @@ from gitmem.integrations.memory_tool import commands, words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, listing
 from gitmem.integrations.memory_tool.record import to_write
-from gitmem.store.commits import Tip, Write, commit, memory_commit
-from gitmem.store.paging import page
-from gitmem.store.workspace import Scope, ScopeName, Workspace
+from gitmem.ledger.land import Tip, Write, land, memory_commit
+from gitmem.ledger.paging import page
+from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
 MESSAGE_CHARS = 300
 
@@ -135,12 +135,14 @@ class Backend:
             made[:] = [changed]
             return to_write(folder, changed, provenance, allow)
 
-        written = commit(scope.repo, scope.ref, write, self.workspace.author(edges.now))
-        if written is not None and any(data is not None for data in written.edits.values()):
-            # What is too much now is left to the next writer where it cannot be paged out.
-            with suppress(GitmemError):
-                page(scope, self.agent)
+        land(scope, write, self.workspace.author(edges.now), self._page, self.agent)
         return made[0].answer
+
+    def _page(self, scope: Scope, agents: Collection[str], lay_out: bool, /) -> None:
+        # What is too much now is left to the next writer where it cannot be paged out.
+        with suppress(GitmemError):
+            for agent in agents if lay_out else ():
+                page(scope, agent)
 
     def _suggest(self, plan: Callable[[Folder], Changed]) -> str:
         from gitmem.integrations.memory_tool.suggesting import suggest_change

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from gitmem.core.index import INDEX
-from gitmem.core.names import ARCHIVE, archive_path, is_memory_file
+from gitmem.core.names import ARCHIVE, INDEX, archive_path, hot_file, is_memory_file
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
+from gitmem.git.trees import list_files, subtree
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.paths import is_visible
-from gitmem.store.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
-from gitmem.store.trees import list_files, subtree
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Folder:
         if self.oid is None:
             return ()
         paged = list_files(self.repo, self.oid, ARCHIVE)
-        return (*self.below(""), *(at for at in paged if at == archive_path(at.rpartition("/")[2])))
+        return (*self.below(""), *(at for at in paged if at == archive_path(hot_file(at))))
 
 
 def listing(folder: Folder, inner: str, path: str) -> str:

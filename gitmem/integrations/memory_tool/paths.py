@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.core.index import INDEX
-from gitmem.core.names import ARCHIVE
+from gitmem.core.names import ARCHIVE, INDEX
 from gitmem.integrations.memory_tool import words
 from gitmem.rules.paths import check_path
 

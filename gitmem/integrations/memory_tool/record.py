@@ -11,18 +11,18 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
-from gitmem.core.names import is_memory_file
+from gitmem.core.names import hot_file, is_memory_file
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, is_index
+from gitmem.ledger.edits import fates
+from gitmem.ledger.indexes import Hot
+from gitmem.ledger.land import Write
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.rules.secrets import find_secrets, redact
-from gitmem.store.commits import Write
-from gitmem.store.edits import fates
-from gitmem.store.indexes import Hot
 
 TOOL = "memory_20250818"
 """The tool's type, which commits name."""
@@ -133,10 +133,10 @@ def _index_edit(folder: Folder, changed: Changed) -> dict[str, bytes | None]:
     What was moved or deleted by its name goes from the index with what is said there of it alone.
     """
     text = decode(folder.read(index.INDEX) or b"")
-    gone = {at.rpartition("/")[2] for at, data in changed.files.items() if data is None and _in_index(at)}
+    gone = {hot_file(at) for at, data in changed.files.items() if data is None and _in_index(at)}
     written = {at: data for at, data in changed.files.items() if data is not None and is_memory_file(at)}
     before = {at: data for at in {*gone, *written} if (data := changed.before.get(at)) is not None}
-    names = ({*folder.names("")} if text else set()) - gone | written.keys()
+    names = ({*folder.below("")} if text else set()) - gone | written.keys()
     after = Hot(names, lambda at: written[at] if at in written else folder.read(at))
     shown = index.reconciled(text, before, after, gone - written.keys())
     return {} if shown == text else {index.INDEX: encode(shown)}

@@ -14,9 +14,9 @@ from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder
 from gitmem.integrations.memory_tool.record import check, described, single_memory
 from gitmem.integrations.withholding import holds_secret
-from gitmem.store.edits import claim_keys, nameless
-from gitmem.store.parked import park, suggest
-from gitmem.store.workspace import ScopeName, Workspace
+from gitmem.ledger.edits import claim_keys, nameless
+from gitmem.ledger.suggestions import propose, suggest
+from gitmem.ledger.workspace import ScopeName, Workspace
 
 _REASON = "a model asked for it through the memory tool"
 
@@ -56,7 +56,7 @@ def suggest_change(
     if any(tombstone.matches(stones, key) for key in claim_keys(change)):
         raise words.rejected(changed.path)
     one = suggest(change, scope, iso(edges.now), provenance.engine)
-    park(workspace, [one], workspace.author(edges.now), provenance)
+    propose(workspace, [one], workspace.author(edges.now), provenance)
     return words.suggested(one.id, changed.path, shared=scope == "project")
 
 

@@ -16,7 +16,7 @@ from gitmem.core.names import agent_name
 from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
-from gitmem.store.workspace import MAIN, SCOPES, ScopeName
+from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName
 
 if TYPE_CHECKING:
     from anthropic.types.beta import (

@@ -9,12 +9,12 @@ from gitmem.core.session_notes import Section, parse
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.notes.recorded import cleaner, said_in
 from gitmem.integrations.sessions import sessions_here
+from gitmem.ledger.moments import resolve_at
+from gitmem.ledger.workspace import Workspace
 from gitmem.notes.due import FIRST_TOKENS, amount
 from gitmem.notes.kept import Kept, all_notes, notes_of
 from gitmem.notes.names import is_plain, ref_of
 from gitmem.notes.resume import Resume, resume_of
-from gitmem.store.history import resolve_at
-from gitmem.store.workspace import Scope, Workspace
 from gitmem.transcripts.model import SessionFile
 
 _NAMED = 10
@@ -39,7 +39,7 @@ def shown_notes(workspace: Workspace, edges: Edges, id: str | None, at: str | No
 
     Args:
         id: the session's, or its beginning; None for the notes that were taken last.
-        at: revision, date or tag (see `history.resolve_at`); None is the present.
+        at: revision, date or tag (see `moments.resolve_at`); None is the present.
 
     Raises:
         NothingNoted: there are none (as of then); the message says how much is missing.
@@ -50,7 +50,7 @@ def shown_notes(workspace: Workspace, edges: Edges, id: str | None, at: str | No
     if tip is None and id is None:
         raise NothingNoted("no notes were taken of any session here")
     if at and tip is not None:
-        scope = Scope("local", ref, workspace.private_state, lambda: workspace.private)
+        scope = replace(workspace.scope("local"), ref=ref)
         tip = resolve_at(workspace, scope, at, edges.now)
     known = all_notes(workspace.private, tip) if tip else ()
     if id is None:

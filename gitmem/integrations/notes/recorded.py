@@ -11,10 +11,10 @@ from gitmem.core.session_notes import TEMPLATE, Section, parse
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.extraction import left_out
 from gitmem.integrations.sessions import without_secrets
+from gitmem.ledger.files import log, read_regular
+from gitmem.ledger.workspace import Workspace
 from gitmem.notes.writing import TEMPLATE_CHARS, template_of
 from gitmem.rules.secrets import find_secrets, redact, scan
-from gitmem.store.files import log, read_regular
-from gitmem.store.workspace import Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, ToolCall, strings_in
 from gitmem.transcripts.privacy import ignoring, withholding

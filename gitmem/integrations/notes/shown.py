@@ -7,10 +7,10 @@ from typing import Any
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import decode
+from gitmem.git.command import peek
+from gitmem.ledger.workspace import Workspace
 from gitmem.notes.names import is_plain, path_of, ref_of
 from gitmem.notes.telling import notes_within
-from gitmem.store.glimpse import peek
-from gitmem.store.workspace import Workspace
 
 SECONDS = 1.0
 """How long a look may take; it needs some five milliseconds."""

@@ -20,16 +20,15 @@ from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction import rule_texts
 from gitmem.integrations.notes.recorded import clean_messages, cleaner, said_in, template
 from gitmem.integrations.spool import Job
+from gitmem.ledger import stuck
+from gitmem.ledger.files import log, read_json, write_atomically
+from gitmem.ledger.job_record import Tally
+from gitmem.ledger.known import known_before
+from gitmem.ledger.workspace import MAIN, Workspace
 from gitmem.notes.due import AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
 from gitmem.notes.kept import Kept, keep, notes_of
 from gitmem.notes.names import ref_of
 from gitmem.notes.writing import refresh, standing, title_of
-from gitmem.store import stuck
-from gitmem.store.files import log, read_json
-from gitmem.store.job_record import Tally
-from gitmem.store.known import known_before
-from gitmem.store.record import write_atomically
-from gitmem.store.workspace import MAIN, Workspace
 from gitmem.transcripts.model import Message, Session, SessionFile
 from gitmem.values import dataclass
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.git.command import peek
 from gitmem.integrations.edges import Edges
+from gitmem.ledger.files import linked, read_regular, read_theirs, replace_file
+from gitmem.ledger.workspace import LIVE_FOLDERS, Workspace
 from gitmem.promote.section import CLOSE
-from gitmem.store.files import linked, read_regular, read_theirs, replace_file
-from gitmem.store.glimpse import peek
-from gitmem.store.workspace import LIVE_FOLDERS, Workspace
 
 LARGEST = 262_144
 """Bytes of an instruction file: agents read a fraction of that."""

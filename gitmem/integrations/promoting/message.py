@@ -14,10 +14,10 @@ from gitmem.core.trailers import Provenance, one_line, subject_line
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.promoting.files import is_tracked, top_of
 from gitmem.integrations.promoting.pending import State
+from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.files import replace_file
+from gitmem.ledger.workspace import Workspace
 from gitmem.promote.moving import Place, place_of
-from gitmem.store.blame import blame_memory
-from gitmem.store.files import replace_file
-from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 FILE = "promotion.txt"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gitmem.store.files import read_json
+from gitmem.ledger.files import read_json
 
 FILE = "promotions.json"
 LARGEST = 1024 * 1024

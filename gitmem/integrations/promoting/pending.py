@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
+from gitmem.git.locks import writer_lock
 from gitmem.integrations.promoting.noted import FILE, LARGEST, rows, texts
-from gitmem.store.files import read_json, replace_file
-from gitmem.store.locks import writer_lock
-from gitmem.store.workspace import Workspace
+from gitmem.ledger.files import read_json, replace_file
+from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
 VERSION = 1

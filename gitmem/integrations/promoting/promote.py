@@ -11,14 +11,14 @@ from gitmem.core.pointer import rule_file
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.promoting import files, message
 from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
-from gitmem.integrations.saving import sync_live
+from gitmem.integrations.saving import copies_of
+from gitmem.ledger.land import Written, land
+from gitmem.ledger.lookup import Found
+from gitmem.ledger.workspace import Workspace
 from gitmem.promote.moving import Place, place_of, to_memory
 from gitmem.promote.rule import claim_ids, rule_text, says_the_same, taken_over, unsaid, with_more
 from gitmem.promote.section import OddMarks, Rule, insert, parse, remove
 from gitmem.rules.screen import refused_claims
-from gitmem.store.commits import Written, commit
-from gitmem.store.lookup import Found
-from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 
@@ -190,15 +190,13 @@ def take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, w
     scope = workspace.scope(at.scope)
     if place_of(workspace, f"{at.scope}/{at.agent}/{at.home}") is None:
         return None
-    sync_live(workspace, edges, scope.name, at.agent)
-    written = commit(
-        scope.repo,
-        scope.ref,
+    return land(
+        scope,
         lambda tip: to_memory(scope.repo, tip, at, code_commit, why),
         workspace.author(edges.now),
+        copies_of(workspace, edges),
+        at.agent,
     )
-    sync_live(workspace, edges, scope.name, at.agent, lay_out=True)
-    return written
 
 
 def _file_of(state: State, at: Place) -> str:

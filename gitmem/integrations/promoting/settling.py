@@ -12,23 +12,23 @@ from gitmem.core.memory import parse
 from gitmem.core.names import is_agent_folder
 from gitmem.core.pointer import is_promoted, rule_file
 from gitmem.core.text import one_line
+from gitmem.git.command import peek
+from gitmem.git.repository import TREE
+from gitmem.git.trees import list_files
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.promoting import files
 from gitmem.integrations.promoting.message import propose
 from gitmem.integrations.promoting.noted import FILE
 from gitmem.integrations.promoting.pending import Standing, State, Waiting, changing, read_state
 from gitmem.integrations.promoting.promote import take_back
-from gitmem.integrations.saving import sync_live
+from gitmem.integrations.saving import copies_of
+from gitmem.ledger.land import land, memory_commit
+from gitmem.ledger.paging import hot_memories
+from gitmem.ledger.workspace import Workspace
 from gitmem.promote import section
 from gitmem.promote.moving import Place, place_of, to_rule
 from gitmem.promote.rule import meaning, quotes, rule_text, says_the_same, taken_over
 from gitmem.promote.section import OddMarks, Rule
-from gitmem.store.commits import commit, memory_commit
-from gitmem.store.glimpse import peek
-from gitmem.store.paging import hot_memories
-from gitmem.store.repository import TREE
-from gitmem.store.trees import list_files
-from gitmem.store.workspace import Workspace
 
 Rules = Mapping[str, tuple[str, Rule]]
 """Address to the file that has the rule, and the rule."""
@@ -163,14 +163,13 @@ class _Settling:
 
     def _point(self, at: Place, file: str, brought: str) -> None:
         scope = self.workspace.scope(at.scope)
-        sync_live(self.workspace, self.edges, scope.name, at.agent)
-        written = commit(
-            scope.repo,
-            scope.ref,
+        written = land(
+            scope,
             lambda tip: to_rule(scope.repo, tip, at, file, brought),
             self.workspace.author(self.edges.now),
+            copies_of(self.workspace, self.edges),
+            at.agent,
         )
-        sync_live(self.workspace, self.edges, scope.name, at.agent, lay_out=True)
         if written is not None:
             self.log.append(
                 f"{one_line(at.address, 80)} is a rule of {one_line(file, 80)} now: {written.commit[:12]}"

@@ -11,9 +11,9 @@ from gitmem.core.pointer import rule_file
 from gitmem.core.text import counted
 from gitmem.integrations.promoting.noted import taken_over
 from gitmem.integrations.promoting.pending import noted_rules
+from gitmem.ledger.workspace import Workspace
 from gitmem.promote.rule import is_worded_anew, says_the_same, unsaid
 from gitmem.promote.section import OddMarks, Rule, parse
-from gitmem.store.workspace import Workspace
 from gitmem.values import dataclass
 
 PROMPT_SECONDS = 0.2

@@ -1,0 +1,209 @@
+"""`git mem review accept` and `reject`: one item or many, each decided on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import typer
+
+from gitmem.cli.context import Context
+from gitmem.cli.review_edit import asked_why
+from gitmem.cli.words import sound
+from gitmem.core.errors import UsageError
+from gitmem.core.text import counted
+from gitmem.integrations.deciding import (
+    Batch,
+    Choice,
+    Decided,
+    Session,
+    Verdict,
+    bulk,
+    decide,
+    decide_one,
+)
+from gitmem.integrations.review import pick, queue
+from gitmem.integrations.review_items import Item
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person typed.
+
+    Attributes:
+        words: ids, each perhaps followed by numbers.
+        everything: instead of ids, all that `bulk` finds of this kind and from there.
+        at: commit of the one dream that is named, as it was shown.
+    """
+
+    verdict: Verdict
+    words: tuple[str, ...] = ()
+    everything: bool = False
+    kind: str = ""
+    who: str = ""
+    how: Literal["merge", "replace"] = "merge"
+    why: str = ""
+    allowed: bool = False
+    at: str = ""
+
+
+def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
+    """Decides, and tells what came of it; one item by its own words, several by how many there were.
+
+    Raises:
+        UsageError: no item is named, or ids and `--all` are mixed.
+        Exit: some of several could not be decided; the code is the first one's.
+    """
+    named = _named(asked.words)
+    if asked.everything and named:
+        raise UsageError("Give ids or --all, not both")
+    if asked.at and len(named) != 1:
+        raise UsageError("--at is the commit of one dream that was shown", "Name that dream alone.")
+    if (asked.kind or asked.who) and not asked.everything:
+        raise UsageError("--kind and --from choose among --all", f"git mem review {asked.verdict} --all")
+    if not named and not asked.everything:
+        raise UsageError(f"Say what to {asked.verdict}: ids, or --all", "See what waits: git mem review")
+    if not (dry_run or asked.everything or len(named) > 1):
+        (id, numbers) = named[0]
+        choice = Choice(id, asked.verdict, numbers, _reason(run, asked, id), asked.at)
+        _show_one(run, decide_one(_session(run, asked), choice))
+        return
+    items = queue(run.workspace, run.edges)
+    left: list[Item] = []
+    if asked.everything:
+        wanted, left = bulk(items, asked.kind, asked.who)
+        named = [(item.id, ()) for item in wanted]
+    if dry_run:
+        _foretell(run, asked, items, named, left)
+    else:
+        why = _reason(run, asked, f"these {len(named)}") if named else ""
+        choices = [Choice(id, asked.verdict, numbers, why) for id, numbers in named]
+        show_batch(run, decide(_session(run, asked), items, choices), left)
+
+
+def show_batch(run: Context, batch: Batch, left: list[Item]) -> None:
+    """Tells what a batch did, what went on waiting and why, and the one undo of it.
+
+    Args:
+        left: what `--all` left to be decided by name.
+
+    Raises:
+        Exit: something could not be decided.
+    """
+    out = run.out
+    if out.as_json:
+        out.json(_value(batch, left))
+    else:
+        out.data(batch.line)
+        for _, item, made in batch.done:
+            for note in made.notes:
+                out.say(f"  {item.id}: {note}")
+        for id, error in batch.failed:
+            out.warn(f"{id} was not decided: {error.message}{f' ({error.hint})' if error.hint else ''}")
+        _tell_left(run, left)
+        for oid in batch.undo:
+            out.say(f"undo: git mem undo {oid[:12]}")
+        for command in [command for _, _, made in batch.done for command in made.undo]:
+            out.say(f"undo: {command}")
+    if batch.failed:
+        raise typer.Exit(batch.failed[0][1].exit_code)
+
+
+def _named(words: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
+    found: list[tuple[str, tuple[int, ...]]] = []
+    for word in words:
+        if word.isascii() and word.isdecimal():
+            if not found:
+                raise UsageError(f"The number {word} follows no id", "See the ids: git mem review")
+            id, numbers = found.pop()
+            found.append((id, (*numbers, int(word))))
+        else:
+            found.append((word, ()))
+    return found
+
+
+def _session(run: Context, asked: Asked) -> Session:
+    return Session(run.workspace, run.edges, run.out.ask, asked.how, asked.allowed)
+
+
+def _reason(run: Context, asked: Asked, what: str) -> str:
+    if asked.why or asked.verdict == "accept":
+        return asked.why
+    verb = "is" if len(_named(asked.words)) == 1 else "are"
+    return asked_why(run, f"Why {verb} {what} turned down?")
+
+
+def _foretell(
+    run: Context,
+    asked: Asked,
+    items: Sequence[Item],
+    named: list[tuple[str, tuple[int, ...]]],
+    left: list[Item],
+) -> None:
+    would = [(pick(items, id), numbers) for id, numbers in named]
+    if run.out.as_json:
+        chosen = [{"id": item.id, "kind": item.kind, "numbers": list(numbers)} for item, numbers in would]
+        run.out.json({"would": asked.verdict, "items": chosen, "left": [item.id for item in left]})
+        return
+    for item, numbers in would:
+        some = f" {' '.join(map(str, numbers))}" if numbers else ""
+        run.out.data(f"would {asked.verdict} {item.id}{some} {item.kind} {item.title}")
+    if not would:
+        run.out.say(f"nothing to {asked.verdict}")
+    _tell_left(run, left)
+
+
+def _tell_left(run: Context, left: list[Item]) -> None:
+    if left:
+        ids = ", ".join(item.id for item in left)
+        run.out.say(f"{counted(len(left), 'item')} to be decided by name: {ids}")
+
+
+def _value(batch: Batch, left: list[Item]) -> dict[str, Any]:
+    return {
+        "done": sound(batch.line),
+        "decided": [
+            {
+                "id": item.id,
+                "verdict": choice.verdict,
+                "done": sound(made.line),
+                "commit": made.commits[-1] if made.commits else None,
+                "notes": [sound(note) for note in made.notes],
+                "undo": [sound(command) for command in made.undo],
+            }
+            for choice, item, made in batch.done
+        ],
+        "failed": [
+            {
+                "id": sound(id),
+                "kind": error.kind,
+                "message": sound(error.message),
+                "hint": sound(error.hint),
+            }
+            for id, error in batch.failed
+        ],
+        "left": [item.id for item in left],
+        "undo": list(batch.undo),
+    }
+
+
+def _show_one(run: Context, done: Decided) -> None:
+    if run.out.as_json:
+        run.out.json(
+            {
+                "done": sound(done.line),
+                "commit": done.commits[-1] if done.commits else None,
+                "notes": [sound(note) for note in done.notes],
+                "undo": [sound(command) for command in done.undo],
+            }
+        )
+        return
+    commit = f"{done.commits[-1][:8]} " if done.commits else ""
+    run.out.data(commit + done.line)
+    for note in done.notes:
+        run.out.say(f"  {note}")
+    for oid in reversed(done.commits):
+        run.out.say(f"undo: git mem undo {oid[:12]}")
+    for command in done.undo:
+        run.out.say(f"undo: {command}")

@@ -1,0 +1,353 @@
+"""`git mem review -i`: through the queue in a terminal, one key for each item; carried out at the end.
+
+Until the person is through, or quits, nothing but their own edits of a dream is written: a decision can be
+taken back by a key, and an interrupt decides nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from gitmem.cli.context import Context
+from gitmem.cli.keys import EOF, Keys
+from gitmem.cli.review_decide import show_batch
+from gitmem.core.change import Change
+from gitmem.core.errors import GitmemError
+from gitmem.core.text import counted, one_line
+from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
+from gitmem.integrations.deciding import Choice, Session, Verdict, decide
+from gitmem.integrations.disputes import Dispute
+from gitmem.integrations.edges import real_edges
+from gitmem.integrations.review import queue
+from gitmem.integrations.review_dream import dream_cards
+from gitmem.integrations.review_items import Item, dream_item, told_lines
+from gitmem.ledger.dreams import Dream, DreamCommit
+from gitmem.ledger.suggestions import Suggestion
+from gitmem.values import dataclass
+
+AROUND = 8
+"""Lines of the terminal that are left for the heading, the prompt and what was said before."""
+
+FEWEST = 12
+"""Lines of an item that are shown however low the terminal is."""
+
+KEYS = {
+    "a": "accept",
+    "r": "reject",
+    "R": "reject, and say why",
+    "A": "accept this and the rest of the dream",
+    "e": "edit",
+    "s": "same: one of them is enough",
+    "n": "newer: the later one stands instead",
+    "d": "different: both stay, and it is not asked again",
+    "l": "later",
+    "m": "more of it",
+    "u": "undo the last key",
+    "q": "quit, and carry out what was decided",
+    "?": "help",
+}
+
+_OFFERED = {
+    "suggestion": "arRel",
+    "dream": "arRAel",
+    "question": "sndel",
+    "dispute": "al",
+    "leaving": "al",
+    "document": "rl",
+}
+_USUAL = "arRl"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to decide: an item, or one change of a dream."""
+
+    item: Item
+    change: DreamCommit | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Names it, also after the dream was edited."""
+        return self.item.id, self.change.n if self.change else 0
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a dream's question on two claims; on one alone it is answered by yes or no."""
+        change = self.change
+        return change is not None and change.asks and any(fate.target for fate in change.fates)
+
+    @property
+    def keys(self) -> str:
+        """What may be pressed for it, besides what always may."""
+        subject = self.item.subject
+        versions = min(len(subject.claims), 9) if isinstance(subject, Dispute) else 0
+        offered = _OFFERED.get("question" if self.asks else self.item.kind, _USUAL)
+        if isinstance(subject, Dispute) and subject.key:  # a description has one value
+            offered = offered.replace("a", "")
+        return "".join(map(str, range(1, versions + 1))) + offered
+
+
+def steps(items: tuple[Item, ...]) -> list[Step]:
+    """What there is to decide, in the order of the queue; what has no id is settled where it stands."""
+    found: list[Step] = []
+    for item in items:
+        if isinstance(item.subject, Dream):
+            found += [Step(item, change) for change in best_first(item.subject.open)]
+        elif item.id:
+            found.append(Step(item))
+    return found
+
+
+class Walk:
+    """A walk through the queue.
+
+    Attributes:
+        said: what was decided so far, by `Step.key`.
+        edited: suggestions as the person wants them instead, by id.
+    """
+
+    def __init__(self, run: Context, found: list[Step], keys: Keys) -> None:
+        self._run, self._out, self._keys = run, run.out, keys
+        self._steps = found
+        self._at = 0
+        self._trail: list[tuple[int, tuple[tuple[str, int], ...]]] = []
+        self.said: dict[tuple[str, int], Choice] = {}
+        self.edited: dict[str, Change] = {}
+        self._summed = ""
+        self._cards: dict[str, dict[int, Card]] = {}
+        self._height = max(FEWEST, shutil.get_terminal_size().lines - AROUND)
+
+    def go(self) -> list[Choice]:
+        """Asks for a key for each step; returns what was decided, to be carried out.
+
+        Raises:
+            KeyboardInterrupt: the person wants nothing of it.
+        """
+        while self._at < len(self._steps):
+            self._show(self._steps[self._at])
+            if not self._answered():
+                break
+        return list(choices(self._steps, self.said))
+
+    def _show(self, step: Step, *, whole: bool = False) -> None:
+        out, item = self._out, step.item
+        number = f"[{self._at + 1}/{len(self._steps)}]"
+        change = f" {step.change.n}" if step.change else ""
+        out.data()
+        if isinstance(item.subject, Dream) and item.id != self._summed:
+            self._summed = item.id
+            out.data(item.title)
+            for line in out.claims(summary_lines(item.subject.open)):
+                out.data(line)
+            out.data()
+        out.data(out.paint(f"{number} {item.id}{change} {item.kind}", "bold"))
+        lines = out.claims(self._told(step))
+        cut = len(lines) - self._height
+        for line in lines if whole or cut < 2 else lines[: self._height]:
+            out.data(line)
+        if not whole and cut > 1:
+            out.data(out.paint(f"… {cut} more lines: m", "dim"))
+
+    def _told(self, step: Step) -> Iterator[str]:
+        item = step.item
+        if step.change is not None and isinstance(item.subject, Dream):
+            yield from card_lines(self._card(item.subject, step.change.n), whole=True)
+            return
+        if isinstance(item.subject, Suggestion) and item.id in self.edited:
+            item = replace(item, subject=replace(item.subject, change=self.edited[item.id]))
+        yield from told_lines(item)
+
+    def _card(self, dream: Dream, n: int) -> Card:
+        """A change's card; those of a dream are made when the first of them is shown."""
+        if dream.tip not in self._cards:
+            cards = dream_cards(self._run.workspace, self._run.edges, dream)
+            self._cards[dream.tip] = {card.n: card for card in cards}
+        return self._cards[dream.tip][n]
+
+    def _answered(self) -> bool:
+        """Reads keys until one of them leads on; False where the person quits."""
+        while True:
+            step = self._steps[self._at]
+            self._out.prompt(self._question(step))
+            key = self._keys()
+            if key in ("q", EOF):
+                self._out.say("quit")
+                return False
+            if key == "u":
+                self._step_back()
+                return True
+            if key == "m":
+                self._out.say("more")
+                self._show(step, whole=True)
+            elif key == "?" or key not in step.keys or not key.isprintable():
+                self._help(step, key)
+            elif self._done(step, key):
+                return True
+
+    def _question(self, step: Step) -> str:
+        words = [f"[{key}]{KEYS[key][1:]}" for key in "arel" if key in step.keys]
+        if isinstance(step.item.subject, Dispute):
+            words = ["[1-9] stands", *(["[a]ll stand"] if "a" in step.keys else []), "[l]ater"]
+        if step.asks:
+            words = ["[s]ame", "[n]ewer", "[d]ifferent", "[e]dit", "[l]ater"]
+        return " ".join([*words, *(["[u]ndo"] if self._trail else []), "[q]uit [?] "])
+
+    def _help(self, step: Step, key: str) -> None:
+        self._out.say("help" if key == "?" else "that is no key for this")
+        for one, word in KEYS.items():
+            if one in step.keys or one in "muq?":
+                self._out.say(f"  {one}  {word}")
+        if isinstance(step.item.subject, Dispute):
+            self._out.say("  1-9  this one stands, the others go; a, for claims: each of them is true")
+
+    def _done(self, step: Step, key: str) -> bool:
+        """Does what a key says; whether it leads on."""
+        if key == "e":
+            self._out.say("edit")
+            return self._edit(step)
+        if key == "l":
+            self._out.say("later")
+            return self._on(())
+        if key == "d":
+            self._out.say("different")
+            return self._decide([step], "reject", why="They are different things.")
+        if key in "rR":
+            self._out.say("reject")
+            why = self._out.answer("Why? ") if key == "R" else ""
+            return self._decide([step], "reject", why=why)
+        self._out.say(KEYS[key].partition(":")[0] if key in "sn" else "accept")
+        if key == "A":
+            rest = [one for one in self._steps[self._at :] if one.item.id == step.item.id]
+            # A question is answered by itself.
+            rest = [one for one in rest if one is step or not (one.change and one.change.asks)]
+            return self._decide(rest, "accept")
+        numbers: tuple[int, ...] = (int(key),) if key.isdecimal() else ()
+        if key == "a" and isinstance(step.item.subject, Dispute):
+            numbers = tuple(range(1, len(step.item.subject.claims) + 1))
+        return self._decide([step], "accept", numbers)
+
+    def _decide(
+        self, these: list[Step], verdict: Verdict, numbers: tuple[int, ...] = (), why: str = ""
+    ) -> bool:
+        for one in these:
+            self.said[one.key] = Choice(
+                one.item.id, verdict, (one.change.n,) if one.change else numbers, why
+            )
+        return self._on(tuple(one.key for one in these))
+
+    def _on(self, decided: tuple[tuple[str, int], ...]) -> bool:
+        self._trail.append((self._at, decided))
+        self._at += max(1, len(decided))
+        return True
+
+    def _step_back(self) -> None:
+        self._out.say("undo" if self._trail else "there is nothing to undo")
+        if self._trail:
+            self._at, decided = self._trail.pop()
+            for key in decided:
+                self.said.pop(key, None)
+
+    def _edit(self, step: Step) -> bool:
+        from gitmem.integrations.review_edit import edit_suggestion
+
+        subject = step.item.subject
+        try:
+            if isinstance(subject, Dream):
+                self._edit_dream(step, subject)
+            elif isinstance(subject, Suggestion):
+                now = replace(subject, change=self.edited.get(subject.id, subject.change))
+                changed = edit_suggestion(self._run.workspace, self._run.edges, now)
+                if changed is not None:
+                    self.edited[subject.id] = changed
+        except GitmemError as error:
+            self._out.warn(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
+            return False
+        self._show(self._steps[self._at])
+        return False
+
+    def _edit_dream(self, step: Step, dream: Dream) -> None:
+        """Edits the memories of a change; what the person changed is a step of its own from then on."""
+        from gitmem.integrations.review_edit import edit_dream
+
+        number = step.change.n if step.change else None
+        done = edit_dream(
+            self._run.workspace,
+            self._run.edges,
+            dream,
+            number,
+            ask_why=lambda gone: self._out.answer(
+                f"Why {'does' if len(gone) == 1 else 'do'} {one_line(gone[0].text, 60)} go? "
+            ),
+        )
+        if done.done.written is None:
+            return
+        fresh = steps((dream_item(done.dream),))
+        first = next(at for at, one in enumerate(self._steps) if one.item.id == dream.id)
+        last = max(at for at, one in enumerate(self._steps) if one.item.id == dream.id)
+        self._steps[first : last + 1] = fresh
+
+
+def choices(found: list[Step], said: dict[tuple[str, int], Choice]) -> Iterator[Choice]:
+    """What was decided, a dream's changes of one verdict and reason together, in the order of the queue."""
+    numbers: dict[Choice, list[int]] = {}
+    for step in found:
+        choice = said.get(step.key)
+        if choice is None:
+            continue
+        if step.change is None:
+            numbers[choice] = list(choice.numbers)
+        elif isinstance(step.item.subject, Dream):
+            of_dream = replace(choice, numbers=(), at=step.item.subject.tip)
+            numbers.setdefault(of_dream, []).append(step.change.n)
+    for choice, some in numbers.items():
+        yield replace(choice, numbers=tuple(sorted(some)))
+
+
+def walk(run: Context, keys: Callable[[], Keys], *, dry_run: bool) -> None:
+    """Walks through the queue, then carries out what was decided, as one batch.
+
+    Args:
+        keys: gives what keys are read from; it is asked for before anything is shown.
+
+    Raises:
+        UsageError: there is no terminal.
+        Exit: something could not be decided.
+    """
+    pressed = keys()
+    items = queue(run.workspace, run.edges)
+    found = steps(items)
+    elsewhere = sum(not item.id for item in items)
+    if found:
+        walked = Walk(run, found, pressed)
+        decided = _walked(run, walked)
+        run.out.data()
+        if dry_run:
+            for choice in decided:
+                numbers = "".join(f" {number}" for number in choice.numbers)
+                run.out.data(f"would {choice.verdict} {choice.id}{numbers}")
+        elif decided:
+            # The walk took a while: what is decided now is the newest change.
+            edges = replace(run.edges, now=real_edges(run.edges.cwd).now)
+            now = queue(run.workspace, edges)
+            session = Session(run.workspace, edges, run.out.ask, edited=walked.edited)
+            batch = decide(session, now, decided)
+            show_batch(run, batch, [])
+    else:
+        run.out.say("nothing waits for a key")
+    if elsewhere:
+        run.out.say(f"{counted(elsewhere, 'more item')} to be settled on disk: git mem review")
+
+
+def _walked(run: Context, walked: Walk) -> list[Choice]:
+    try:
+        decided = walked.go()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        run.out.say("nothing was decided")
+        raise
+    if not decided:
+        run.out.say("nothing was decided")
+    return decided

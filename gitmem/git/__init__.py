@@ -1,0 +1,1 @@
+"""Git itself: its objects, refs and processes."""

@@ -1,0 +1,582 @@
+"""The one runner for the `git` command: a clean environment in, plain errors out.
+
+What git says when it fails, in words with which a person can do something.
+
+A look through git that never fetches, and ends in time: for who is waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field
+from pathlib import Path
+from typing import IO, Literal
+
+from gitmem.core.errors import RepositoryError
+from gitmem.git.repository import Signature
+from gitmem.values import dataclass
+
+# Variables of the caller that choose configuration files, transport and credentials. All others (GIT_DIR,
+# GIT_INDEX_FILE, GIT_CONFIG_COUNT, …) are set by the git that runs a hook, or come from a repository's own
+# environment file, and would lead this git to another repository or change what it does.
+SAFE_VARIABLES = frozenset(
+    {
+        "GIT_ASKPASS",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_EXEC_PATH",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_SSH_VARIANT",
+        "GIT_SSL_CAINFO",
+        "GIT_SSL_CAPATH",
+    }
+)
+
+# Replacement refs would show other bytes than the object's name promises, and than libgit2 shows. A file
+# system monitor is a program that a repository's own configuration names, and a clone may bring one along.
+FIXED_VARIABLES = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+
+
+NO_FETCHING = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
+"""Keeps git from fetching what a partial clone lacks; git before 2.45 knows only the second. And from
+starting a program that watches the work tree, as it does for some questions about commits, too."""
+
+IDENTITY_HINT = (
+    'Tell git who you are: git config --global user.name "Your Name" and '
+    "git config --global user.email you@example.com"
+)
+
+# What git says (in the C locale) and what a person can do about it.
+_HINTS: tuple[tuple[str, str], ...] = (
+    (r"dubious ownership", "If you trust this folder: git config --global --add safe.directory {path}"),
+    (r"not a git repository", "Run it inside a repository, or make one here with: git init"),
+    (r"tell me who you are|empty ident name|auto-detection is disabled|no email was given", IDENTITY_HINT),
+    (
+        r"No space left on device|Disk quota exceeded|File too large|File size limit",
+        "Free some disk space and run it again; nothing was moved.",
+    ),
+    (r"Unable to create '(?P<lock>[^']+\.lock)': File exists", "If no other git is running, delete {lock}"),
+    (
+        r"Read-only file system|Permission denied|insufficient permission|unable to create directory for",
+        "Make it writable for you and run it again.",
+    ),
+    (r"broken ref", "Bring it back from what is known of it: git mem doctor"),
+    (r"exists; cannot create", "A branch with that name is in the way: rename it with git branch -m"),
+    (
+        r"must be run in a work tree|cannot use bare repository",
+        "Run it in a repository that has a work tree.",
+    ),
+)
+
+CHUNK = 65_536
+
+PIPE = 32_768
+"""Bytes that a pipe takes in one go wherever this runs. With more, git would wait for its answer to be read
+while its question is still being written."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a git command gave back; `stderr` is decoded with replacement."""
+
+    returncode: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        """Output as text (odd bytes as surrogates) without the final line break."""
+        return self.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+@dataclass(frozen=True)
+class GitCommand:
+    """Runs git, never through a shell.
+
+    Attributes:
+        environ: the environment to run in; cleaned of git's own variables for each run.
+        executable: name or path of the program.
+        fetches: whether it may fetch what a partial clone lacks.
+    """
+
+    environ: Mapping[str, str] = field(repr=False)
+    executable: str = "git"
+    fetches: bool = True
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Returns the environment a git process gets: cleaned, then git's fixed settings, then `extra`."""
+        kept = {k: v for k, v in self.environ.items() if not k.startswith("GIT_") or k in SAFE_VARIABLES}
+        return kept | FIXED_VARIABLES | ({} if self.fetches else NO_FETCHING) | dict(extra or {})
+
+    def run(
+        self,
+        args: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        git_dir: Path | None = None,
+        input: bytes | None = None,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        keep: Sequence[int] = (),
+    ) -> Result:
+        """Runs one git command to its end.
+
+        Args:
+            args: words after `git`.
+            cwd: folder to run in, from which git finds the repository.
+            git_dir: the repository itself, instead of finding it.
+            input: bytes for its standard input, which is empty without them.
+            check: whether a failure raises.
+            env: further variables.
+            timeout: seconds until it is ended.
+            keep: file handles that it inherits.
+
+        Raises:
+            RepositoryError: git is missing or took too long; with `check`, git failed.
+        """
+        try:
+            done = subprocess.run(
+                self._words(args, git_dir),
+                cwd=cwd or git_dir,
+                env=self.environment(env),
+                capture_output=True,
+                timeout=timeout,
+                check=False,
+                input=input or b"",
+                pass_fds=keep,
+            )
+        except subprocess.TimeoutExpired:
+            raise RepositoryError(f"git {args[0]} took longer than {timeout:g} seconds") from None
+        except (OSError, ValueError) as error:
+            raise self._unstartable(error, cwd or git_dir) from error
+        result = Result(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        if check and result.returncode:
+            raise failure(result, cwd or git_dir)
+        return result
+
+    def start(self, args: Sequence[str], *, git_dir: Path) -> subprocess.Popen[bytes]:
+        """Starts a git process with pipes for its input and output; its error output is dropped.
+
+        Raises:
+            RepositoryError: it cannot be started.
+        """
+        try:
+            return subprocess.Popen(
+                self._words(args, git_dir),
+                cwd=git_dir,
+                env=self.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except (OSError, ValueError) as error:
+            raise self._unstartable(error, git_dir) from error
+
+    def _words(self, args: Sequence[str], git_dir: Path | None) -> list[str]:
+        return [self.executable, *([f"--git-dir={git_dir}"] if git_dir else []), *args]
+
+    def _unstartable(self, error: Exception, folder: Path | None) -> RepositoryError:
+        if folder is not None and not folder.is_dir():
+            return RepositoryError(f"No such folder: {folder}")
+        if isinstance(error, FileNotFoundError):
+            return RepositoryError(
+                f"{self.executable} was not found",
+                "Install git (https://git-scm.com), and see that it is on PATH.",
+            )
+        return RepositoryError(f"git cannot be run: {error}")
+
+
+def failure(result: Result, path: Path | None = None) -> RepositoryError:
+    """Makes the error that tells a person why a git command failed."""
+    said = result.stderr
+    if not said.strip() and result.returncode < 0:
+        said = f"git was ended: {signal.strsignal(-result.returncode)}"
+    message, hint = explain(said, path)
+    return RepositoryError(message, hint)
+
+
+_IDENT = re.compile(r"(?P<name>.*) <(?P<email>[^<>]*)> (?P<time>\d+) (?P<offset>[+-]\d{4})")
+
+
+def identity(
+    git: GitCommand,
+    cwd: Path | None,
+    now: int | None,
+    *,
+    role: Literal["author", "committer"] = "author",
+    git_dir: Path | None = None,
+) -> Signature:
+    """Reads who the person is, as git itself decides it: by its variables, then by configuration.
+
+    What runs in a git hook reads with an environment that is without them: there they name the author of
+    the commit in hand, who may be another.
+
+    Args:
+        cwd: folder whose repository's configuration counts.
+        now: seconds since the epoch; None takes git's own time (its date variables, or the present).
+        role: whose name; git can be told two.
+        git_dir: the repository, instead of `cwd`.
+
+    Raises:
+        RepositoryError: no identity is configured. One guessed from the host name is never used.
+    """
+    asked = [f"GIT_{role.upper()}_NAME", f"GIT_{role.upper()}_EMAIL"]
+    asked += ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] if now is None else []
+    said = {key: value for key in asked if (value := git.environ.get(key))}
+    words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{role.upper()}_IDENT"]
+    found = _IDENT.fullmatch(git.run(words, cwd=cwd, git_dir=git_dir, env=said).text)
+    if not found:
+        raise RepositoryError("git does not say who you are", IDENTITY_HINT)
+    hours, minutes = int(found["offset"][1:3]), int(found["offset"][3:])
+    offset = (hours * 60 + minutes) * (-1 if found["offset"][0] == "-" else 1)
+    return Signature(found["name"], found["email"], int(found["time"]) if now is None else now, offset)
+
+
+Scope = Literal["global", "local", "worktree", "system"]
+
+
+def config_get_all(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    *,
+    scope: Scope | None = None,
+    kind: Literal["bool", "int", "path"] | None = None,
+    git_dir: Path | None = None,
+) -> tuple[str, ...]:
+    """Reads every value of a setting, the one that counts last.
+
+    Args:
+        scope: only values from there. "global" is the person's own configuration with what it includes, and
+            nothing that a repository brings along; None means all that git reads.
+        kind: type that git converts to.
+
+    Raises:
+        RepositoryError: the configuration cannot be read, or a value is not of that kind.
+    """
+    words = [
+        "config",
+        "--includes",
+        "--show-scope",
+        "-z",
+        *([f"--type={kind}"] if kind else []),
+        "--get-all",
+        key,
+    ]
+    result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
+    if result.returncode == 1:
+        return ()
+    if result.returncode:
+        raise failure(result, cwd or git_dir)
+    fields = result.text.split("\0")
+    pairs = zip(fields[0::2], fields[1::2], strict=False)
+    return tuple(value for where, value in pairs if scope in (None, where))
+
+
+def config_get(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    *,
+    scope: Scope | None = None,
+    kind: Literal["bool", "int", "path"] | None = None,
+    git_dir: Path | None = None,
+) -> str | None:
+    """Reads the value of a setting that counts, or None; arguments as for `config_get_all`."""
+    values = config_get_all(git, cwd, key, scope=scope, kind=kind, git_dir=git_dir)
+    return values[-1] if values else None
+
+
+def config_set(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    value: str,
+    *,
+    scope: Scope = "local",
+    git_dir: Path | None = None,
+) -> None:
+    """Sets a setting to one value, in place of all that it had in that scope.
+
+    Raises:
+        RepositoryError: the file is locked or cannot be written.
+    """
+    result = _write_config(git, ["config", f"--{scope}", "--replace-all", key, value], cwd, git_dir)
+    if result.returncode:
+        raise failure(result, cwd or git_dir)
+
+
+def config_unset(
+    git: GitCommand, cwd: Path | None, key: str, *, scope: Scope = "local", git_dir: Path | None = None
+) -> None:
+    """Removes all values of a setting from a scope; one that is not set is fine."""
+    result = _write_config(git, ["config", f"--{scope}", "--unset-all", key], cwd, git_dir)
+    if result.returncode not in (0, 5):
+        raise failure(result, cwd or git_dir)
+
+
+def _write_config(git: GitCommand, words: list[str], cwd: Path | None, git_dir: Path | None) -> Result:
+    from gitmem.git.locks import FOLDER, moving  # a look writes none
+
+    if git_dir is None or "--global" in words or not (git_dir / FOLDER).is_dir():
+        return git.run(words, cwd=cwd, git_dir=git_dir, check=False)
+    with moving(git_dir, ("config",), "*", "config") as turn:
+        return turn.run(git, words, cwd=cwd, git_dir=git_dir)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a repository's parts are; all paths absolute.
+
+    Attributes:
+        worktree: top of the work tree that the folder is in; None in a bare repository or inside `.git`.
+        git_dir: this work tree's own git directory.
+        common_dir: the git directory shared by all work trees.
+        bare: whether the repository has no work tree at all.
+        object_format: `sha1` or `sha256`.
+    """
+
+    worktree: Path | None
+    git_dir: Path
+    common_dir: Path
+    bare: bool
+    object_format: str = "sha1"
+
+
+def layout(git: GitCommand, cwd: Path, *, git_dir: Path | None = None) -> Layout:
+    """Finds the repository that a folder is in, or describes the one at `git_dir`.
+
+    Raises:
+        RepositoryError: there is none, it belongs to someone else, or its path has a line break.
+    """
+    asked = ["--is-bare-repository", "--show-object-format", "--absolute-git-dir", "--git-common-dir"]
+    result = git.run(
+        ["rev-parse", "--path-format=absolute", *asked, "--show-toplevel"],
+        cwd=cwd,
+        git_dir=git_dir,
+        check=False,
+    )
+    lines = result.text.split("\n") if result.stdout else []
+    # `--show-toplevel` comes last because it alone fails without a work tree, after the rest was printed.
+    if len(lines) < len(asked) or (result.returncode and "work tree" not in result.stderr):
+        raise failure(result, cwd)
+    if len(lines) > len(asked) + 1:
+        raise RepositoryError(
+            f"The path of this repository has a line break: {cwd!s}", "Move or rename it."
+        )
+    worktree = Path(lines[4]) if len(lines) > len(asked) and not result.returncode else None
+    _refuse_foreign(git, Path(lines[2]))
+    return Layout(worktree, Path(lines[2]), Path(lines[3]), lines[0] == "true", lines[1])
+
+
+OWNERS = (2, 35, 2)
+"""The first git that refuses a repository of somebody else's, whose configuration may name programs."""
+
+
+def git_version(git: GitCommand) -> tuple[int, ...]:
+    """The version of git, as far as it is made of numbers."""
+    found = re.search(r"\d+(?:\.\d+)*", git.run(["version"], check=False).text)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def _refuse_foreign(git: GitCommand, git_dir: Path) -> None:
+    """Raises where a repository is another user's and git is too old to refuse it itself.
+
+    Who is root for a person (sudo) may use that person's.
+    """
+    try:
+        owner = git_dir.stat().st_uid
+    except OSError:
+        return
+    mine = {os.geteuid()}
+    if os.geteuid() == 0 and (behind := git.environ.get("SUDO_UID", "")).isdigit():
+        mine.add(int(behind))
+    if owner in mine or (version := git_version(git)) >= OWNERS:
+        return
+    raise RepositoryError(
+        f"{git_dir} is another user's, and git {'.'.join(map(str, version)) or '?'} would run what it says",
+        f"Install git {'.'.join(map(str, OWNERS))} or later, which asks, or make the repository yours.",
+    )
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """One work tree of a repository.
+
+    Attributes:
+        head: commit it stands on; None on an unborn branch or in a bare repository.
+        branch: full ref name; None when detached.
+        bare: the entry is the bare repository itself.
+        prunable: its folder is gone.
+    """
+
+    path: Path
+    head: str | None
+    branch: str | None
+    bare: bool
+    prunable: bool
+
+
+def worktrees(git: GitCommand, cwd: Path | None, *, git_dir: Path | None = None) -> tuple[Worktree, ...]:
+    """Lists the work trees of a repository, the main one first."""
+    # Not `-z`, which needs git 2.36: a path with a line break is cut short here, and then simply not found.
+    found = []
+    for record in git.run(["worktree", "list", "--porcelain"], cwd=cwd, git_dir=git_dir).text.split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in record.splitlines())
+        if path := fields.get("worktree"):
+            head = fields.get("HEAD", "0")
+            found.append(
+                Worktree(
+                    Path(path),
+                    head if head.strip("0") else None,
+                    fields.get("branch"),
+                    "bare" in fields,
+                    "prunable" in fields,
+                )
+            )
+    return tuple(found)
+
+
+def explain(stderr: str, path: Path | None = None) -> tuple[str, str]:
+    """Finds git's own last word in its error output, or the one with a known remedy.
+
+    Args:
+        stderr: what git (or libgit2) wrote, in the C locale.
+        path: the folder git ran in, for hints that name it.
+
+    Returns:
+        (message, hint); the hint is empty where none is known.
+    """
+    lines = [line for line in map(_printable, stderr.splitlines()) if line]
+    words = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
+    message = _bare(words[-1]) if words else "git failed without a word"
+    for pattern, hint in _HINTS:
+        if found := re.search(pattern, stderr):
+            message = next((_bare(line) for line in words if re.search(pattern, line)), message)
+            return message, hint.format(path=path or ".", **found.groupdict())
+    return message, ""
+
+
+def _bare(line: str) -> str:
+    return re.sub(r"^(fatal|error|warning): ", "", line)
+
+
+def _printable(line: str) -> str:
+    return "".join(c for c in line if c.isprintable()).strip()
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What a git command said within its limits.
+
+    Attributes:
+        returncode: None where it was ended before its own end.
+    """
+
+    stdout: bytes
+    returncode: int | None
+
+    @property
+    def text(self) -> str:
+        """Output as text (odd bytes as surrogates)."""
+        return self.stdout.decode("utf-8", "surrogateescape")
+
+
+def peek(
+    git: GitCommand,
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    seconds: float,
+    size: int,
+    input: bytes = b"",
+    enough: Callable[[bytes], bool] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Glimpse:
+    """Runs a reading git command until its end or a limit: then it is ended.
+
+    Args:
+        words: after `git`.
+        seconds: time that it has; without any nothing is started.
+        size: bytes of output, about.
+        input: bytes for its standard input.
+        enough: whether the output so far answers what was asked.
+        env: further variables.
+
+    Raises:
+        RepositoryError: it cannot be started.
+    """
+    until = time.monotonic() + seconds
+    if seconds <= 0:
+        return Glimpse(b"", None)
+    given = _file(input) if len(input) > PIPE else None
+    try:
+        process = subprocess.Popen(
+            [git.executable, *words],
+            cwd=cwd,
+            env=git.environment({**(env or {}), **NO_FETCHING}),
+            stdin=given or (subprocess.PIPE if input else subprocess.DEVNULL),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise RepositoryError(f"git cannot be run: {error}") from error
+    finally:
+        if given is not None:
+            given.close()
+    output = bytearray()
+    with process:
+        try:
+            assert process.stdout is not None  # noqa: S101 - it was asked for
+            if process.stdin is not None:
+                with suppress(OSError):
+                    process.stdin.write(input)
+                    process.stdin.close()
+            while len(output) < size and not (enough is not None and output and enough(bytes(output))):
+                if not select.select([process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+                    break
+                chunk = os.read(process.stdout.fileno(), CHUNK)
+                if not chunk:
+                    with suppress(subprocess.TimeoutExpired):
+                        return Glimpse(bytes(output), process.wait(max(0.0, until - time.monotonic())))
+                    break
+                output += chunk
+        finally:
+            # With all that it started, which may outlive it and hold the pipe open. Until somebody waits
+            # for it its number is nobody else's.
+            if process.returncode is None:
+                with suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    return Glimpse(bytes(output), None)
+
+
+def _file(data: bytes) -> IO[bytes]:
+    import tempfile  # hardly ever is so much asked
+
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever starts git closes it
+    file.write(data)
+    file.seek(0)
+    return file

@@ -1,0 +1,322 @@
+"""Git's object and reflog formats as pure functions over bytes, so that every backend writes the same ones.
+
+Formats: gitformat-* and git-check-ref-format in git's documentation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+
+from gitmem.core.errors import RepositoryError
+from gitmem.git.repository import SUBMODULE, TREE, Commit, Entry, MissingObject, ReflogEntry, Signature
+
+LATEST = 253402300799 - 86_400
+"""A day before the end of year 9999: the last moment that Python can show in every time zone."""
+
+_LONGEST_HEADER = 32
+_WHO = re.compile(rb"(.*?) ?<([^<>\n]*)> ?(-?\d{1,20})? ?([+-]\d{4})?")
+_HEX = re.compile(r"[0-9a-f]+")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_TREE_ROWS = {
+    size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % (size // 2), re.DOTALL) for size in (40, 64)
+}
+_BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
+
+
+def check_oid(oid: str, hex_length: int) -> str:
+    """Returns `oid` where it is a full object name; raises MissingObject for anything else."""
+    if len(oid) != hex_length or not _HEX.fullmatch(oid):
+        raise MissingObject(f"Not an object name: {oid!r}")
+    return oid
+
+
+def check_ref_name(name: str) -> str:
+    """Returns `name` where it is a full, well-formed ref name (git-check-ref-format).
+
+    Raises:
+        RepositoryError: it is not.
+    """
+    if not name.startswith("refs/") or name.count("/") < 2 or _BAD_REF.search(name):
+        raise RepositoryError(f"Not a full ref name: {name!r}")
+    return name
+
+
+MISSING_HINT = "See what cannot be read, and mend what can be: git mem doctor"
+
+
+def missing(oid: str) -> MissingObject:
+    """Makes the error for an object that is not there."""
+    return MissingObject(f"Object {oid} is missing", MISSING_HINT)
+
+
+def damaged(oid: str) -> MissingObject:
+    """Makes the error for an object that cannot be read."""
+    return MissingObject(f"Object {oid} is damaged", MISSING_HINT)
+
+
+def unfit(oid: str, kind: str, wanted: str) -> MissingObject:
+    """Makes the error for an object that is of another kind than what names it says."""
+    return MissingObject(f"Object {oid} is a {kind}, not a {wanted}", MISSING_HINT)
+
+
+def object_name(kind: str, data: bytes, hex_length: int) -> str:
+    """The name that git gives an object."""
+    algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
+    return algorithm(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest()
+
+
+def check_content(kind: str, data: bytes, oid: str) -> None:
+    """Raises MissingObject where the content is not the one that the name was made of."""
+    if object_name(kind, data, len(oid)) != oid:
+        raise damaged(oid)
+
+
+_PACKED_KINDS = {"commit": 1, "tree": 2, "blob": 3}
+
+
+def encode_pack(contents: Iterable[tuple[str, bytes]], hex_length: int) -> bytes:
+    """Puts whole objects into one pack (gitformat-pack, version 2), to be handed to git in one go.
+
+    Args:
+        contents: (kind, content) of each.
+        hex_length: length of the repository's object names.
+    """
+    bodies = []
+    for kind, data in contents:
+        size, head = len(data) >> 4, bytearray([_PACKED_KINDS[kind] << 4 | len(data) & 15])
+        while size:
+            head[-1] |= 128
+            head.append(size & 127)
+            size >>= 7
+        bodies.append(bytes(head) + zlib.compress(data, 1))
+    pack = b"PACK" + struct.pack(">II", 2, len(bodies)) + b"".join(bodies)
+    algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
+    return pack + algorithm(pack, usedforsecurity=False).digest()
+
+
+def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:
+    """Reads the file of a loose object.
+
+    Returns:
+        (kind, content), the content checked against the object's name.
+
+    Raises:
+        MissingObject: it is damaged.
+    """
+    inflate = zlib.decompressobj()
+    try:
+        # The header first: its size bounds what a hostile file can inflate to.
+        start = inflate.decompress(data, _LONGEST_HEADER)
+        head, _, content = start.partition(b"\0")
+        kind, size = head.split(b" ")
+        content += inflate.decompress(inflate.unconsumed_tail, max(int(size) + 1 - len(content), 1))
+        name = kind.decode("ascii")
+    except (zlib.error, ValueError):
+        raise damaged(oid) from None
+    check_content(name, content, oid)
+    return name, content
+
+
+def kind_of(mode: int) -> str:
+    """Names the kind of object that a tree entry of this mode points at."""
+    return "tree" if mode == TREE else "commit" if mode == SUBMODULE else "blob"
+
+
+def is_entry_name(name: str) -> bool:
+    """Whether git takes a name into a tree; a tree that somebody made to do harm may hold others."""
+    return name not in ("", ".", "..") and name.lower() != ".git" and "/" not in name and "\0" not in name
+
+
+def encode_name(name: str) -> bytes:
+    """Encodes the name of a tree entry, odd bytes from surrogates.
+
+    Raises:
+        RepositoryError: git does not allow that name.
+    """
+    if _PLAIN_NAME.fullmatch(name):
+        return name.encode()
+    if not is_entry_name(name):
+        raise RepositoryError(f"Not a file name that git allows: {name!r}")
+    try:
+        return name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise RepositoryError(f"Not a file name: {name!r}") from None
+
+
+def encode_tree(entries: Mapping[str, Entry], hex_length: int) -> bytes:
+    """Writes one level of a tree in git's order: by bytes, a directory as if its name ended in a slash.
+
+    Raises:
+        RepositoryError: git does not allow a name.
+        MissingObject: an entry's object name is none.
+    """
+    rows = []
+    for name, entry in entries.items():
+        raw = encode_name(name)
+        oid = bytes.fromhex(check_oid(entry.oid, hex_length))
+        rows.append((raw + b"/" if entry.mode == TREE else raw, b"%o %s\0%s" % (entry.mode, raw, oid)))
+    rows.sort()
+    return b"".join([row for _, row in rows])
+
+
+def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
+    """Reads one level of a tree.
+
+    Raises:
+        MissingObject: it is damaged, or has one name twice (of which one would be lost unseen).
+    """
+    rows = _TREE_ROWS[hex_length].findall(data)
+    found = {
+        name.decode("utf-8", "surrogateescape"): Entry(int(mode, 8), raw.hex()) for mode, name, raw in rows
+    }
+    # The search passes over what is no row: then the rows are shorter than the whole.
+    size = sum([len(mode) + len(name) for mode, name, _ in rows]) + len(rows) * (hex_length // 2 + 2)
+    if size != len(data) or len(rows) != len(found):
+        raise damaged(oid)
+    return found
+
+
+def tree_entry(data: bytes, name: str, hex_length: int, oid: str) -> Entry | None:
+    """Reads one line of a tree, passing over the others; None where the name is not there.
+
+    Raises:
+        MissingObject: the tree is damaged.
+    """
+    raw = name.encode("utf-8", "surrogateescape")
+    if b" %s\0" % raw not in data:
+        return None
+    row = _TREE_ROWS[hex_length]
+    at = 0
+    while match := row.match(data, at):
+        if match[2] == raw:
+            return Entry(int(match[1], 8), match[3].hex())
+        at = match.end()
+    if at != len(data):
+        raise damaged(oid)
+    return None
+
+
+def entry_at(read: Callable[[str], bytes], tree: str, path: str, hex_length: int) -> Entry | None:
+    """Follows a path from a tree down, one level after the other.
+
+    Args:
+        read: content of a tree by its name.
+    """
+    found: Entry | None = Entry(TREE, tree)
+    for name in path.split("/"):
+        if found is None or found.mode != TREE:
+            return None
+        found = tree_entry(read(found.oid), name, hex_length, found.oid)
+    return found
+
+
+def encode_commit(
+    tree: str, parents: tuple[str, ...], author: Signature, committer: Signature, message: str
+) -> bytes:
+    """Writes a commit in the bytes that `git commit-tree` would.
+
+    The message ends in exactly one line break; what git forbids in names is left out, as git does.
+    """
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    lines += [f"author {format_signature(author)}", f"committer {format_signature(committer)}", ""]
+    body = message.replace("\0", "").strip("\n")
+    return "\n".join([*lines, body + "\n" if body else ""]).encode("utf-8", "replace")
+
+
+def format_signature(who: Signature) -> str:
+    """Writes a signature as in a commit header."""
+    sign = "-" if who.offset < 0 else "+"
+    hours, minutes = divmod(abs(who.offset), 60)
+    return f"{_clean(who.name)} <{_clean(who.email)}> {max(who.time, 0)} {sign}{hours:02}{minutes:02}"
+
+
+def _clean(text: str) -> str:
+    # ident.c: angle brackets and line breaks anywhere, and "crud" at either end, are dropped.
+    inner = re.sub(r"[<>\n\0]", "", text)
+    return inner.strip("".join(map(chr, range(33))) + ".,:;\"\\'")
+
+
+def parse_signature(raw: bytes) -> Signature:
+    """Reads a signature; a date that no calendar has becomes 0, as git shows it."""
+    found = _WHO.match(raw)
+    if not found:
+        return Signature(raw.decode("utf-8", "replace").strip(), "", 0)
+    name, email = (part.decode("utf-8", "replace").strip() for part in found.group(1, 2))
+    time, zone = int(found[3] or b"0"), found[4] or b"+0000"
+    offset = int(zone[1:3]) * 60 + int(zone[3:5])
+    offset = 0 if offset >= 24 * 60 else -offset if zone[:1] == b"-" else offset
+    return Signature(name, email, time if 0 <= time <= LATEST else 0, offset)
+
+
+def parse_commit(data: bytes, oid: str) -> Commit:
+    """Reads a commit.
+
+    Raises:
+        MissingObject: it is damaged.
+    """
+    head, _, body = data.partition(b"\n\n")
+    headers: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        headers.setdefault(key, []).append(value)
+    if not all(key in headers for key in (b"tree", b"author", b"committer")):
+        raise damaged(oid)
+    return Commit(
+        oid,
+        headers[b"tree"][0].decode("ascii", "replace"),
+        tuple(parent.decode("ascii", "replace") for parent in headers.get(b"parent", [])),
+        parse_signature(headers[b"author"][0]),
+        parse_signature(headers[b"committer"][0]),
+        body.decode("utf-8", "replace"),
+    )
+
+
+def parse_reflog(data: bytes) -> tuple[ReflogEntry, ...]:
+    """Reads the log file of a ref, newest first; lines cut short by a crash are left out."""
+    found = []
+    for line in data.split(b"\n"):
+        head, _, message = line.partition(b"\t")
+        ids, _, who = head.partition(b" ")[2].partition(b" ")
+        old, new = head.partition(b" ")[0].decode("ascii", "replace"), ids.decode("ascii", "replace")
+        if len(old) == len(new) >= 40 and _HEX.fullmatch(old) and _HEX.fullmatch(new) and b"<" in who:
+            started = old if old.strip("0") else None
+            found.append(
+                ReflogEntry(started, new, parse_signature(who), message.decode("utf-8", "replace"))
+            )
+    return tuple(reversed(found))
+
+
+class Kinds:
+    """Remembers what was read, was written, or is named by a tree that was read.
+
+    Args:
+        read: (name, kind) reads an object; it raises MissingObject where it is missing or of another kind.
+    """
+
+    def __init__(self, read: Callable[[str, str], object]) -> None:
+        self._read = read
+        self._known: dict[str, str] = {}
+
+    def saw(self, oid: str, kind: str) -> None:
+        """Notes one object."""
+        self._known[oid] = kind
+
+    def saw_tree(self, entries: Mapping[str, Entry]) -> None:
+        """Notes all that a tree names."""
+        self._known.update((entry.oid, kind_of(entry.mode)) for entry in entries.values())
+
+    def expect(self, oid: str, wanted: str) -> None:
+        """Raises MissingObject unless the object is there and of that kind."""
+        if self._known.get(oid) != wanted:
+            self._read(oid, wanted)
+
+    def expect_entries(self, entries: Mapping[str, Entry]) -> None:
+        """The same for what a new tree names; submodules are commits of another repository."""
+        for entry in entries.values():
+            kind = kind_of(entry.mode)
+            if kind != "commit":
+                self.expect(entry.oid, kind)

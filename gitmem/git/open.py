@@ -1,0 +1,132 @@
+"""Opens repositories: libgit2 where it can, the `git` command where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gitmem.core.errors import RepositoryError
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand, Layout, config_set, layout
+from gitmem.git.repository import Repository
+
+if TYPE_CHECKING:
+    import pygit2
+
+
+def open_repository(
+    path: Path, git: GitCommand, prefer: Literal["auto", "git"] = "auto", *, bare: bool = False
+) -> Repository:
+    """Opens the repository that a folder is in.
+
+    Args:
+        path: any folder of a work tree, or a git directory.
+        git: the command, with the environment whose configuration counts.
+        prefer: "git" uses the command alone, which is quicker for fewer than some thirty calls.
+        bare: `path` itself is a bare repository that gitmem made (the private one); it is not searched for,
+            so `safe.bareRepository` does not stand in the way.
+
+    Raises:
+        RepositoryError: there is none, or it may not be used.
+    """
+    return open_known(_named(path, git) if bare else layout(git, path), git, prefer)
+
+
+def open_known(where: Layout, git: GitCommand, prefer: Literal["auto", "git"] = "auto") -> Repository:
+    """Opens a repository whose parts are known already; arguments as for `open_repository`."""
+    # Other formats that libgit2 cannot read make it refuse below. Loose objects are read by
+    # gitmem itself, and not those of repositories that this one borrows from.
+    borrows = (where.common_dir / "objects/info/alternates").exists()
+    if prefer == "git" or borrows or where.object_format != "sha1":
+        return GitRepository(git, where)
+    handle = _libgit2(where.git_dir, git.environ)
+    if handle is None:
+        return GitRepository(git, where)
+    from gitmem.git.by_pygit2 import Pygit2Objects
+
+    return GitRepository(git, where, Pygit2Objects(where.common_dir, handle))
+
+
+def _named(path: Path, git: GitCommand) -> Layout:
+    if not (path / "HEAD").is_file():
+        raise RepositoryError(f"Not a git repository: {path}")
+    return _as_made(path) or layout(git, path, git_dir=path)
+
+
+def _as_made(path: Path) -> Layout | None:
+    """The parts of a repository that is as `create_bare` leaves it; None where git has to say.
+
+    Its files tell: a process would cost each command a few milliseconds.
+    """
+    try:
+        head, config = (path / "HEAD").read_bytes(), (path / "config").read_bytes().lower()
+        real = path.resolve(strict=True)
+    except OSError:
+        return None
+    plain = all(line in config for line in (b"repositoryformatversion = 0\n", b"bare = true\n"))
+    odd = any(word in config for word in (b"extensions", b"include", b"worktree")) or "\n" in str(real)
+    whole = head.startswith(b"ref: refs/heads/") and all(
+        (real / part).is_dir() for part in ("objects", "refs")
+    )
+    return Layout(None, real, real, bare=True) if plain and whole and not odd else None
+
+
+def _libgit2(git_dir: Path, environ: Mapping[str, str]) -> pygit2.Repository | None:
+    import pygit2
+    from pygit2.enums import RepositoryOpenFlag
+
+    _match_configuration(environ)
+    try:
+        handle = pygit2.Repository(str(git_dir), RepositoryOpenFlag.NO_SEARCH)
+        names = {entry.name.lower() for entry in handle.config}
+    except (pygit2.GitError, OSError, ValueError, KeyError):
+        # Reftable, an unknown extension, or an owner that only git's configuration vouches for.
+        return None
+    # A partial clone may open, but libgit2 cannot fetch the objects it lacks.
+    partial = any(name == "extensions.partialclone" or name.endswith(".promisor") for name in names)
+    return None if partial else handle
+
+
+def _match_configuration(environ: Mapping[str, str]) -> None:
+    """Points libgit2 at the configuration of `environ`: it read the process's own HOME when loaded."""
+    import pygit2
+    from pygit2.enums import ConfigLevel
+
+    home = environ.get("HOME", "")
+    xdg = environ.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
+    chosen = "GIT_CONFIG_GLOBAL" in environ
+    wanted = {
+        ConfigLevel.GLOBAL: "" if chosen else home,
+        ConfigLevel.XDG: "" if chosen or not xdg else f"{xdg}/git",
+    }
+    if environ.get("GIT_CONFIG_NOSYSTEM", "").lower() in ("1", "true", "yes", "on"):
+        wanted[ConfigLevel.SYSTEM] = ""
+    for level, folder in wanted.items():
+        if pygit2.settings.search_path[level] != folder:
+            pygit2.settings.search_path[level] = folder
+
+
+def create_bare(path: Path, git: GitCommand) -> None:
+    """Makes a bare repository that only its owner can enter (mode 0700); where it is, sets only the mode.
+
+    Its HEAD is `refs/heads/user`, the one branch that every private repository has. No template is copied:
+    a person's hooks are meant for code.
+
+    Raises:
+        RepositoryError: it cannot be made there.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.stat().st_mode & 0o777 != 0o700:
+            path.chmod(0o700)
+    except OSError as error:
+        raise RepositoryError(
+            f"The private repository cannot be made at {path}: {error.strerror}",
+            "Make that place writable for you.",
+        ) from error
+    if (path / "HEAD").is_file() and (path / "objects").is_dir():
+        return
+    git.run(["init", "--quiet", "--bare", "--template=", "--initial-branch=user", str(path)])
+    # Bare repositories keep no reflogs unless told to, and the reflog is the operation log.
+    config_set(git, None, "core.logAllRefUpdates", "true", git_dir=path)

@@ -1,0 +1,207 @@
+"""Exchanging memory with a remote: what is fetched taken in, and a lost race run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import field, replace
+
+from gitmem.core.errors import RepositoryError
+from gitmem.core.purge import Purge
+from gitmem.git.refs import move_ref, move_refs
+from gitmem.git.repository import RefMoved, Repository
+from gitmem.git.trees import changed_files, read_paths
+from gitmem.ledger.caps import check_caps
+from gitmem.ledger.consent import Peer, check_consent
+from gitmem.ledger.epochs import FORMER, epoch_of, keep_former
+from gitmem.ledger.erase import note_old
+from gitmem.ledger.land import Tip, check_format, land_commit, read_tip
+from gitmem.ledger.memory_refs import CODE_FAMILIES, MemoryRefs, memory_refs
+from gitmem.ledger.merge import is_writable, set_aside
+from gitmem.ledger.proposals import about
+from gitmem.ledger.replay import Carried, bring_together, carry_sides
+from gitmem.ledger.rewrite import rewrite
+from gitmem.ledger.workspace import DECIDED, WAITING
+from gitmem.rules.profiles import judge_files
+from gitmem.rules.rule import Finding
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A fetched commit that was brought into a memory ref.
+
+    Attributes:
+        commit: where the ref stands now, or would stand.
+        before: where it stood; the empty root commit where there was no ref.
+        changed: paths that are different now.
+        both: paths whose content is neither side's.
+        arrived: secrets that came with it.
+        buried: (path, text) of claims that a tombstone took.
+        split: files that moved aside because two wanted one path.
+        aside: path to why a file that came stays in the tree alone, or in history (see `merge.set_aside`).
+        carried: how it was brought over a purge, where the two were of different epochs.
+    """
+
+    commit: str
+    before: str
+    changed: frozenset[str] = frozenset()
+    both: tuple[str, ...] = ()
+    arrived: tuple[Finding, ...] = ()
+    buried: tuple[tuple[str, str], ...] = ()
+    split: tuple[str, ...] = ()
+    carried: Carried | None = None
+    aside: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Paths of memories that were purged, and to which something was taught here."""
+        return self.carried.lost if self.carried else ()
+
+
+def exchange(once: Callable[[], bool], tries: int, pause: Callable[[int], None], name: str) -> int:
+    """Runs a round of fetching, merging and pushing again for as long as another writer is quicker.
+
+    Args:
+        once: one round; False where a race was lost.
+        tries: rounds at most.
+        pause: waits after a lost race; called with the number of races lost so far, from 1.
+        name: of the remote, for the message.
+
+    Returns:
+        Races lost.
+
+    Raises:
+        RepositoryError: the remote kept moving.
+    """
+    for lost in range(tries):
+        if lost:
+            pause(lost)
+        if once():
+            return lost
+    raise RepositoryError(f"{name} kept moving under {tries} pushes", "Run it again.")
+
+
+def check_arrival(repo: Repository, oid: str, ref: str) -> None:
+    """Raises where a fetched commit may not become memory here.
+
+    Args:
+        ref: what it is called there, for the message.
+
+    Raises:
+        RepositoryError: a newer format, or no memory at all.
+    """
+    tip = Tip(oid, repo.commit(oid).tree)
+    check_caps(repo, tip.tree, ref)
+    check_format(repo, ref, tip)
+
+
+def take_in(
+    repo: Repository,
+    ref: str,
+    theirs: str,
+    message: str,
+    allow: frozenset[str],
+    peer: Peer,
+    *,
+    dry_run: bool = False,
+    follow: bool = False,
+) -> Arrival:
+    """Merges a fetched commit into a memory ref, again whenever another writer was first.
+
+    Over a purge nothing is merged: what only the lower epoch has is replayed on the higher one, and side
+    branches here go along. What is left of the old one waits to be erased (`erase.old_tips`), and is
+    kept for a while where not all of it is proved to have been purged.
+
+    Args:
+        message: for the reflog.
+        allow: fingerprints of accepted secrets.
+        peer: where it comes from, and what a person has agreed to.
+        dry_run: the ref stays where it is.
+        follow: as for `bring_together`.
+
+    Raises:
+        PurgeWaits: it was purged by somebody else, and nobody has agreed to that.
+        RepositoryError: it may not become memory here.
+    """
+    while True:
+        known = repo.ref(ref)
+        ours = read_tip(repo, ref)
+        if known is not None and repo.is_ancestor(theirs, known):
+            return Arrival(known, known)
+        check_arrival(repo, theirs, ref)
+        shared, purged = check_consent(repo, peer, ours.commit, theirs, follow=follow)
+        merged = bring_together(repo, ours.commit, theirs, purged, published=shared, follow=follow)
+        carried = replace(merged, ref=ref) if isinstance(merged, Carried) else None
+        if merged.commit == known:
+            if carried and not dry_run:
+                note_old(repo, [theirs])
+            return Arrival(merged.commit, merged.commit, carried=carried)
+        changed = changed_files(repo, ours.tree, merged.tree)
+        came = changed_files(repo, ours.tree, repo.commit(theirs).tree)
+        refused = {path for path in came if not is_writable(path)}
+        aside = set_aside(repo, [ours.tree, merged.tree], changed | refused)
+        judged = changed - aside.keys()
+        before, after = (read_paths(repo, tree, judged) for tree in (ours.tree, merged.tree))
+        arrived = judge_files("write", before, after, allow)
+        if not dry_run:
+            if carried:
+                logged = (oid for move in repo.reflog(ref) for oid in (move.old, move.new) if oid)
+                note_old(repo, [ours.commit, theirs, *logged], {ref: ours.commit})
+                if carried.former:
+                    keep_former(repo, ref, carried.former, peer.now)
+            try:
+                land_commit(repo, ref, merged.commit, known, message)
+            except RefMoved:
+                continue
+            if carried and ref.startswith(CODE_FAMILIES):
+                _carry_sides(repo, ref, merged.commit, carried, message, shared or "")
+        return Arrival(
+            merged.commit,
+            carried.onto if carried else ours.commit,
+            frozenset(changed),
+            merged.both,
+            arrived,
+            merged.buried,
+            merged.split,
+            carried,
+            {path: why for path, why in aside.items() if path in refused or repo.entry(merged.tree, path)},
+        )
+
+
+def clean_proposals(repo: Repository, carried: Carried, scope: str, project: str, message: str) -> None:
+    """Takes what was purged elsewhere out of the suggestions here, waiting or decided.
+
+    A text goes from all of them; one about a memory that went as a whole goes with it.
+
+    Args:
+        scope, project: what was carried over; `project` is empty for the memory of all projects.
+        message: for the reflog.
+    """
+    gone = about(repo, scope, carried.purge.memories, project) if carried.purge.memories else {}
+    moves: dict[str, tuple[str | None, str | None]] = {ref: (oid, None) for ref, oid in gone.items()}
+    texts = Purge(carried.purge.texts)
+    if texts:
+        found = memory_refs(repo, private=True).own
+        kept = {
+            ref: oid for ref, oid in found.items() if ref.startswith((WAITING, DECIDED)) and ref not in gone
+        }
+        # The same mark on every machine that follows.
+        mark = epoch_of(repo, carried.commit).mark
+        made = rewrite(repo, MemoryRefs(True, kept, {}), texts, mark).tips
+        moves |= {ref: (kept[ref], new) for ref, new in made.items()}
+    note_old(repo, [old for old, _ in moves.values() if old])
+    move_refs(repo, moves, message)
+
+
+def _carry_sides(
+    repo: Repository, main: str, tip: str, carried: Carried, message: str, shared: str
+) -> None:
+    """Takes dreams, inboxes and what is set aside along into the new epoch."""
+    found = memory_refs(repo, private=False)
+    sides = {ref: oid for ref, oid in found.own.items() if ref != main and not ref.startswith(FORMER)}
+    for ref, made in carry_sides(repo, tip, sides, found.tracking, carried.purge, shared).items():
+        note_old(repo, [sides[ref]])
+        # One that moved meanwhile is seen to by the next sync.
+        with suppress(RefMoved):
+            move_ref(repo, ref, made.commit, sides[ref], message)

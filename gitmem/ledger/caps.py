@@ -1,0 +1,178 @@
+"""How much one scope's tree may hold: counted before anything of it is expanded or laid out.
+
+A tree of a few kilobytes can stand for any number of files, since one folder may be in it many times, and
+one blob, too. So folders are counted once each, and sizes are asked for before content is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.limits import SCOPE_AGENTS, SCOPE_BYTES, SCOPE_ENTRIES
+from gitmem.core.names import ARCHIVE
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
+from gitmem.git.trees import DEEPEST
+
+TREE_BYTES = 33_554_432
+"""Largest single folder that is opened: `SCOPE_ENTRIES` names of some 100 bytes."""
+
+SCOPE_FOLDERS = 1_000_000
+"""Folders that a tree stands for: a scope's memories, archives and logs are in far fewer."""
+
+SHOWN = 80
+"""Characters of a folder's path in a message."""
+
+SAMPLED = 8
+"""Folders of an archive that are opened to tell how much it holds: a hash spreads files evenly."""
+
+
+class TooLarge(RepositoryError):
+    """A tree holds more than a scope may."""
+
+    kind = "too-large"
+
+
+def check_caps(repo: Repository, tree: str, what: str) -> None:
+    """Raises where a tree holds more than a scope may; opens each folder once and no file.
+
+    Args:
+        what: what the tree belongs to, for the message.
+
+    Raises:
+        TooLarge: it has too many files, agents or bytes, or is deeper than trees are gone into. One large
+            file alone is set aside, and so is what merely lies too deep (`merge.set_aside`).
+        MissingObject: it is incomplete.
+    """
+    folders = _folders(repo, tree, what)
+    agents = sum(entry.mode == TREE for entry in folders[tree].values())
+    if agents > SCOPE_AGENTS:
+        raise _too_large(what, f"has {agents:,} agents, and {SCOPE_AGENTS:,} are the most")
+    blobs = {entry.oid for entries in folders.values() for entry in entries.values() if _is_file(entry)}
+    sizes = repo.sizes(sorted(blobs))
+    known: dict[str, tuple[int, int, int]] = {}
+    count, size, opened = _held(tree, folders, sizes, known)
+    for number, (held, most, unit) in enumerate(
+        ((count, SCOPE_ENTRIES, "files"), (size, SCOPE_BYTES, "bytes"), (opened, SCOPE_FOLDERS, "folders"))
+    ):
+        if held > most:
+            where = _heaviest(tree, folders, known, number)
+            raise _too_large(what, f"holds {held:,} {unit}, and {most:,} are the most; look at {where!a}")
+
+
+def no_room(repo: Repository, tree: str, more: int) -> str | None:
+    """Why a scope takes no further files, or None where it does; counts the archive by a sample.
+
+    Args:
+        tree: what the scope holds.
+        more: files that would be added.
+    """
+    if more <= 0:
+        return None
+    agents = [entry.oid for entry in repo.tree(tree).values() if entry.mode == TREE]
+    count = sum(_about(repo, oid) for oid in agents)
+    if count + more > SCOPE_ENTRIES:
+        return f"the scope holds about {count:,} files, and {SCOPE_ENTRIES:,} are the most"
+    return None
+
+
+def check_room(repo: Repository, tree: str, edits: Mapping[str, bytes | None]) -> None:
+    """Raises where a scope takes no further files.
+
+    Args:
+        tree: what the scope holds.
+        edits: path to new content, None to delete.
+
+    Raises:
+        CheckFailed: it is full.
+    """
+    written = [path for path, data in edits.items() if data is not None]
+    gone = len(edits) - len(written)
+    # Which of them are new is asked only where it matters.
+    reason = no_room(repo, tree, len(written) - gone)
+    if reason and (
+        reason := no_room(repo, tree, sum(repo.entry(tree, path) is None for path in written) - gone)
+    ):
+        raise CheckFailed(f"Not stored: {reason}", "Forget what is out of date: git mem list -a")
+
+
+def _folders(repo: Repository, tree: str, what: str) -> dict[str, dict[str, Entry]]:
+    """Every different folder of a tree, level by level."""
+    found: dict[str, dict[str, Entry]] = {}
+    level = {tree: ""}
+    for _ in range(DEEPEST):
+        for oid, size in repo.sizes(sorted(level)).items():
+            if size > TREE_BYTES:
+                raise _too_large(
+                    what, f"has a folder whose list alone takes {size:,} bytes: {level[oid]!a}"
+                )
+            found[oid] = repo.tree(oid)
+        level = {
+            entry.oid: f"{where}{name}/"
+            for oid, where in level.items()
+            for name, entry in found[oid].items()
+            if entry.mode == TREE and entry.oid not in found
+        }
+        if not level:
+            return found
+        if len(found) + len(level) > SCOPE_ENTRIES:
+            raise _too_large(what, f"has more than {SCOPE_ENTRIES:,} folders")
+    where = next(iter(level.values()))
+    raise _too_large(what, f"has folders more than {DEEPEST} deep, as {where[:SHOWN]!a}")
+
+
+def _held(
+    tree: str,
+    folders: dict[str, dict[str, Entry]],
+    sizes: dict[str, int],
+    known: dict[str, tuple[int, int, int]],
+) -> tuple[int, int, int]:
+    """Files and bytes below a folder, and folders with itself; each folder is added up once."""
+    if tree not in known:
+        count = size = 0
+        opened = 1
+        for entry in folders[tree].values():
+            if entry.mode == TREE:
+                below = _held(entry.oid, folders, sizes, known)
+                count, size, opened = count + below[0], size + below[1], opened + below[2]
+            elif _is_file(entry):
+                count, size = count + 1, size + sizes[entry.oid]
+        known[tree] = count, size, opened
+    return known[tree]
+
+
+def _heaviest(
+    tree: str, folders: dict[str, dict[str, Entry]], known: dict[str, tuple[int, int, int]], number: int
+) -> str:
+    """The folder in which most of what a tree has too much of lies."""
+    where = ""
+    while len(where) < SHOWN:
+        inner = {name: e.oid for name, e in folders[tree].items() if e.mode == TREE}
+        name = max(inner, key=lambda one: (known[inner[one]][number], one), default="")
+        if not name or known[inner[name]][number] * 2 < known[tree][number]:
+            break
+        where, tree = f"{where}{name}/", inner[name]
+    return where or "/"
+
+
+def _about(repo: Repository, agent: str) -> int:
+    entries = repo.tree(agent)
+    count = sum(map(_is_file, entries.values()))
+    archive = entries.get(ARCHIVE)
+    if archive is None or archive.mode != TREE:
+        return count
+    fans = [entry.oid for entry in repo.tree(archive.oid).values() if entry.mode == TREE]
+    some = fans[:: max(1, len(fans) // SAMPLED)]
+    held = sum(len(repo.tree(oid)) for oid in some)
+    return count + (held * len(fans) // len(some) if some else 0)
+
+
+def _is_file(entry: Entry) -> bool:
+    return entry.mode in (BLOB, EXECUTABLE)
+
+
+def _too_large(what: str, why: str) -> TooLarge:
+    return TooLarge(
+        f"{what} {why}",
+        "Nothing of it was taken in. Take it out of the branch; who put it there: git log --stat",
+    )

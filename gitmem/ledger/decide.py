@@ -1,0 +1,689 @@
+"""Decisions on a dream: what memory is with some of its changes, edits by hand, its end and its return.
+
+What memory would be with a dream in it (`whole`, `some`), and what that would bring back (`revived`). Hand
+changes on its branch are a commit of the person's own, which says what became of each claim. In the end the
+branch goes; what was not taken is remembered, kept aside for 90 days, and brought back by an undo.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from gitmem.core import tombstone
+from gitmem.core.account import account, is_memory, path_of, proposals, references
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import is_log
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.memory import parse
+from gitmem.core.merge import Files, agent_folder, kind, merge_trees, only
+from gitmem.core.names import homes, twins
+from gitmem.core.trailers import Fate, Provenance
+from gitmem.core.trailers import parse as parse_trailers
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Commit, MissingObject, RefMoved, Repository, Signature
+from gitmem.git.trees import read_files, read_paths, write_tree
+from gitmem.ledger.dreams import (
+    Dream,
+    DreamCommit,
+    dreamt,
+    fork_point,
+    open_dreams,
+    own_commits,
+    read_dream,
+    reviewed,
+)
+from gitmem.ledger.inbox import ACCEPTED
+from gitmem.ledger.land import Ref, Tip, Write, Written, land, read_tip
+from gitmem.ledger.merge import check_paths, without_collisions
+from gitmem.ledger.proposals import dreams_in, let_wait
+from gitmem.ledger.side_branches import Landing, asked, forget_asked, note_asked, with_base
+from gitmem.ledger.tombstones import Spade, spade
+from gitmem.ledger.workspace import DREAMS, SHARED_REF, TURNED_DOWN, Scope, Workspace
+from gitmem.rules.account import where_they_stand
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import refuse_secrets
+from gitmem.values import dataclass
+
+SHORTEST = 7
+"""Digits of a commit's name that are enough to mean it."""
+
+
+def whole(dream: Dream, ours: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The merge of the dream's memories: it has no say in indexes, hosts' files and tombstones.
+
+    An index is read by every session, and no review shows what a branch made of it.
+    """
+    repo = dream.scope.repo
+    base = read_files(repo, repo.commit(dream.base).tree)
+    theirs = {
+        path: data
+        for path, data in read_files(repo, repo.commit(dream.tip).tree).items()
+        if is_memory(path) or base.get(path) == data
+    }
+    theirs |= {path: base[path] for path in base if path not in theirs and not is_memory(path)}
+    return dict(merge_trees(base, ours, theirs).files)
+
+
+def some(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Applies changes one by one, each as a merge from the state before it."""
+    newest = deque(_states(chosen, ours), maxlen=1)
+    return newest[0] if newest else dict(ours)
+
+
+def _states(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    merged = dict(ours)
+    for change in chosen:
+        pairs = {path: pair for path, pair in change.files.items() if kind(path) == "memory"}
+        before = {path: old for path, (old, _) in pairs.items() if old is not None}
+        after = {path: new for path, (_, new) in pairs.items() if new is not None}
+        # A memory may have been paged out, or brought back, since.
+        places = {*pairs, *twins(pairs)}
+        here = only(merged, places)
+        stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
+        result = merge_trees(before | stones, here | stones, after | stones)
+        standing = {path: data for path, data in merged.items() if path not in places}
+        result = without_collisions(result, {*places, *stones}, partial(only, standing))
+        merged = standing | result.files
+        yield merged
+
+
+def replayed(dream: Dream, chosen: Iterable[DreamCommit], tip: Tip) -> str:
+    """Commits of these changes as they would stand on the memory ref, with what they say; no ref moves.
+
+    Each names the commit that it was made of, as `git cherry-pick -x` does: on the same ground it would
+    be that very commit, and the dream would have left the memory ref there.
+
+    Returns:
+        The newest of them.
+    """
+    repo = dream.scope.repo
+    changes = list(chosen)
+    at, tree = tip.commit, tip.tree
+    state = read_files(repo, tree)
+    with repo.together():
+        for change, after in zip(changes, _states(changes, state), strict=True):
+            # An index line that comes back with a memory is no part of what the dream asks for.
+            own = {path for path in {*state, *after} if is_memory(path) or path in change.files}
+            paths = {path for path in own if state.get(path) != after.get(path)}
+            tree = write_tree(repo, tree, {path: after.get(path) for path in paths})
+            said = repo.commit(change.commit)
+            message = said.message
+            for one, here in zip(change.fates, where_they_stand(change.fates, state, after), strict=True):
+                message = message.replace(f"Gitmem-Claim: {one.line()}", f"Gitmem-Claim: {here.line()}")
+            picked = f"{message.rstrip()}\n{_PICKED} {change.commit})\n"
+            at = repo.add_commit(tree, (at,), said.author, said.committer, picked)
+            state = after
+    return at
+
+
+_PICKED = "(cherry picked from commit"
+
+
+def without_questions(dream: Dream, *, dry_run: bool = False) -> Dream:
+    """The dream as others may decide it: what it asks, which a host would land unanswered, is left off.
+
+    Questions come last, so the rest is the branch up to them. They wait on here, as a dream of their own.
+
+    Args:
+        dry_run: no ref is moved.
+
+    Raises:
+        CheckFailed: nothing else is open; a change stands behind a question; or a teammate's branch has it.
+    """
+    repo = dream.scope.repo
+    first = next((change for change in dream.changes if change.asks), None)
+    if first is None:
+        return dream
+    asked_here = [change for change in dream.open if change.asks]
+    if dream.incoming or any(change.n > first.n and not change.asks for change in dream.changes):
+        hint = f"Decide on each first: git mem review accept|reject {dream.id} {first.n}"
+        raise CheckFailed(f"The questions of {dream.id} cannot be left off its branch", hint)
+    if len(asked_here) == len(dream.open):
+        hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
+        raise CheckFailed(f"{dream.id} holds nothing but questions, which are answered here", hint)
+    ground = Tip(dream.base, repo.commit(dream.base).tree)
+    questions = replayed(dream, asked_here, ground)
+    rest = _summed_up(dream, dream.base, repo.commit(first.commit).parents[0])
+    if not dry_run:
+        ref, family = local_branch(dream), dreams_in(dream.scope)
+        if repo.commit(questions).tree != ground.tree:
+            # Named by its content: asked for again after a crash it is the same.
+            id = f"d-{questions[: len(dream.id) - 2]}"
+            let_wait(family, id, questions, f"gitmem review: what {dream.id} asks")
+        move_ref(repo, ref, rest, dream.tip, "gitmem review: without its questions")
+    tip = repo.ref(dream.scope.ref) or dream.base
+    return read_dream(dream.scope, dream.ref, rest, dream.base, tip, dream.remote)
+
+
+def _summed_up(dream: Dream, base: str, at: str) -> str:
+    """These commits with the dream's last one on top, which sums it up; no ref moves."""
+    repo = dream.scope.repo
+    last = own_commits(repo, dream.tip, base)[-1]
+    if dream.summary and last.oid not in {change.commit for change in dream.changes}:
+        at = repo.add_commit(repo.commit(at).tree, (at,), last.author, last.committer, last.message)
+    return at
+
+
+def revived(dream: Dream, chosen: Iterable[DreamCommit], ours: Files, merged: Files) -> dict[str, Claim]:
+    """Finds the claims that were taken out since the dream began, and would stand again, in other words.
+
+    In a merge what was edited on one side outlives that the other deleted it. A dream only says again what
+    was there, and may not turn a decision on it over. What was worded otherwise meanwhile is no such claim.
+
+    Args:
+        ours: the memory ref's files.
+        merged: the same with the changes in it.
+
+    Returns:
+        Name of each claim, where the dream began, to the claim.
+    """
+    fates = [fate for change in chosen for fate in change.fates if fate.target]
+    repo = dream.scope.repo
+    paths = {path_of(fate.source) for fate in fates}
+    start = read_paths(repo, repo.commit(dream.ground or dream.base).tree, paths)
+    before = references(start)
+    standing = _marks(ours)
+    alive = {fate.target for fate in fates if _mark(fate.source) in standing or fate.source not in before}
+    there = _marks(merged)
+    back = [
+        fate.source
+        for fate in fates
+        if fate.target not in alive and _mark(fate.target) in there and _mark(fate.target) not in standing
+    ]
+    if not back:
+        return {}
+    places = {home for path in paths for home in (path, *homes(path))}
+    now = only(ours, places)
+    worded = {one.before for one in proposals(start, now) if one.kind in ("changed", "moved")}
+    return {source: before[source] for source in back if source not in worded}
+
+
+def _marks(files: Files) -> set[tuple[str, str]]:
+    return {_mark(ref) for ref in references(files)}
+
+
+def _mark(reference: str) -> tuple[str, str]:
+    """A claim wherever it stands: its agent, and its digits."""
+    return agent_folder(path_of(reference)), reference.rpartition("#")[2]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A claim that an edit takes out, and that stands nowhere else."""
+
+    claim: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What an edit came to.
+
+    Attributes:
+        written: the commit on the branch; None where nothing differs.
+        silent: claims that it takes out without a reason: the dream cannot be accepted so.
+        warnings: what may be a credential and is stored.
+    """
+
+    written: Written | None
+    silent: tuple[Lost, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+
+
+def laid_out(dream: Dream, number: int | None) -> dict[str, bytes]:
+    """The memories that a dream, or one of its changes, touches, as they are on the branch.
+
+    Args:
+        number: of the change; None for all that are open.
+
+    Returns:
+        Path from the root (`<agent>/<file>.md`) to content; what the dream deletes is not among them.
+
+    Raises:
+        UsageError: there is no such change, or nothing of it is left to be edited.
+    """
+    chosen = [change for change in dream.open if number in (None, change.n)]
+    if not chosen:
+        listed = ", ".join(str(change.n) for change in dream.open)
+        raise UsageError(f"{dream.id} has no open change {number}", f"Open are: {listed}.")
+    repo = dream.scope.repo
+    found = read_paths(repo, repo.commit(dream.tip).tree, _touched(chosen))
+    if not found:
+        raise UsageError(
+            f"{dream.id} leaves no memory to be edited there: it only deletes",
+            f"Turn it down: git mem review reject {dream.id}",
+        )
+    return found
+
+
+def lost(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[Lost, ...]:
+    """Claims that an edit takes out: not those that it words otherwise, or moves."""
+    reworded = {one.before for one in proposals(before, after) if one.kind == "changed"}
+    gone = account(before, after, ()).unaccounted
+    return tuple(Lost(one.source, one.text) for one in gone if one.source not in reworded)
+
+
+def edit(
+    dream: Dream,
+    laid: Mapping[str, bytes],
+    edited: Mapping[str, bytes],
+    why: str,
+    author: Signature,
+    allow: frozenset[str] = frozenset(),
+) -> ByHand:
+    """Commits what a person changed on the branch, which is made here where only the remote has it.
+
+    Args:
+        laid: the files as they were given to the person.
+        edited: the same as they came back; one that is missing was deleted.
+        why: reason for the claims that it takes out; empty where none was given.
+        author: the person, at the present.
+        allow: fingerprints of accepted secrets.
+
+    Raises:
+        CheckFailed: it holds a secret, or the branch was decided or went another way meanwhile.
+        RepositoryError: a path that no memory tree may hold, or the branch cannot be written.
+    """
+    changed = {path: edited.get(path) for path in {*laid, *edited} if laid.get(path) != edited.get(path)}
+    if not changed:
+        return ByHand(None)
+    check_paths(set(changed))
+    foreign = sorted(path for path in changed if not is_memory(path))
+    if foreign:
+        raise CheckFailed(f"{foreign[0]!a} is no memory of an agent", "Edit only <agent>/<file>.md there.")
+    _refuse_personal(dream, changed)
+    ref = local_branch(dream)
+    repo = dream.scope.repo
+    silent: list[Lost] = []
+    warnings: list[Finding] = []
+
+    def plan(tip: Tip) -> Write | None:
+        if repo.ref(ref) is None:
+            raise CheckFailed(f"{dream.id} was decided meanwhile", "See what waits: git mem review")
+        here = read_paths(repo, tip.tree, set(changed))
+        old = {path: data for path, data in laid.items() if path in changed}
+        new = {path: data for path, data in changed.items() if data is not None}
+        merged = new if here == old else merge_trees(old, here, new).files
+        edits = {path: merged.get(path) for path in {*here, *merged} if here.get(path) != merged.get(path)}
+        if not edits:
+            return None
+        warnings[:] = refuse_secrets(here, edits, allow)
+        # A claim that moves to a memory which was not touched is not lost.
+        around = read_paths(repo, tip.tree, _touched(dream.changes) - set(edits))
+        gone = lost(around | here, around | merged)
+        silent[:] = () if why.strip() else gone
+        fates = () if silent else _fates(here, merged, gone, why.strip(), author.name)
+        return Write(edits, _subject(edits), Provenance(op="update", writer="human", claims=fates), why)
+
+    written = land(Ref(repo, ref), plan, author)
+    return ByHand(written, tuple(silent), tuple(warnings))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The newest commit of a ref that waits beside memory, and what taking it back leaves there.
+
+    Attributes:
+        before: where the ref goes; None where it goes itself.
+        what: the thing that waits, for the person.
+    """
+
+    repo: Repository
+    ref: str
+    target: Commit
+    before: str | None
+    what: str
+
+    def take_back(self) -> None:
+        """Moves the ref there.
+
+        Raises:
+            RefMoved: it is somewhere else by now.
+        """
+        move_ref(self.repo, self.ref, self.before, self.target.oid, "gitmem undo")
+
+
+def beside(workspace: Workspace, commit: str) -> Beside | None:
+    """What an undo takes back that no memory ref holds: an edit by hand, an unsent acceptance, a rejection.
+
+    Args:
+        commit: its name, or the beginning of it; or the id of an inbox that was turned down.
+    """
+    for ref, oid in workspace.code.refs(TURNED_DOWN).items() if commit.startswith("i-") else ():
+        if f"{ref.removeprefix(TURNED_DOWN)}-{oid[:6]}" == commit:
+            return Beside(workspace.code, ref, workspace.code.commit(oid), None, f"{commit} waits again")
+    for dream in open_dreams(workspace):
+        repo, ref = dream.scope.repo, dreams_in(dream.scope).waiting + dream.id
+        tip = repo.ref(ref)
+        if tip and tip.startswith(commit) and len(commit) >= SHORTEST:
+            target = repo.commit(tip)
+            if not dreamt(parse_trailers(target.message)) and target.parents:
+                return Beside(repo, ref, target, target.parents[0], dream.id)
+    repo, tip = workspace.code, workspace.code.ref(ACCEPTED)
+    if tip and tip.startswith(commit) and len(commit) >= SHORTEST:
+        return Beside(repo, ACCEPTED, repo.commit(tip), None, "accepted, not sent yet")
+    return None
+
+
+def local_branch(dream: Dream) -> str:
+    """The ref of a dream here, at its newest commit; made from the remote's where there is none.
+
+    Raises:
+        CheckFailed: the branch here and the one at the remote went apart, or it moved meanwhile.
+    """
+    repo = dream.scope.repo
+    ref = dreams_in(dream.scope).waiting + dream.id
+    here = repo.ref(ref)
+    if here == dream.tip:
+        return ref
+    if here is not None and not repo.is_ancestor(here, dream.tip):
+        raise CheckFailed(
+            f"{dream.id} here and at {dream.remote or 'the remote'} went different ways",
+            f"Merge {dream.tip[:12]} into {ref} with git, or turn the dream down.",
+        )
+    move_ref(repo, ref, dream.tip, here, f"gitmem review: take {dream.id} in from {dream.remote}")
+    return ref
+
+
+def with_memory(dream: Dream, tip: str) -> str:
+    """Merges memory into a dream's branch, as a sync does with every side branch.
+
+    Args:
+        tip: where the memory ref stands.
+
+    Returns:
+        The merge commit.
+
+    Raises:
+        CheckFailed: memory has all of the dream, or the branch moved meanwhile.
+        RepositoryError: the two cannot be merged.
+    """
+    repo, ref = dream.scope.repo, local_branch(dream)
+    merged = with_base(repo, dream.tip, tip)
+    if merged == tip:
+        raise CheckFailed(f"All of {dream.id} is in memory already", "See what waits: git mem review")
+    move_ref(repo, ref, merged, dream.tip, f"gitmem dream: refresh {dream.id}")
+    return merged
+
+
+def _touched(changes: tuple[DreamCommit, ...] | list[DreamCommit]) -> set[str]:
+    return {path for change in changes for path in change.files if is_memory(path)}
+
+
+def _fates(
+    before: Mapping[str, bytes], after: Mapping[str, bytes], gone: tuple[Lost, ...], why: str, who: str
+) -> tuple[Fate, ...]:
+    """The account of an edit, complete or none: half of one would leave its other half unsaid."""
+    reworded = [one for one in proposals(before, after) if one.kind == "changed" and one.old]
+    standing = references(after)
+    told = [Fate("superseded", one.before, one.after, f"edited by {who}") for one in reworded]
+    told += [Fate("dropped", one.claim, "", why) for one in gone]
+    return tuple(fate for fate in told if fate.source not in standing)
+
+
+def _refuse_personal(dream: Dream, changed: Mapping[str, bytes | None]) -> None:
+    for path, data in sorted(changed.items()):
+        if data is not None and dream.scope.name == "project" and parse(path, data).type == "user":
+            raise CheckFailed(
+                f"{path} would be about a person, and so not for the project", "Give it another type."
+            )
+
+
+def _subject(edits: Mapping[str, bytes | None]) -> str:
+    first, *rest = sorted(edits)
+    more = f" and {len(rest)} more" if rest else ""
+    return f"Edit {first.removesuffix('.md').partition('/')[2]} by hand{more}"
+
+
+@dataclass(frozen=True)
+class ClosedDream:
+    """A dream that was decided elsewhere.
+
+    Attributes:
+        left_out: changes that the reviewer did not take.
+    """
+
+    id: str
+    taken: tuple[DreamCommit, ...]
+    left_out: tuple[DreamCommit, ...]
+
+
+def buried(
+    repo: Repository, tree: str, changes: Iterable[DreamCommit], with_what: Spade
+) -> dict[str, bytes | None]:
+    """The tombstone files of a tree with what keeps these changes from being proposed again."""
+    keys: dict[str, dict[str, None]] = {}
+    for change in changes:
+        for agent in {path_of(fate.source).split("/", 1)[0] for fate in change.fates}:
+            keys.setdefault(agent, {}).update(dict.fromkeys(change.keys))
+    return with_what.edits(repo, tree, keys, "rejected")
+
+
+def close(dream: Dream, *, keep: bool) -> bool:
+    """Removes a dream's branch here, and sees to it that a sync removes it at the host.
+
+    Args:
+        keep: whether its commits stay under a ref for a while: memory's history has not all of them, and an
+            undo must find them.
+
+    Returns:
+        Whether it is gone.
+    """
+    repo, kept = dream.scope.repo, TURNED_DOWN + dream.id
+    if keep and repo.ref(kept) is None:
+        move_ref(repo, kept, dream.tip, None, "gitmem dream: keep what was not taken")
+    if dream.remote and dream.scope.ref == SHARED_REF:
+        known = {one.branch for one in asked(repo)}
+        branch = DREAMS + dream.id
+        if branch not in known:
+            note_asked(repo, branch, dream.tip, dream.base)
+    if dream.incoming:
+        return True
+    here = repo.ref(dream.ref)
+    # Its newest commit may be the host's, of which the branch here is an ancestor.
+    if here is None or not repo.is_ancestor(here, dream.tip):
+        # Someone decided, or went on with the branch, at the same moment; what they did stays.
+        return here is None
+    try:
+        move_ref(repo, dream.ref, None, here, "gitmem dream: decided")
+    except RefMoved:
+        return repo.ref(dream.ref) is None
+    return True
+
+
+def close_landed(
+    workspace: Workspace, landed: Mapping[str, Landing], author: Signature, now: float
+) -> tuple[ClosedDream, ...]:
+    """Closes the project's dreams that were decided at a host or by a teammate.
+
+    Args:
+        landed: full name of a branch at the remote to how it landed, as a sync found out.
+        author: the person, who is named where something is remembered as not taken.
+        now: seconds since the epoch.
+    """
+    scope = workspace.scope("project")
+    repo = scope.repo
+    tip = repo.ref(scope.ref)
+    if tip is None or scope.ref != SHARED_REF:
+        return ()
+    found = []
+    # A sync may have removed the branch here already.
+    asked_for = {ref: one.tips[-1] for ref, one in landed.items() if ref.startswith(DREAMS)}
+    for ref, oid in sorted((asked_for | repo.refs(dreams_in(scope).waiting)).items()):
+        dream = _decided(scope, ref, oid, tip, landed.get(ref))
+        if dream is None:
+            continue
+        left = tuple(change for change in dream.open if _stands(repo, tip, change))
+        if left:
+            _remember(workspace, dream, left, replace(author, time=int(now)))
+        close(dream, keep=bool(left))
+        taken = tuple(one for one in dream.changes if one.decided != "rejected" and one not in left)
+        found.append(ClosedDream(dream.id, taken, left))
+    return tuple(found)
+
+
+def _decided(scope: Scope, ref: str, oid: str, tip: str, landing: Landing | None) -> Dream | None:
+    """The dream as it was asked for, where all of it was decided; its open changes were left out."""
+    repo = scope.repo
+    base = landing.ground if landing else fork_point(repo, tip, oid)
+    if base is None:
+        return None
+    dream = read_dream(scope, ref, oid, base, tip)
+    if landing or base == oid or (dream.changes and not dream.open):
+        return dream
+    return None
+
+
+def _stands(repo: Repository, tip: str, change: DreamCommit) -> bool:
+    """Whether a claim that a change was about is as it was: what a reviewer worded otherwise was taken."""
+    fates = [fate for fate in change.fates if fate.kind != "kept"]
+    places = {home for fate in fates for home in homes(path_of(fate.source))}
+    files = read_paths(repo, repo.commit(tip).tree, places)
+    known = references(files)
+    told = where_they_stand(fates, files, {})
+    return any(fate.source in known for fate in told) or _unmade(repo, tip, change)
+
+
+def _unmade(repo: Repository, tip: str, change: DreamCommit) -> bool:
+    """Whether nothing came of a change that makes memories of lines of logs: all is as it was before."""
+    made = {path_of(fate.target) for fate in change.fates if is_log(path_of(fate.source))}
+    pairs = {path: change.files[path] for path in made if path in change.files}
+    places = {home for path in pairs for home in homes(path)}
+    files = read_paths(repo, repo.commit(tip).tree, places) if places else {}
+    now = {path: next((files[home] for home in homes(path) if home in files), None) for path in pairs}
+    return bool(pairs) and all(now[path] == old for path, (old, _) in pairs.items())
+
+
+def _remember(workspace: Workspace, dream: Dream, left: tuple[DreamCommit, ...], author: Signature) -> None:
+    repo, scope = dream.scope.repo, dream.scope
+    with_what = spade(workspace, scope, author.time)
+
+    def plan(tip: Tip) -> Write:
+        numbers = tuple(change.n for change in left)
+        provenance = Provenance(op="update", writer="human", reviewed=reviewed(dream.id, numbers))
+        edits = buried(repo, tip.tree, left, with_what)
+        return Write(edits, f"Note what a reviewer left out of dream {dream.id}", provenance)
+
+    land(scope, plan, author)
+
+
+_DREAM = f"{TURNED_DOWN}d-"
+_TRAILER = "Gitmem-Reviewed:"
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """What became of a dream whose decision was undone.
+
+    Attributes:
+        how: `open`: it waits again; `anew`: its commits are not to be had here, and only a new dream can
+            propose the same.
+    """
+
+    id: str
+    how: Literal["open", "anew"]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A dream that was turned down and is kept aside.
+
+    Attributes:
+        by: who turned it down; empty where that cannot be found out.
+        time: when, seconds since the epoch; 0 where that cannot be found out.
+        why: the reason; empty where none was given.
+    """
+
+    dream: Dream
+    by: str = ""
+    time: int = 0
+    why: str = ""
+
+
+def rejected_dreams(workspace: Workspace, id: str) -> tuple[Rejected, ...]:
+    """The dreams that were turned down and whose id begins so, of all scopes."""
+    found = []
+    for scope in workspace.scopes:
+        repo, tip = scope.repo, scope.repo.ref(scope.ref)
+        for ref, oid in sorted(repo.refs(TURNED_DOWN).items()) if tip else ():
+            base = fork_point(repo, tip, oid) if ref.startswith(TURNED_DOWN + id) and tip else None
+            if base is None or tip is None or not ref.startswith(_DREAM):
+                continue
+            dream = read_dream(scope, ref, oid, base, tip)
+            decision = _rejections(repo, tip, {dream.id}).get(dream.id)
+            if decision is None:
+                found.append(Rejected(dream))
+                continue
+            why = "\n".join(
+                line for line in decision.message.split("\n")[1:] if not line.startswith("Gitmem-")
+            )
+            found.append(Rejected(dream, decision.author.name, decision.author.time, why.strip()))
+    return tuple(found)
+
+
+def reopen(scope: Scope, undone: Commit) -> Reopened | None:
+    """Brings a dream back whose acceptance or rejection was just undone.
+
+    Where it had been landed whole, its commits are history by now: they are made again on the memory as
+    it is, with what they said.
+
+    Args:
+        undone: the decision's commit on the memory ref.
+
+    Returns:
+        None where it was no decision on a dream.
+    """
+    told = parse_trailers(undone.message)
+    id = told.reviewed.partition(" ")[0]
+    if not id.startswith("d-"):
+        return None
+    repo, ref = scope.repo, dreams_in(scope).waiting + id
+    if repo.ref(ref) is not None:
+        return Reopened(id, "open")
+    tip = read_tip(repo, scope.ref)
+    aside = repo.ref(TURNED_DOWN + id)
+    again = None
+    if aside is not None and fork_point(repo, tip.commit, aside) not in (None, aside):
+        again = aside
+    elif told.writer == "dream" and len(undone.parents) == 2:
+        again = _again(scope, ref, undone)
+    if again is None:
+        return Reopened(id, "anew")
+    move_ref(repo, ref, again, None, f"gitmem undo: bring {id} back")
+    if aside is not None:
+        move_ref(repo, TURNED_DOWN + id, None, aside, f"gitmem undo: bring {id} back")
+    forget_asked(repo, DREAMS + id)
+    return Reopened(id, "open")
+
+
+def _again(scope: Scope, ref: str, undone: Commit) -> str | None:
+    repo = scope.repo
+    before, tip = undone.parents
+    try:
+        base = fork_point(repo, before, tip)
+        if base is None or base == tip:
+            return None
+        dream = read_dream(scope, ref, tip, base, before)
+        return _summed_up(dream, base, replayed(dream, dream.changes, read_tip(repo, scope.ref)))
+    except MissingObject:
+        return None
+
+
+def _rejections(repo: Repository, tip: str, ids: set[str]) -> dict[str, Commit]:
+    """The newest rejection of each of these dreams, or of changes of it, as a commit of the memory ref."""
+    found: dict[str, Commit] = {}
+    if not ids:
+        return found
+    for passed in repo.history(tip):
+        if _TRAILER in passed.message:
+            told = parse_trailers(passed.message)
+            id = told.reviewed.partition(" ")[0]
+            if id in ids and told.writer != "dream":
+                found.setdefault(id, passed)
+                if len(found) == len(ids):
+                    break
+    return found

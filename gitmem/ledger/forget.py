@@ -1,0 +1,314 @@
+"""Forgetting one claim, or a whole memory: out of the file, and a tombstone keeps it from coming back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from gitmem.core import index, tombstone
+from gitmem.core.claim import Claim, normal_form, repeated
+from gitmem.core.daily_log import SOME_DAY, fact_keys, is_log, line_keys, read_line, split, without_lines
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import DESCRIPTION_CHARS
+from gitmem.core.memory import Memory, parse
+from gitmem.core.merge import kind
+from gitmem.core.names import ARCHIVE, archived_path, file_address, hot_file
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance, one_line, subject_line
+from gitmem.git.repository import Signature
+from gitmem.git.trees import list_files, read_paths
+from gitmem.ledger.indexes import with_indexes
+from gitmem.ledger.land import Copies, Tip, Write, Written, land, memory_commit
+from gitmem.ledger.lookup import Ambiguous, Found, chosen_agent, chosen_scopes, find, headers
+from gitmem.ledger.paging import standing
+from gitmem.ledger.save_plan import agent_files
+from gitmem.ledger.tombstones import spade, without_logged
+from gitmem.ledger.workspace import Scope, Workspace
+
+MOST_LISTED = 10
+BURIED_WORDS = 3
+"""Claims with fewer words are said of many things: a tombstone for one would take others with it."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A memory that holds a claim.
+
+    Attributes:
+        scope: `project`, `local` or `user`.
+        file: inside the agent's folder.
+        claim: what it says.
+        whole: whether nothing is left of the memory without it.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    name: str
+    claim: Claim
+    whole: bool
+
+    @property
+    def in_log(self) -> bool:
+        """Whether it is a line of a daily log, and no memory."""
+        return is_log(f"{self.agent}/{self.file}")
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The normal forms under which it is found."""
+        return frozenset(line_keys(self.claim.text)) if self.in_log else frozenset({self.claim.key})
+
+    @property
+    def says(self) -> str:
+        """What it says, without the time and the session of a line of a log."""
+        told = read_line(self.claim.text, SOME_DAY) if self.in_log else None
+        return normal_form(told.text, item=False) if told else self.claim.key
+
+    @property
+    def address(self) -> str:
+        """`scope/agent/file`."""
+        return f"{self.scope}/{self.agent}/{self.file}"
+
+
+def find_claim(
+    workspace: Workspace,
+    text: str,
+    *,
+    scope: str | None = None,
+    agent: str | None = None,
+    everywhere: bool = False,
+) -> tuple[Holding, ...]:
+    """Finds the memories that say something: in just those words, else with these words in one claim.
+
+    Args:
+        scope, agent: narrow the search.
+        everywhere: one claim may stand in many memories; else only one memory may hold it.
+
+    Raises:
+        UsageError: nothing says it.
+        Ambiguous: several claims do, or several memories hold the one; they are listed.
+    """
+    sought = normal_form(text, item=False)
+    if not sought:
+        raise UsageError("There is no text", "Give what the claim says: git mem forget --claim TEXT")
+    held = list(_holdings(workspace, scope, agent))
+    items = normal_form(text, item=True)
+    found = [one for one in held if one.keys & {sought, items}]
+    if not found:
+        alike = {repeated(sought), repeated(items)}
+        found = [one for one in held if not alike.isdisjoint(map(repeated, one.keys))]
+    claims = {repeated(sought)} if found else set()
+    if not found:
+        found = [one for one in held if sought.casefold() in one.claim.key.casefold()]
+        claims = {repeated(one.says) for one in found}
+    if not found:
+        raise UsageError("No memory says that", "Find it: git mem blame --text TEXT")
+    if len(claims) > 1 or (len({one.address for one in found}) > 1 and not everywhere):
+        listed = [f"{one.address}: {one_line(one.claim.key)[:60]}" for one in found]
+        more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
+        hint = "Give more of the text, or narrow with --scope and --agent."
+        same = " Or forget it in all of them: --everywhere" if len(claims) == 1 else ""
+        raise Ambiguous(
+            f"{len(found)} claims say that: {'; '.join(listed[:MOST_LISTED])}{more}", hint + same
+        )
+    return tuple({(one.address, one.in_log and one.claim.key): one for one in found}.values())
+
+
+def forget_memory(
+    workspace: Workspace, found: Found, who: Signature, told: Provenance, copies: Copies
+) -> Written | None:
+    """Deletes a memory and buries its claims, so that no merge or extraction brings them back.
+
+    Args:
+        who: the person, and when they decided.
+        told: who carries it out, for the trailers, and the code's commit.
+        copies: brings working copies up to date.
+
+    Returns:
+        The commit; None where the memory does not stand any more.
+    """
+    scope = workspace.scope(found.scope)
+    with_what = spade(workspace, scope, who.time)
+
+    def plan(tip: Tip) -> Write | None:
+        stands = standing(scope.repo, tip.tree, found.agent, found.file)
+        if stands is None:
+            return None
+        file, data = stands
+        current = parse(file, data)
+        known = agent_files(scope.repo, found.agent, tip)
+        # One that was paged out may still have its line.
+        home = f"{found.agent}/{hot_file(file)}"
+        edits = with_indexes(scope.repo, tip.tree, {f"{found.agent}/{file}": None}, {home})
+        buried = buried_keys(current)
+        edits |= without_logged(scope.repo, tip.tree, found.agent, buried)
+        stones = with_what.bury(known.get(tombstone.FILE), buried, "forgot")
+        edits[f"{found.agent}/{tombstone.FILE}"] = stones
+        return Write(edits, f"Forget {current.name}", replace(told, op="delete"))
+
+    return land(scope, plan, who, copies, found.agent)
+
+
+def buried_keys(memory: Memory) -> list[str]:
+    """Normal forms that a tombstone for this memory covers: its claims, but for headings and short ones."""
+    claims = [claim for claim in memory.claims if not claim.key.startswith("#")]
+    return [claim.key for claim in claims if len(claim.key.split()) >= BURIED_WORDS] or [
+        claim.key for claim in claims
+    ]
+
+
+def forget_claim(
+    workspace: Workspace, holding: Holding, who: Signature, told: Provenance, copies: Copies
+) -> Written | None:
+    """Takes a claim out of a memory, and buries it; a memory with nothing left goes whole.
+
+    Args:
+        who: the person, and when they decided.
+        told: who carries it out, for the trailers, and the code's commit.
+        copies: brings working copies up to date.
+
+    Returns:
+        The commit; None where the memory does not say it any more.
+    """
+    if holding.in_log:
+        return _forget_line(workspace, holding, who, told, copies)
+    scope = workspace.scope(holding.scope)
+    with_what = spade(workspace, scope, who.time)
+    key = holding.claim.key
+
+    def plan(tip: Tip) -> Write | None:
+        stands = standing(scope.repo, tip.tree, holding.agent, holding.file)
+        if stands is None:
+            return None
+        file, data = stands
+        memory = parse(file, data)
+        if all(claim.key != key for claim in memory.claims):
+            return None
+        left = without_claim(memory, key)
+        path, listing = f"{holding.agent}/{file}", f"{holding.agent}/{index.INDEX}"
+        known = read_paths(scope.repo, tip.tree, {listing, f"{holding.agent}/{tombstone.FILE}"})
+        edits: dict[str, bytes | None] = {path: left.render() if left else None}
+        if listing in known:
+            edits[listing] = encode(index.without_claim(decode(known[listing]), key))
+        edits = with_indexes(scope.repo, tip.tree, edits, () if left else {path})
+        stays = {claim.key for claim in left.claims} if left else set()
+        twins = (claim.key for claim in memory.claims if _repeats(claim.key, key))
+        gone = dict.fromkeys([key, *(twin for twin in twins if twin not in stays)])
+        stones = with_what.bury(known.get(f"{holding.agent}/{tombstone.FILE}"), gone, "forgot")
+        edits[f"{holding.agent}/{tombstone.FILE}"] = stones
+        op = replace(told, op="update" if left else "delete")
+        return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)
+
+    return land(scope, plan, who, copies, holding.agent)
+
+
+def _forget_line(
+    workspace: Workspace, holding: Holding, who: Signature, told: Provenance, copies: Copies
+) -> Written | None:
+    """Takes a line out of a log, hot or archived, and buries what it says, so that it is not told again."""
+    scope, line = workspace.scope(holding.scope), holding.claim.text
+    with_what = spade(workspace, scope, who.time)
+    hot = f"{holding.agent}/{holding.file.removeprefix(f'{ARCHIVE}/')}"
+    stones = f"{holding.agent}/{tombstone.FILE}"
+
+    def plan(tip: Tip) -> Write | None:
+        files = read_paths(scope.repo, tip.tree, {hot, archived_path(hot) or hot, stones})
+        edits: dict[str, bytes | None] = {}
+        for path in filter(is_log, files):
+            left = without_lines(decode(files[path]), {line})
+            if line in split(decode(files[path])):
+                edits[path] = encode(left) or None
+        if not edits:
+            return None
+        said = [key for key in line_keys(line) if len(key.split()) >= BURIED_WORDS]
+        keys = dict.fromkeys([*said, *fact_keys(line)])
+        edits[stones] = with_what.bury(files.get(stones), keys, "forgot")
+        return Write(edits, f"Forget a line of {hot.partition('/')[2]}", replace(told, op="update"))
+
+    return land(scope, plan, who, copies, holding.agent)
+
+
+def without_claim(memory: Memory, key: str) -> Memory | None:
+    """A memory without a claim; None where nothing is left.
+
+    A description mostly repeats a claim of the body: both go, whichever was meant.
+    """
+    parsed = memory.parsed
+    told = normal_form(memory.description, item=False)
+    twice = told == key or _repeats(told, key)
+    kept = [
+        claim for claim in parsed.claims if claim.key != key and not (twice and _repeats(claim.key, told))
+    ]
+    if all(claim.key.startswith("#") for claim in kept):
+        return None
+    body = "".join(claim.lead + claim.text for claim in kept) + parsed.tail
+    if kept and kept[0] is not parsed.claims[0]:
+        # What follows stands where the first one stood.
+        body = parsed.claims[0].lead + body[len(kept[0].lead) :]
+    front = memory.front
+    if front is not None and twice:
+        first = next(claim for claim in kept if not claim.key.startswith("#"))
+        front = front.with_value("description", subject_line(first.key, DESCRIPTION_CHARS))
+    return replace(memory, front=front, body=body)
+
+
+def _repeats(one: str, other: str) -> bool:
+    """Whether two normal forms are a claim and its repetition, which may be cut."""
+    pairs = ((one, other), (other, one))
+    return any(
+        repeated(short) in (repeated(whole), repeated(subject_line(whole, DESCRIPTION_CHARS)))
+        for short, whole in pairs
+    )
+
+
+def everywhere(
+    workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
+) -> tuple[Found, ...]:
+    """All memories of a name, in all scopes and agents, also archived ones.
+
+    Raises:
+        UsageError: there is none.
+    """
+    sought = name.casefold().removesuffix(".md")
+    found = [
+        find(
+            workspace,
+            f"{one.scope}/{one.agent}/{file_address(one.file)}",
+            whole=True,
+        )
+        for one in headers(workspace, scope, agent, archived=True)
+        if sought in (one.name.casefold(), one.file.rpartition("/")[2].removesuffix(".md").casefold())
+    ]
+    return tuple(found) or (find(workspace, name, scope, agent, whole=True),)
+
+
+def _holdings(workspace: Workspace, scope: str | None, agent: str | None) -> Iterator[Holding]:
+    folder = chosen_agent(agent)
+    for where in chosen_scopes(workspace, scope):
+        yield from _of_scope(where, folder)
+
+
+def _of_log(scope: str, agent: str, file: str, data: bytes) -> Iterator[Holding]:
+    name = f"log {PurePosixPath(file).stem}"
+    for line in filter(str.strip, split(decode(data))):
+        claim = Claim(line, "", normal_form(line, item=True), item=True)
+        yield Holding(scope, agent, file, name, claim, False)
+
+
+def _of_scope(where: Scope, folder: str | None) -> Iterator[Holding]:
+    tip = memory_commit(where.repo, where.ref)
+    if tip is None:
+        return
+    for path, oid in list_files(where.repo, where.repo.commit(tip).tree).items():
+        agent, _, file = path.partition("/")
+        if not file or (folder and agent != folder):
+            continue
+        if is_log(path):
+            yield from _of_log(where.name, agent, file, where.repo.blob(oid))
+        if kind(path) != "memory":
+            continue
+        memory = parse(file, where.repo.blob(oid))
+        for claim in memory.claims:
+            whole = without_claim(memory, claim.key) is None
+            yield Holding(where.name, agent, file, memory.name, claim, whole)

@@ -1,0 +1,160 @@
+"""What a scope holds as of a commit: its memories by place, what they say of themselves, their ages."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from gitmem.core.names import ARCHIVE, kind
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
+from gitmem.git.trees import list_files
+from gitmem.ledger.catalog import Head, Kept, MemoryCatalog, by_folder
+from gitmem.ledger.workspace import Scope
+
+
+def memory_files(
+    repo: Repository,
+    commit: str,
+    agent: str | None = None,
+    *,
+    archived: bool = True,
+    logs: bool = False,
+    missed: dict[str, str] | None = None,
+) -> dict[str, dict[str, str]]:
+    """Memories by their place alone, none of them opened: agent's folder to file to blob.
+
+    Args:
+        agent: one agent's folder; None for all of them.
+        archived: also those that were paged out; without them the archive is not entered.
+        logs: also daily logs.
+        missed: gets folders that cannot be read, and why.
+
+    Raises:
+        MissingObject: the commit cannot be read; without `missed`, or a folder.
+    """
+    found: dict[str, dict[str, str]] = {}
+    wanted = ("memory", "log") if logs else ("memory",)
+    for name, entry in sorted(repo.tree(repo.commit(commit).tree).items()):
+        if entry.mode == TREE and not name.startswith(".") and agent in (None, name):
+            # The archive has hundreds of folders, which one process lists quicker than one question each.
+            try:
+                files = (
+                    repo.files(entry.oid) if archived else list_files(repo, entry.oid, without={ARCHIVE})
+                )
+            except MissingObject as error:
+                if missed is None:
+                    raise
+                missed[f"{name}/"] = error.message
+                continue
+            found[name] = {
+                file: files[file] for file in sorted(files, key=by_folder) if kind(file) in wanted
+            }
+    return found
+
+
+def keeps_logs(repo: Repository, commit: str, agent: str | None = None) -> bool:
+    """Whether an agent has a folder of daily logs; nothing below it is looked at.
+
+    Args:
+        agent: one agent's folder; None for all of them.
+    """
+    agents = repo.tree(repo.commit(commit).tree)
+    return any(
+        entry.mode == TREE and agent in (None, name) and "logs" in repo.tree(entry.oid)
+        for name, entry in agents.items()
+        if not name.startswith(".")
+    )
+
+
+def memories(
+    scope: Scope,
+    commit: str,
+    agent: str | None = None,
+    *,
+    archived: bool = True,
+    checked: bool = False,
+    missed: dict[str, str] | None = None,
+) -> dict[str, list[Kept]]:
+    """The same with what their frontmatter says: agent's folder to memories by path.
+
+    Args:
+        checked: whether `Head.problems` is wanted.
+    """
+    repo = scope.repo
+    found: dict[str, list[Kept]] = {}
+    with closing(scope.catalog()) as catalog:
+        for name, entry in sorted(repo.tree(repo.commit(commit).tree).items()):
+            if entry.mode == TREE and not name.startswith(".") and agent in (None, name):
+                try:
+                    found[name] = _of_agent(catalog, repo, entry.oid, archived, checked)
+                except MissingObject as error:
+                    if missed is None:
+                        raise
+                    missed[f"{name}/"] = error.message
+    return found
+
+
+def heads(
+    scope: Scope,
+    commit: str,
+    *,
+    archived: bool = True,
+    checked: bool = False,
+    missed: dict[str, str] | None = None,
+) -> dict[str, tuple[str, Head | None]]:
+    """What the frontmatter of each memory of a scope says: path to blob and head; None where it is missing.
+
+    Args:
+        archived: also of those that were paged out.
+        checked: whether `Head.problems` is wanted.
+        missed: as for `memory_files`.
+    """
+    found = memories(scope, commit, archived=archived, checked=checked, missed=missed)
+    return {
+        f"{agent}/{kept.file}": (kept.blob, kept.head) for agent, some in found.items() for kept in some
+    }
+
+
+def taught(scope: Scope, commit: str, agent: str, *, archived: bool = False) -> dict[str, int]:
+    """When each memory of one agent was last taught, as of a commit: file to seconds since the epoch.
+
+    Args:
+        agent: the agent's folder in the tree.
+        archived: also those that were paged out.
+    """
+    files = memory_files(scope.repo, commit, agent, archived=archived).get(agent, {})
+    paths = {f"{agent}/{file}": oid for file, oid in files.items()}
+    with closing(scope.catalog()) as catalog:
+        times = catalog.times(scope.repo, scope.ref, commit, paths)
+    return {path.removeprefix(f"{agent}/"): time for path, time in times.items()}
+
+
+def index_as_loaded(scope: Scope, commit: str, agent: str, text: str) -> str:
+    """An index as a client would load it; only one that has to be cut asks for the ages of its memories.
+
+    Args:
+        text: the complete index of the agent, as of the commit.
+    """
+    from gitmem.core import index
+
+    if index.as_loaded(text) == text:
+        return text
+    return index.as_loaded(text, taught(scope, commit, agent))
+
+
+def _of_agent(
+    catalog: MemoryCatalog, repo: Repository, tree: str, archived: bool, checked: bool
+) -> list[Kept]:
+    files = list_files(repo, tree, without={ARCHIVE})
+    archive = repo.entry(tree, ARCHIVE) if archived else None
+    below: dict[str, list[Kept]] = {}
+    if archive and archive.mode == TREE:
+        below = catalog.folders(repo, archive.oid, ARCHIVE, checked=checked)
+        files |= {
+            f"{ARCHIVE}/{name}": entry.oid
+            for name, entry in repo.tree(archive.oid).items()
+            if entry.mode in (BLOB, EXECUTABLE)
+        }
+    files = {file: oid for file, oid in files.items() if kind(file) == "memory"}
+    known = catalog.heads(repo, set(files.values()), checked=checked)
+    found = below | {file: [Kept(file, oid, known.get(oid))] for file, oid in files.items()}
+    return [kept for path in sorted(found, key=by_folder) for kept in found[path]]

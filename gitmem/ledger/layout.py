@@ -1,0 +1,286 @@
+"""The files of a live directory: which are there, and replaced under the eyes of others.
+
+A replacement keeps what was there, so that whatever somebody writes meanwhile is found again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Collection
+from pathlib import Path
+from urllib.parse import unquote
+
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import OTHER_BYTES, PATH_SEGMENTS
+from gitmem.core.names import INDEX, is_memory_file
+from gitmem.git.objects import object_name
+from gitmem.ledger.files import read_regular
+from gitmem.values import dataclass
+
+
+class Unwritable(RepositoryError):
+    """A live directory cannot be written; what was to be stored is stored."""
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """How a replacement went.
+
+    Attributes:
+        done: whether the new content stands at the path.
+        found: content of the file that was displaced; None where there was none.
+    """
+
+    done: bool
+    found: bytes | None = None
+
+
+ASIDE = ".gitmem-displaced"
+"""Folder in a live directory for what was displaced, where `aside` is on another file system."""
+
+PACKAGES = frozenset({"bower_components", "node_modules", "site-packages"})
+"""Folders in which package managers put what somebody else wrote."""
+
+MANIFESTS = frozenset(
+    {
+        *("package.json", "pyproject.toml", "setup.py", "pyvenv.cfg", "Cargo.toml", "go.mod", "pom.xml"),
+        *("composer.json", "Gemfile", "Makefile", "CMakeLists.txt", "LICENSE", "LICENSE.txt", "COPYING"),
+    }
+)
+"""Files that a folder of software has, and one of memories has not: their READMEs are nobody's memory."""
+
+_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
+_FRESH = re.compile(r"\.gitmem-[0-9a-f]{16}\.tmp")
+
+
+def replace_file(
+    path: Path,
+    new: bytes | None,
+    aside: Path,
+    label: str,
+    mtime: float | None = None,
+    top: Path | None = None,
+) -> Replaced:
+    """Puts new content at a path, keeping what was there.
+
+    The new file is written beside it, the old one renamed away, the new one linked exclusively: a file
+    that someone creates in between stays, and `done` is false. The displaced file is read only after it
+    was displaced, so an edit up to that moment is in `found`; one who still holds it open may write
+    later, and this process may die here, so it is kept as `<aside>/<token>.<label>` for a second look; in
+    `ASIDE` in the live directory where that is on another file system.
+
+    Args:
+        path: the file; a link there is not followed but left alone.
+        new: content, or None to delete.
+        aside: folder for displaced files, on the same file system.
+        label: what the displaced file was expected to be and its name, as `<expected>/<name>`, for whoever
+            finds it. Where the new content could not be put there, the expected part becomes `none`: who
+            wrote there meanwhile did not know what was displaced.
+        mtime: modification time for a file that did not exist before, seconds since the epoch.
+        top: the live directory; the file's own folder where None.
+
+    Raises:
+        RepositoryError: the folder is read-only or the disk is full; the file is as it was.
+    """
+    token = os.urandom(8).hex()
+    fresh = (top or path.parent) / f".gitmem-{token}.tmp"
+    try:
+        if new is not None:
+            _write_new(fresh, new, path)
+        displaced = _displace(path, (aside, (top or path.parent) / ASIDE), f"{token}.{label}")
+        if displaced is None and mtime is not None and new is not None:
+            os.utime(fresh, (mtime, mtime))
+        done = new is None or _link(fresh, path)
+        if not done and displaced is not None:
+            unknown = displaced.parent.with_name(f"{token}.none")
+            displaced.parent.rename(unknown)
+            displaced = unknown / displaced.name
+        return Replaced(done, displaced.read_bytes() if displaced else None)
+    except OSError as error:
+        raise Unwritable(f"{path} cannot be written: {error.strerror}", _hint(error)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+
+
+def sweep(folder: Path) -> None:
+    """Deletes new files that a process left behind when it died; only for who holds the folder's lock."""
+    for path in folder.glob(".gitmem-*.tmp"):
+        if _FRESH.fullmatch(path.name):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _write_new(fresh: Path, data: bytes, like: Path) -> None:
+    for folder in (fresh.parent, like.parent):
+        if folder.is_symlink():
+            raise OSError(errno.ELOOP, "its folder is a symbolic link")
+        folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        with contextlib.suppress(OSError):
+            os.fchmod(handle, stat.S_IMODE(os.lstat(like).st_mode))
+
+
+def _displace(path: Path, asides: tuple[Path, Path], label: str) -> Path | None:
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise OSError(errno.EEXIST, "something that is no regular file is in the way")
+        try:
+            return _moved(path, asides[0] / label)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            return _moved(path, asides[1] / label)
+    except FileNotFoundError:
+        return None
+
+
+def _moved(path: Path, target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.rename(target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            target.parent.rmdir()
+        raise
+    return target
+
+
+def _link(fresh: Path, path: Path) -> bool:
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV):
+            raise
+        # A file system without hard links, or another one: an exclusive copy is the next best thing.
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        except FileExistsError:
+            return False
+        with os.fdopen(handle, "wb") as file:
+            file.write(fresh.read_bytes())
+    return True
+
+
+def _hint(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Free some disk space and run it again; nothing was lost."
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return "A file is where a folder should be: move it away and run it again; nothing was lost."
+    return "Make its folder writable for you and run it again."
+
+
+@dataclass(frozen=True)
+class Displaced:
+    """A file that a replacement moved aside.
+
+    Attributes:
+        at: where it is kept.
+        file: where it stood, relative to the live directory.
+        expected: blob name that it had when the replacement was planned; empty for none.
+    """
+
+    at: Path
+    file: str
+    expected: str
+    content: bytes
+    since: float
+
+
+def label(file: str, expected: str) -> str:
+    """Names a displaced file so that it can be told later what it was: a folder, and its own name."""
+    return f"{expected or 'none'}/{file.replace('%', '%25').replace('/', '%2F')}"
+
+
+def displaced_files(*folders: Path) -> tuple[Displaced, ...]:
+    """Files that replacements moved aside, oldest first."""
+    found = []
+    for path in [path for folder in folders if not folder.is_symlink() for path in folder.glob("*.*/*")]:
+        expected = path.parent.name.partition(".")[2]
+        with contextlib.suppress(OSError):
+            if read := read_regular(path, OTHER_BYTES):
+                known = "" if expected == "none" else expected
+                found.append(Displaced(path, unquote(path.name), known, read[0], path.stat().st_ctime))
+    return tuple(sorted(found, key=lambda entry: (entry.since, str(entry.at))))
+
+
+def blob_name(data: bytes, hex_length: int) -> str:
+    """Name that git gives a blob, without storing it."""
+    return object_name("blob", data, hex_length)
+
+
+def names_below(
+    top: Path, without: Collection[str] = (), deepest: int = PATH_SEGMENTS
+) -> tuple[list[str], dict[str, str]]:
+    """Names of the files below a folder, in order, hidden ones left out.
+
+    No link is followed. What somebody else made is not entered: a repository, whose files have a history
+    already, or a package of software.
+
+    Args:
+        top: the folder.
+        without: names of folders right in it that are not entered.
+        deepest: folders in one another that are entered.
+
+    Returns:
+        Paths relative to the folder, with `/`; folder that could not be entered to the reason.
+    """
+    names: list[str] = []
+    shut: dict[str, str] = {}
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(top / folder) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False), entry) for entry in entries]
+            linked_folders = {name for name, real, entry in found if not real and _is_linked_folder(entry)}
+        except OSError:
+            shut[folder.rstrip("/")] = "cannot be read"
+            continue
+        if folder and any(name == ".git" for name, _, _ in found):
+            shut[folder.rstrip("/")] = "is a repository of its own"
+            continue
+        if sign := _is_package(folder, [name for name, _, _ in found]):
+            shut[folder.rstrip("/")] = f"is software, not memory ({sign})"
+            continue
+        for name, real, _ in found:
+            if name.startswith("."):
+                continue
+            if name in linked_folders:
+                shut[folder + name] = "is a symbolic link"
+            elif not real or name.endswith(".md"):  # a folder of that name is in the way of a file
+                names.append(folder + name)
+            elif folder.count("/") >= deepest:
+                shut[folder + name] = f"lies more than {deepest} folders deep"
+            elif folder or name not in without:
+                waiting.append(f"{folder}{name}/")
+    return sorted(names), shut
+
+
+def _is_package(folder: str, names: Collection[str]) -> str:
+    """What shows that a folder inside another holds software; empty where nothing does."""
+    name = folder.rstrip("/").rpartition("/")[2]
+    return name if name in PACKAGES else min(MANIFESTS.intersection(names), default="") if folder else ""
+
+
+def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
+    except OSError:
+        return False
+
+
+def is_laid_out(name: str) -> bool:
+    """Whether a file of an agent's folder belongs in a live directory: the index, a memory, a daily log.
+
+    Names come from trees that anyone may have written: whatever else they hold is never written to disk.
+    """
+    return name == INDEX or is_memory_file(name) or bool(_LOG.fullmatch(name))

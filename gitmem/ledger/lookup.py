@@ -1,0 +1,514 @@
+"""Finding memories by name, over the scopes and agents that apply, now or as of then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.names import ARCHIVE, INDEX, agent_name, file_address, is_archived, kind
+from gitmem.git.objects import MISSING_HINT
+from gitmem.git.repository import TREE, MissingObject
+from gitmem.ledger.catalog import Kept
+from gitmem.ledger.holdings import memories
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.workspace import SCOPES, Scope, Workspace
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.core.memory import Memory
+    from gitmem.git.repository import Repository
+    from gitmem.ledger.daily_logs import Asked
+
+MOST_LISTED = 10
+
+LOG_HINT = "A daily log is no memory. To forget a line of one: git mem forget --claim TEXT"
+"""Matches of an ambiguous name that are listed."""
+
+
+class Ambiguous(UsageError):
+    """Several memories have the name that was given."""
+
+    kind = "ambiguous"
+
+
+class Spot(NamedTuple):
+    """Where a memory stands; there may be very many.
+
+    Attributes:
+        scope: `project`, `local` or `user`.
+        agent: the agent's folder in the tree.
+        file: path inside that folder.
+        blob: object name of its content.
+        commit: the commit of the memory ref that it was seen at.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    blob: str
+    commit: str
+
+    @property
+    def path(self) -> str:
+        """Its path in the tree."""
+        return f"{self.agent}/{self.file}"
+
+    @property
+    def stem(self) -> str:
+        """Its file's name without the ending."""
+        return _stem(self.file)
+
+    @property
+    def address(self) -> str:
+        """What names it and nothing else: `scope/agent/file`, without the file's ending."""
+        return f"{self.scope}/{self.agent}/{file_address(self.file)}"
+
+
+class Listed(NamedTuple):
+    """What a list says of a memory; there may be very many.
+
+    Attributes:
+        scope, agent, file: as those of a `Spot`.
+        name: its file's, where it has none.
+        time: when it was last taught, seconds since the epoch; 0 where that is unknown.
+        secret: whether it came with a secret, which is not shown.
+        code: commit of the code that it was taught on; empty where nobody said.
+        otherwise: other descriptions that it may have, where its description is disputed.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    name: str
+    description: str
+    type: str
+    time: int
+    secret: bool = False
+    code: str = ""
+    otherwise: tuple[str, ...] = ()
+
+
+class _Held(NamedTuple):
+    """What an agent has in a scope, as of a commit; all of it can be read."""
+
+    scope: Scope
+    commit: str
+    agent: str
+    memories: list[Kept]
+
+    def spot(self, memory: Kept) -> Spot:
+        return Spot(self.scope.name, self.agent, memory.file, memory.blob, self.commit)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One memory, or daily log, where it stands, opened; attributes as those of a `Spot`."""
+
+    scope: str
+    agent: str
+    file: str
+    memory: Memory
+    blob: str
+    commit: str
+
+    @property
+    def spot(self) -> Spot:
+        """The same without its content."""
+        return Spot(self.scope, self.agent, self.file, self.blob, self.commit)
+
+    @property
+    def path(self) -> str:
+        """Its path in the tree."""
+        return self.spot.path
+
+    @property
+    def archived(self) -> bool:
+        """Whether it was paged out."""
+        return is_archived(self.file)
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it is a daily log, and no memory."""
+        return kind(self.file) == "log"
+
+    @property
+    def address(self) -> str:
+        """What names it and nothing else: `scope/agent/file`, without the file's ending."""
+        return self.spot.address
+
+
+def chosen_scopes(workspace: Workspace, scope: str | None = None) -> tuple[Scope, ...]:
+    """The scope that was named, else all.
+
+    Raises:
+        UsageError: there is no such scope.
+    """
+    return (workspace.scope(scope),) if scope else workspace.scopes
+
+
+def chosen_agent(agent: str | None) -> str | None:
+    """The folder of the agent that was named; a folder's own name is taken as it is."""
+    if not agent:
+        return None
+    return agent if "^" in agent else agent_name(agent)
+
+
+def find(
+    workspace: Workspace,
+    name: str,
+    scope: str | None = None,
+    agent: str | None = None,
+    at: str | None = None,
+    now: float | None = None,
+    *,
+    whole: bool = False,
+    logs: bool = False,
+) -> Found:
+    """Finds one memory by its name, its file, or the beginning of either that no other has.
+
+    Args:
+        name: may be led by scope and agent: `reviewer/ports`, `project/reviewer/ports`; or a path inside
+            an agent's folder, led by them likewise: `topics/deep`, `reviewer/topics/deep`. Led by both, or
+            a file's name of an agent, it is an address: of that file, and never of a namesake.
+        scope: narrows the search.
+        agent: narrows it too; an agent's name or its folder's.
+        at: revision, date or tag (see `moments.resolve_at`); None is the present.
+        now: seconds since the epoch, for relative dates.
+        whole: the beginning of a name is no name.
+        logs: a daily log may be named as well, by its path, or by its date where no memory is called so.
+
+    Raises:
+        UsageError: an unknown scope, `at` means nothing, or none has that name; close ones are named.
+        Ambiguous: several have it; they are listed.
+        MissingObject: none that can be read has it, and some cannot be read.
+    """
+    day = _day(name) if logs else None
+    missed: dict[str, str] = {}
+    known: list[_Held] = []
+    matches: list[Spot] = []
+    read = _Reading(scope, agent, name)
+    if day is None or not day.by_path:
+        for read in _readings(name, scope, agent):
+            known = _held(workspace, read.scope, read.agent, at, now, missed=missed)
+            matches = _matching(known, read, whole=whole or day is not None)
+            if matches:
+                break
+    if day is not None and not matches:
+        from gitmem.ledger.daily_logs import find_days
+
+        matches = find_days(workspace, day, scope, agent, at, now) or _matching(known, read, whole=whole)
+    if len(matches) == 1:
+        from gitmem.core.memory import parse
+
+        spot = matches[0]
+        memory = parse(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))
+        return Found(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
+    if matches:
+        listed = [spot.address for spot in matches[:MOST_LISTED]]
+        more = f" and {len(matches) - MOST_LISTED} more" if len(matches) > MOST_LISTED else ""
+        raise Ambiguous(
+            f"{name!r} names {len(matches)} {'logs' if day else 'memories'}: {', '.join(listed)}{more}",
+            "Say which: give it as scope/agent/name, or narrow with --scope and --agent.",
+        )
+    if missed:
+        lost = "; ".join(f"{path}: {why}" for path, why in missed.items())
+        raise MissingObject(f"{name!r} is not among what can be read. {lost}", MISSING_HINT)
+    if day is not None:
+        where = _where(scope, agent, at)
+        raise UsageError(f"There is no daily log of {day.day}{where}", "See the logs: git mem list --logs")
+    hint = LOG_HINT if _day(name) is not None else _close(known, name, at)
+    raise UsageError(f"There is no memory named {name!r}{_where(scope, agent, at)}", hint)
+
+
+def find_index(
+    workspace: Workspace,
+    name: str,
+    scope: str | None = None,
+    agent: str | None = None,
+    at: str | None = None,
+    now: float | None = None,
+) -> Spot:
+    """Finds the index of one agent; arguments as for `find`.
+
+    Raises:
+        UsageError: an unknown scope, `at` means nothing, or no such agent has an index.
+        Ambiguous: several have one; they are listed.
+    """
+    named_scope, named_agent, _ = _parts(name)
+    spots = []
+    for one in _held(workspace, scope or named_scope, agent or named_agent, at, now, archived=False):
+        repo = one.scope.repo
+        entry = repo.entry(repo.commit(one.commit).tree, f"{one.agent}/{INDEX}")
+        if entry is not None:
+            spots.append(Spot(one.scope.name, one.agent, INDEX, entry.oid, one.commit))
+    if len(spots) > 1:
+        listed = ", ".join(f"{spot.scope}/{spot.path}" for spot in spots[:MOST_LISTED])
+        raise Ambiguous(
+            f"{len(spots)} agents have an index: {listed}",
+            "Say which: give it as scope/agent/MEMORY.md, or narrow with --scope and --agent.",
+        )
+    if not spots:
+        raise UsageError(f"There is no index{_where(scope, agent, at)}", "See the memories: git mem list")
+    return spots[0]
+
+
+def headers(
+    workspace: Workspace,
+    scope: str | None = None,
+    agent: str | None = None,
+    *,
+    at: str | None = None,
+    archived: bool = False,
+    now: float | None = None,
+    missed: dict[str, str] | None = None,
+) -> tuple[Listed, ...]:
+    """One line about each memory, by scope, agent and file; arguments as for `find`.
+
+    Args:
+        archived: also those that were paged out.
+        missed: gets what cannot be read (scope, or scope and path), and why.
+
+    Raises:
+        RepositoryError: a scope or folder cannot be read, without `missed`.
+    """
+    found: list[Listed] = []
+    for one in _held(workspace, scope, agent, at, now, archived=archived, missed=missed):
+        where, commit, name, some = one
+        prefix = f"{name}/"
+        files = {prefix + file: blob for file, blob, _ in some}
+        with closing(where.catalog()) as catalog:
+            lessons = catalog.lessons(where.repo, where.ref, commit, files)
+        known = {file: lessons.get(prefix + file, (0, "")) for file, _, _ in some}
+        listed = [
+            Listed(
+                where.name,
+                name,
+                file,
+                head.name or _stem(file),
+                head.description,
+                head.type,
+                known[file][0],
+                code=known[file][1],
+                otherwise=_otherwise(where.repo, blob) if head.disputed else (),
+            )
+            for file, blob, head in some
+            if head
+        ]
+        found += _without_secrets(workspace, where, listed, files) if where.name == "project" else listed
+    return tuple(found)
+
+
+def _otherwise(repo: Repository, blob: str) -> tuple[str, ...]:
+    """Descriptions that lost a merge."""
+    from gitmem.core.memory import parse, without_lost  # few memories are disputed
+
+    return without_lost(parse("", repo.blob(blob)))[1].get("description", ())
+
+
+def _without_secrets(
+    workspace: Workspace, scope: Scope, listed: list[Listed], blobs: Mapping[str, str]
+) -> list[Listed]:
+    """The same, of what came with a secret only that it did."""
+    tainted = read_tainted(scope.state)
+    if not tainted.blobs:
+        return listed
+    allow = frozenset(word for value in workspace.settings.all("allow") for word in value.split())
+    return [
+        one._replace(secret=True, otherwise=(), description="", name=_stem(one.file))
+        if tainted.hides(blobs[f"{one.agent}/{one.file}"], allow)
+        else one
+        for one in listed
+    ]
+
+
+def bare_indexes(
+    workspace: Workspace, found: Sequence[Listed], scope: str | None = None, agent: str | None = None
+) -> tuple[str, ...]:
+    """Agents that have an index and nothing else: what stands there is memory, too.
+
+    Args:
+        found: what `headers` gave.
+        scope, agent: as for `find`.
+
+    Returns:
+        `scope/agent` of each, in order.
+    """
+    listed = {(one.scope, one.agent) for one in found}
+    bare = []
+    for where in chosen_scopes(workspace, scope):
+        tip = memory_commit(where.repo, where.ref)
+        for name, entry in sorted(where.repo.tree(where.repo.commit(tip).tree).items()) if tip else ():
+            if (
+                (where.name, name) in listed
+                or entry.mode != TREE
+                or (agent and name != chosen_agent(agent))
+            ):
+                continue
+            files = where.repo.tree(entry.oid)
+            if INDEX in files and ARCHIVE not in files and where.repo.blob(files[INDEX].oid).strip():
+                bare.append(f"{where.name}/{name}")
+    return tuple(bare)
+
+
+def age(workspace: Workspace, spot: Spot) -> int:
+    """When one memory was last taught, seconds since the epoch; 0 where that is unknown.
+
+    Where the history was never walked, only that memory's own is.
+    """
+    scope = workspace.scope(spot.scope)
+    files = {spot.path: spot.blob}
+    with closing(scope.catalog()) as catalog:
+        return catalog.times(scope.repo, scope.ref, spot.commit, files, alone=True).get(spot.path, 0)
+
+
+def _held(
+    workspace: Workspace,
+    scope: str | None,
+    agent: str | None,
+    at: str | None,
+    now: float | None,
+    *,
+    archived: bool = True,
+    missed: dict[str, str] | None = None,
+) -> list[_Held]:
+    """All memories that apply, by scope and agent; what cannot be read is told, or raises."""
+    scopes = chosen_scopes(workspace, scope)
+    folder = chosen_agent(agent)
+    past: dict[str, str] | None = None
+    if at:
+        from gitmem.ledger.moments import resolve_all  # a look at the present needs no history
+
+        past = resolve_all(workspace, scopes, at, now)
+    found: list[_Held] = []
+    for where in scopes:
+        unread: dict[str, str] | None = None if missed is None else {}
+        try:
+            commit = past.get(where.ref) if past is not None else memory_commit(where.repo, where.ref)
+            if not commit:
+                continue
+            known = memories(where, commit, folder, archived=archived, missed=unread)
+        except RepositoryError as error:
+            if missed is None:
+                raise
+            missed[where.name] = error.message
+            continue
+        for name, some in known.items():
+            found.append(_Held(where, commit, name, [kept for kept in some if kept.head]))
+            if unread is not None:
+                unread |= {
+                    f"{name}/{file}": f"object {blob} is missing or damaged"
+                    for file, blob, head in some
+                    if head is None
+                }
+        if missed is not None:
+            missed |= {f"{where.name}/{path}": why for path, why in (unread or {}).items()}
+    return found
+
+
+def _day(name: str) -> Asked | None:
+    if not name.strip().removesuffix(".md")[-1:].isdigit():  # most names of memories
+        return None
+    from gitmem.ledger.daily_logs import asked_day
+
+    return asked_day(name)
+
+
+class _Reading(NamedTuple):
+    """What a name may mean: a memory's name or path, of an agent and scope as far as these are said.
+
+    Attributes:
+        led: the name itself said the agent: a file in another folder of that agent is not meant.
+        address: it said the scope as well: nothing but that file is meant.
+    """
+
+    scope: str | None
+    agent: str | None
+    name: str
+    led: bool = False
+    address: bool = False
+
+
+def _readings(name: str, scope: str | None, agent: str | None) -> list[_Reading]:
+    """What a name may mean, the likeliest first; a scope and agent given besides hold for each."""
+    parts = name.strip().split("/")
+    led = parts[:1] if len(parts) > 1 and parts[0] in SCOPES else []
+    if not all(parts) or (scope and led and led != [scope]):
+        raise UsageError(f"{name!r} is no name of a memory{_where(scope, None, None)}", "See: git mem list")
+    scope, rest = next(iter(led), scope), parts[len(led) :]
+    inside = _Reading(scope, agent, "/".join(rest))
+    if len(rest) == 1:
+        return [inside]
+    address = _Reading(scope, rest[0], "/".join(rest[1:]), led=True, address=bool(led))
+    if agent:
+        return [inside, address] if chosen_agent(agent) == chosen_agent(rest[0]) else [inside]
+    return [address] if led else [address, inside]
+
+
+def _parts(name: str) -> tuple[str | None, str | None, str]:
+    parts = name.strip().split("/")
+    if len(parts) > 3 or not all(parts):
+        raise UsageError(f"{name!r} is no name of a memory", "See the names: git mem list")
+    scope = parts[0] if len(parts) == 3 else None
+    if scope is None and len(parts) == 2 and parts[0] in SCOPES:
+        return parts[0], None, parts[1]
+    return scope, parts[-2] if len(parts) > 1 else None, parts[-1]
+
+
+def _stem(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".md")
+
+
+def _matching(known: Sequence[_Held], read: _Reading, *, whole: bool) -> list[Spot]:
+    sought = read.name.casefold()
+    bare = sought.removesuffix(".md")
+    named = [
+        (held, memory, _stem(memory.file).casefold(), memory.head.name.casefold())
+        for held in known
+        for memory in held.memories
+        if memory.head
+    ]
+    filed = [
+        held.spot(memory) for held, memory, _, _ in named if file_address(memory.file).casefold() == bare
+    ]
+    if "/" in bare or read.address or (read.agent and (filed or bare != sought)):
+        return [one for one in filed if file_address(one.file) == read.name.removesuffix(".md")] or filed
+    exact = [
+        held.spot(memory)
+        for held, memory, stem, title in named
+        if not (read.led and stem == bare) and (bare in (stem, title) or sought in (stem, title))
+    ]
+    if exact or whole or not bare:
+        return exact
+    return [
+        held.spot(memory)
+        for held, memory, stem, title in named
+        if stem.startswith(bare) or title.startswith(bare)
+    ]
+
+
+def _where(scope: str | None, agent: str | None, at: str | None) -> str:
+    parts = [f" in {scope}" if scope else "", f" of {agent}" if agent else "", f" as of {at}" if at else ""]
+    return "".join(parts)
+
+
+def _close(known: Sequence[_Held], name: str, at: str | None) -> str:
+    """What may have been meant: as addresses where the name that was given was led by something."""
+    import shlex
+    from difflib import get_close_matches
+
+    names: dict[str, str] = {}
+    for held in known:
+        for memory in held.memories:
+            stem = _stem(memory.file)
+            title = (memory.head and memory.head.name) or stem
+            shown = held.spot(memory).address if "/" in name else title
+            names |= {title.casefold(): shown, stem.casefold(): shown}
+    sought = name.rpartition("/")[2].removesuffix(".md").casefold()
+    begun = [each for each in names if sought and each.startswith(sought)]
+    like = [*begun[:3], *get_close_matches(sought, names, 3, 0.6)]
+    close = dict.fromkeys(names[each] for each in like)
+    then = f" --at {shlex.quote(at)}" if at else ""
+    return f"Did you mean: {', '.join(close)}?" if close else f"See all: git mem list -a{then}"

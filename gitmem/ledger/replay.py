@@ -1,0 +1,381 @@
+"""Carrying memory over a purge: what only one side has is replayed on the other, and never merged with it.
+
+The higher epoch counts. What was purged is found out by comparing the two histories, in memory alone; the
+side that still holds it is cleaned of it before anything of it is replayed.
+
+What a clone does once its memory was carried over a purge that was made elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
+from dataclasses import field, replace
+
+from gitmem.core.names import FORMAT_FILE
+from gitmem.core.purge import CARRIED, Purge
+from gitmem.core.trailers import Provenance, format_message
+from gitmem.core.trailers import parse as parse_trailers
+from gitmem.git.objects import encode_commit, parse_commit
+from gitmem.git.packs import RawObjects
+from gitmem.git.refs import move_refs
+from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.trees import changed_files, read_files
+from gitmem.ledger.counterparts import Match, match, replaced
+from gitmem.ledger.epochs import Epoch, OtherEpoch, epoch_of, joined
+from gitmem.ledger.erase import note_old
+from gitmem.ledger.land import ROOT_SIGNATURE
+from gitmem.ledger.memory_refs import MemoryRefs, logged
+from gitmem.ledger.merge import MergedCommit, merge_commits, merge_of_trees
+from gitmem.ledger.rewrite import Rewriter, rewrite, with_what_stands_for
+from gitmem.values import dataclass
+
+_FRONT = re.compile(rb"\A---\r?\n.*?^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+
+SUBJECT = "Keep who taught what a purge left"
+NOTHING = Purge()
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What was brought from one epoch into another.
+
+    Attributes:
+        commit: where the two are together now.
+        tree: its tree.
+        onto: the commit that things were replayed on.
+        replayed: commits that only the other side had.
+        theirs: whether those are the other side's, which is of the lower epoch.
+        lost: paths of memories that were purged, and to which something was taught.
+        purge: what neither side holds any more.
+        commits: old commit to the one in its place.
+        buried, split, both: as of a merge.
+        ref: the memory ref that went over, where one did.
+        former: the history that was replaced, less what was purged, where not all of that is proved; else
+            empty.
+    """
+
+    commit: str
+    tree: str
+    onto: str
+    replayed: int = 0
+    lost: tuple[str, ...] = ()
+    purge: Purge = NOTHING
+    commits: Mapping[str, str] = field(default_factory=dict, repr=False)
+    buried: tuple[tuple[str, str], ...] = ()
+    split: tuple[str, ...] = ()
+    both: tuple[str, ...] = ()
+    ref: str = ""
+    former: str = ""
+    theirs: bool = False
+
+
+def bring_together(
+    repo: Repository,
+    ours: str,
+    theirs: str,
+    known: Purge = NOTHING,
+    *,
+    published: str | None = "",
+    follow: bool = False,
+) -> MergedCommit | Carried:
+    """Merges two commits of one epoch; of two, carries the lower one's over to the higher.
+
+    Args:
+        known: what is known to have been purged, and ours holds.
+        published: the last commit of ours that the other side is known to have had; empty where it had
+            none, None where that is not known.
+        follow: take the epoch of `theirs`, whatever its number, if that holds nothing of what was purged
+            in `ours`: for a branch that only others may move.
+
+    Raises:
+        MissingObject: history is incomplete.
+    """
+    try:
+        return merge_commits(repo, ours, theirs)
+    except OtherEpoch:
+        lower, higher = sorted((ours, theirs), key=lambda oid: epoch_of(repo, oid))
+        if follow and not match(repo, ours, theirs).here:
+            lower, higher = ours, theirs
+        if lower != ours:
+            return replace(carry_over(repo, higher, lower, here=known), theirs=True)
+        return carry_over(repo, higher, lower, known, published=published)
+
+
+def carry_over(
+    repo: Repository,
+    onto: str,
+    from_: str,
+    known: Purge = NOTHING,
+    *,
+    here: Purge = NOTHING,
+    published: str | None = "",
+    side: bool = False,
+    at_fork: bool = False,
+) -> Carried:
+    """Replays what only one commit's history has on another, in another epoch; no ref is moved.
+
+    What the other side once had of it, and has nothing of now, is not replayed: it was replaced there. Its
+    authors are told all the same for what still stands.
+
+    Args:
+        onto: the commit that stays as it is, unless the other side had purged what it still holds.
+        from_: the commit that is left behind.
+        known: what is known to have been purged and `from_` holds, besides what the comparison shows.
+        here: the same of what `onto` holds.
+        published: the last commit of `from_` that the other side is known to have had; empty where it
+            had none, None where that is not known: all of it is replayed, and kept as it was.
+        side: `from_` is a side branch, which purges nothing.
+        at_fork: replay where the two lines parted, for side branches.
+
+    Raises:
+        MissingObject: history is incomplete.
+    """
+    found = match(repo, from_, onto)
+    found = replace(found, here=here if side else found.here | here)
+    with closing(RawObjects.of(repo, repo.git)) as store:
+        return _Carrying(repo, store, found, known).run(onto, from_, published, at_fork)
+
+
+@dataclass(frozen=True)
+class _Standing(Purge):
+    """Leaves of a text just the lines that stand somewhere now: who taught them is told, nothing else.
+
+    Attributes:
+        lines: of all files of the tree that stands.
+    """
+
+    lines: frozenset[bytes] = frozenset()
+
+    def clean_file(self, path: str, data: bytes) -> bytes:
+        """The lines that stand; nothing where only frontmatter is left."""
+        if path == FORMAT_FILE:
+            return data
+        kept = b"".join(line for line in data.splitlines(keepends=True) if line.strip() in self.lines)
+        body = _FRONT.sub(b"", kept, count=1)
+        return kept if body.strip() else b""
+
+
+class _Carrying:
+    def __init__(self, repo: Repository, store: RawObjects, found: Match, known: Purge) -> None:
+        self.repo, self.store, self.found = repo, store, found
+        self.purge = found.there | known
+
+    def run(self, onto: str, from_: str, published: str | None, at_fork: bool) -> Carried:
+        found, epoch = self.found, epoch_of(self.repo, onto)
+        left = replaced(self.repo, found, published)
+        nothing_proved = published is None and not found.pairs
+        commits = dict(found.pairs)
+        if found.here:
+            # Two purges that did not know of one another: each is done in the other's history, too.
+            epoch = joined(epoch, epoch_of(self.repo, from_))
+            rewritten = self._rewritten(onto, found.here, epoch)
+            commits = {old: rewritten.get(new, new) for old, new in commits.items()} | rewritten
+            onto = rewritten[onto]
+        former = self._former(from_, epoch) if left or nothing_proved else ""
+        start = commits.get(found.frontier, found.frontier) if at_fork and found.frontier else onto
+        if left:
+            # Nothing of where they parted is left; who taught what is told by what `onto` stands on.
+            start = onto = onto if at_fork else self._with_authors(onto, left, commits)
+            own = tuple(oid for oid in found.own if oid not in frozenset(left))
+            self.found = found = replace(found, own=own, frontier=published or "")
+        cleaner = Rewriter(self.store, self.purge | found.here, epoch)
+        cleaner.knows(commits)
+        steps = self._steps(cleaner, found.own)
+        last = tuple(
+            cleaner.tree(self.repo.commit(oid).tree) if oid else cleaner.tree_of_none()
+            for oid in (found.frontier, from_)
+        )
+        tip, tree = start, cleaner.tree(self.repo.commit(start).tree)
+        self.store.flush()
+        merges: list[MergedCommit] = []
+        replayed = 0
+        for oid, base, theirs in steps:
+            merged = merge_of_trees(self.repo, base, tree, theirs)
+            merges.append(merged)
+            if merged.tree != tree:
+                tip, tree = self._replayed(cleaner, oid, merged.tree, tip), merged.tree
+                commits[oid] = tip
+                replayed += 1
+        merged = merge_of_trees(self.repo, last[0], tree, last[1])
+        merges.append(merged)
+        if merged.tree != tree:
+            tip, tree = self._joint(from_, merged.tree, tip), merged.tree
+        self.store.flush()
+        commits.setdefault(from_, tip)
+        return Carried(
+            tip,
+            self.repo.commit(tip).tree,
+            onto,
+            replayed,
+            self._lost(),
+            self.purge | found.here,
+            commits,
+            tuple(dict.fromkeys(one for merge in merges for one in merge.buried)),
+            merges[-1].split,
+            merges[-1].both,
+            former=former,
+        )
+
+    def _former(self, from_: str, epoch: Epoch) -> str:
+        """The history that is left, without what is known to have been purged."""
+        purge = self.purge | self.found.here
+        return self._rewritten(from_, purge, epoch)[from_] if purge else from_
+
+    def _with_authors(self, onto: str, left: Iterable[str], known: Mapping[str, str]) -> str:
+        """A commit with the tree of another, which has who taught what still stands there for a parent.
+
+        Of the commits that were replaced only lines go along that the tree has anyway.
+        """
+        tree = self.repo.commit(onto).tree
+        lines = {
+            line.strip() for data in read_files(self.repo, tree).values() for line in data.splitlines()
+        }
+        standing = Rewriter(
+            self.store, _Standing(lines=frozenset(lines)), epoch_of(self.repo, onto), sparse=True
+        )
+        made: dict[str, str] = {}
+        trees: dict[str, str] = {}
+        tip = ""
+        for oid in left:
+            commit = self.repo.commit(oid)
+            kept = standing.tree(commit.tree)
+            parents = dict.fromkeys(
+                made.get(parent) or known.get(parent, parent) for parent in commit.parents
+            )
+            above = tuple(parents)
+            if len(above) == 1 and trees.get(above[0]) == kept:
+                tip = made[oid] = above[0]
+                continue
+            told = replace(parse_trailers(commit.message), claims=(), undoes="", reviewed="")
+            message = format_message(SUBJECT, told)
+            data = encode_commit(kept, above, commit.author, commit.committer, message)
+            tip = made[oid] = self.store.add("commit", data)
+            trees[tip] = kept
+        joint = self._joint(onto, tree, tip, onto)
+        self.store.flush()
+        return joint
+
+    def _rewritten(self, onto: str, purge: Purge, epoch: Epoch) -> dict[str, str]:
+        fuller, suspects = with_what_stands_for(self.store, purge, [onto])
+        rewriter = Rewriter(self.store, fuller, epoch, suspects)
+        return dict(rewriter.history([onto], [onto]))
+
+    def _steps(self, cleaner: Rewriter, own: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Own commits with the cleaned trees before and after them; merges among them are left out."""
+        found = []
+        for oid in own:
+            commit = self.repo.commit(oid)
+            if len(commit.parents) > 1:
+                continue
+            before = (
+                cleaner.tree(self.repo.commit(commit.parents[0]).tree)
+                if commit.parents
+                else cleaner.tree_of_none()
+            )
+            found.append((oid, before, cleaner.tree(commit.tree)))
+        return found
+
+    def _replayed(self, cleaner: Rewriter, oid: str, tree: str, parent: str) -> str:
+        made = self.store.add("commit", cleaner.commit_bytes(oid, tree, [parent]))
+        cleaner.knows({oid: made})
+        return made
+
+    def _joint(self, from_: str, tree: str, *parents: str) -> str:
+        self.store.flush()
+        old = parse_commit(self.store.read(from_)[1], from_)
+        who = replace(ROOT_SIGNATURE, time=old.committer.time)
+        message = format_message(CARRIED, Provenance(op="merge", writer="sync"))
+        return self.store.add("commit", encode_commit(tree, parents, who, who, message))
+
+    def _lost(self) -> tuple[str, ...]:
+        gone, found = self.purge.memories | self.found.here.memories, set[str]()
+        for oid in self.found.own if gone else ():
+            commit = self.repo.commit(oid)
+            if len(commit.parents) == 1:
+                before = self.repo.commit(commit.parents[0]).tree
+                found |= changed_files(self.repo, before, commit.tree) & gone
+        return tuple(sorted(found))
+
+
+def carry_sides(
+    repo: Repository,
+    main: str,
+    sides: Mapping[str, str],
+    there: Mapping[str, str],
+    purge: Purge,
+    published: str = "",
+) -> dict[str, Carried]:
+    """Brings side branches into the epoch of the branch that they left; those that cannot be stay.
+
+    Args:
+        main: where that branch is now.
+        sides: ref to commit.
+        there: tracking ref to commit: what remotes have of side branches.
+        published: as for `carry_over`, of the branch that they left.
+
+    Returns:
+        Ref to what was made of it, of those that were in another epoch.
+    """
+    epoch, done = epoch_of(repo, main), {}
+    for ref, oid in sides.items():
+        try:
+            if epoch_of(repo, oid) == epoch or repo.is_ancestor(oid, main):
+                continue
+            twins = [tip for name, tip in there.items() if _twin(name) == _twin(ref)]
+            twin = next((tip for tip in twins if epoch_of(repo, tip) == epoch), None)
+            if twin is not None:
+                done[ref] = carry_over(repo, twin, oid, purge, side=True)
+            else:
+                done[ref] = carry_over(repo, main, oid, purge, published=published, side=True, at_fork=True)
+        except MissingObject:
+            continue
+    return done
+
+
+def purge_accepted(
+    repo: Repository,
+    proposals: Iterable[tuple[str, str]],
+    mains: Mapping[str, str],
+    known: Purge,
+    message: str,
+) -> list[Carried]:
+    """Takes out of memory what another machine's purge took out of proposals: they were accepted meanwhile.
+
+    Args:
+        proposals: (commit as it was, the same after the purge).
+        mains: memory refs of the same repository, and where they are.
+        known: texts that were seen to already.
+        message: for the reflog.
+
+    Returns:
+        What was done about each memory ref that held it; one without a ref where none did.
+
+    Raises:
+        RefMoved: a writer was quicker.
+    """
+    texts, newest = frozenset[str](), ""
+    for old, new in proposals:
+        with suppress(MissingObject):
+            found = match(repo, old, new).there.texts - known.texts
+            texts, newest = texts | found, new if found else newest
+    if not texts:
+        return []
+    mark = epoch_of(repo, newest).mark
+    made = rewrite(repo, MemoryRefs(True, mains, {}), Purge(texts), mark)
+    note_old(repo, logged(repo, made.tips), {ref: mains[ref] for ref in made.tips})
+    moves: dict[str, tuple[str | None, str | None]] = {
+        ref: (mains[ref], tip) for ref, tip in made.tips.items()
+    }
+    move_refs(repo, moves, message)
+    tips = made.tips or {"": newest}
+    return [
+        Carried(tip, repo.commit(tip).tree, tip, purge=Purge(texts), commits=made.told.commits, ref=ref)
+        for ref, tip in tips.items()
+    ]
+
+
+def _twin(ref: str) -> str:
+    """What a side branch is called wherever it is."""
+    return ref.partition("gitmem/")[2].removeprefix("requests/")

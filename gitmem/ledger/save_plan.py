@@ -1,0 +1,599 @@
+"""What a save of a live directory would do: three-way merge of its files against the record, as a value.
+
+To a daily log lines are added, and none that stands there is changed: only a tombstone takes one out
+(`git mem forget --claim`), and the merge sees to that.
+
+A late write is by someone who read a file before a layout replaced it, or who still had it open: it is put
+onto what they had read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gitmem.core import index, tombstone
+from gitmem.core.daily_log import line_keys, lost_lines, merge_lines, split, without_lines
+from gitmem.core.limits import OTHER_BYTES
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind, merge_trees, without
+from gitmem.core.names import LOGS, archived_path, hot_path
+from gitmem.core.text import counted, decode, encode
+from gitmem.core.tombstone import FILE as TOMBSTONES
+from gitmem.core.trailers import Op, Provenance
+from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, subtree
+from gitmem.ledger.caps import no_room
+from gitmem.ledger.foreign import is_lost
+from gitmem.ledger.land import Tip
+from gitmem.ledger.layout import Displaced, blob_name, is_laid_out
+from gitmem.ledger.merge import misfits
+from gitmem.ledger.paging import archived
+from gitmem.ledger.record import Record
+from gitmem.ledger.workspace import LiveDirectory
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import screen
+from gitmem.values import dataclass
+
+FORGOTTEN = "holds what was forgotten; to keep it after all, tell gitmem to remember it"
+
+VANISHED = 3
+"""So many things, or a tenth of them, may vanish at once and count as deleted (design.md section 3)."""
+
+NAMED = 3
+"""Memories that a subject names; of more it says how many."""
+
+STALE_SECONDS = 10.0
+"""How long after a layout a write may still come from someone who read the file before it."""
+
+VERSIONS = 8
+"""Versions of a file before its last layouts that a writer may have read."""
+
+
+class Part(NamedTuple):
+    """What one writer changed of a directory: paths in the tree, who it was, and when if not now."""
+
+    paths: frozenset[str]
+    provenance: Provenance
+    author: Signature | None = None
+
+
+Split = Callable[[Mapping[str, bytes | None], Mapping[str, bytes]], Sequence[Part]]
+"""Cuts edits (and what they replace) into parts, each a commit of its own; every path is in one of them."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A live directory as read.
+
+    Attributes:
+        exists: whether the folder is there at all.
+        files: file (relative to the folder) to content.
+        problems: name to why it was left alone, for names that look like memory, and for folders.
+        times: file to modification time, seconds since the epoch.
+    """
+
+    exists: bool
+    files: Mapping[str, bytes]
+    problems: Mapping[str, str] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+
+    def problem(self, name: str) -> str | None:
+        """Why a file was left alone, by itself or with a folder that it lies in; None where it was not."""
+        while name:
+            if name in self.problems:
+                return self.problems[name]
+            name = name.rpartition("/")[0]
+        return None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a save is to do.
+
+    Attributes:
+        live: the directory.
+        now: seconds since the epoch.
+        author: who is named in the commit.
+        provenance: writer, session and so on; the op is found from what changed.
+        allow: fingerprints of accepted secrets.
+        hold: whether what only may be a secret waits for a person, as what is one does.
+        delete: whether files that vanished are deletions, however many.
+        adopt: take what is there as it is: no index line is added.
+        code_head: commit that the code work tree stands on, for tracked directories.
+        code_files: file to blob name in that commit, for tracked directories.
+        times: file to historic modification time, for files that gitmem creates.
+        lay_out: whether the directory is brought up to the ref; false for a look.
+        split: tells whose edits they are; `provenance` is everybody's where None.
+    """
+
+    live: LiveDirectory
+    now: float
+    author: Signature
+    provenance: Provenance = field(default_factory=Provenance)
+    allow: frozenset[str] = frozenset()
+    hold: bool = True
+    delete: bool = False
+    adopt: bool = False
+    code_head: str = ""
+    code_files: Mapping[str, str] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+    lay_out: bool = True
+    split: Split | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a save would do, before anything is written.
+
+    Attributes:
+        edits: path in the tree to new content, None to delete.
+        target: file (relative to the folder) to what it should hold afterwards.
+        stored: file to what the ref holds of it: the next base.
+        taken: file to what of it was taken in, where the directory is not laid out.
+        held: file to why its change is not taken in.
+        refusals: claims that are not stored.
+        buried: texts that a tombstone took.
+        split: paths that had to move aside.
+        settled: whether the directory holds its target already.
+        lost: whether the ref began anew, and what stood here is no base any more.
+        warnings: what may be a credential and is stored.
+    """
+
+    edits: Mapping[str, bytes | None]
+    target: Mapping[str, bytes]
+    stored: Mapping[str, bytes]
+    taken: Mapping[str, bytes]
+    held: Mapping[str, str] = field(default_factory=dict)
+    refusals: tuple[Finding, ...] = ()
+    buried: tuple[tuple[str, str], ...] = ()
+    split: tuple[str, ...] = ()
+    settled: bool = False
+    lost: bool = False
+    warnings: tuple[Finding, ...] = ()
+
+
+def plan_save(
+    request: Request, record: Record | None, seen: Scan, displaced: tuple[Displaced, ...], tip: Tip
+) -> Plan:
+    """Decides what a save does.
+
+    Args:
+        record: what gitmem last saw; None for a directory that is new to it.
+        seen: what is there now.
+        displaced: files that earlier layouts moved aside.
+        tip: where the ref stands.
+    """
+    live = request.live
+    repo = live.scope.repo
+    names = {name: blob_name(data, repo.hex_length) for name, data in seen.files.items()}
+    if record and record.base == tip.commit and names == record.files and not (displaced or record.afresh):
+        there = _listed(repo, live.agent, tip)
+        if {name: oid for name, oid in there.items() if name != TOMBSTONES} == names:
+            # Neither side moved since the last save, which is so most of the time.
+            return Plan({}, seen.files, seen.files, seen.files, settled=True)
+    lost = is_lost(repo, record, tip.commit)
+    known = Record(str(live.path)) if record is None or lost else record
+    # Most of what is in the ref stands in the directory as it is: what was read once is not read again.
+    read = {names[name]: data for name, data in seen.files.items()}
+    base = _base(repo, live, known, read)
+    older = read_before(repo, known, seen, displaced)
+    here = on_base(dict(seen.files), base, older, made_afresh(known, displaced))
+    here = with_displaced(repo, known, base, here, displaced, older)
+    _follow_code(request, known, base, here)
+    held = _hold_absent(request, known, seen, base, here)
+    held |= keep_lines(base, here)
+    theirs = agent_files(repo, live.agent, tip, read)
+    paged = _paged_out(live, tip, known, base, here, theirs)
+    # What stands as it was laid out was stored then, also where the tip has less of it by now.
+    untouched = {file: data for file, data in here.items() if base.get(file) == data}
+    screened = screen(
+        rooted(live.agent, paged | base | theirs | untouched),
+        rooted(live.agent, here),
+        request.allow,
+        hold=request.hold,
+    )
+    kept = _unrooted(live.agent, screened.files)
+    held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
+    held |= _hold_surplus(repo, tip, kept, {*base, *theirs, *paged})
+    stones = _stones_then(repo, live.agent, known.base)
+    cold = {archived_path(path) or path: data for path, data in rooted(live.agent, paged).items()}
+    theirs |= _unrooted(live.agent, cold)
+    merged = merge_trees(*(rooted(live.agent, side) for side in (base | stones, kept | stones, theirs)))
+    files = _unrooted(live.agent, merged.files)
+    if not request.adopt:
+        _reconcile_index(files, theirs)
+    edits = _edits(live.agent, theirs, files)
+    stored = {name: data for name, data in files.items() if is_laid_out(name)}
+    target = _target(here, kept, stored)
+    settled = target == seen.files
+    left = (screened.refusals, merged.buried, merged.split)
+    return Plan(edits, target, stored, kept, held, *left, settled, lost, screened.warnings)
+
+
+def in_part(
+    part: Part, edits: Mapping[str, bytes | None], before: Mapping[str, bytes]
+) -> dict[str, bytes | None]:
+    """The edits of one writer, with an index that has no line yet of what the others are still to add."""
+    kept = {path: data for path, data in edits.items() if path in part.paths}
+    if all(data is not None and path in before for path, data in kept.items()):
+        return kept
+    for path, data in edits.items():
+        if kind(path) == "index" and path not in kept and data is not None:
+            folder = path.removesuffix(index.INDEX)
+            new = {other for other in edits if other not in kept and other not in before}
+            text = index.without_files(decode(data), {other.removeprefix(folder) for other in new})
+            if encode(text) != before.get(path):
+                kept[path] = encode(text)
+    return kept
+
+
+def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> tuple[Op, str]:
+    """The op and subject of a commit, from its edits.
+
+    Args:
+        edits: path to new content.
+        before: path to the content that it replaces, where there was any.
+    """
+    added: list[str] = []
+    changed: list[str] = []
+    gone: list[str] = []
+    for path, data in sorted(edits.items()):
+        other = hot_path(path) or archived_path(path)
+        if kind(path) != "memory" or (data is None and edits.get(other or "") is not None):
+            # What only changed places is told where it stands now.
+            continue
+        known = path in before or other in edits
+        (gone if data is None else changed if known else added).append(path)
+
+    def names(paths: list[str]) -> str:
+        if len(paths) > NAMED:
+            return f"{len(paths)} memories"
+        return ", ".join(parse(path, edits[path] or before.get(path, b"")).name for path in paths)
+
+    parts = [
+        f"{verb} {names(paths)}"
+        for verb, paths in (("add", added), ("update", changed), ("delete", gone))
+        if paths
+    ]
+    op: Op = "add" if added else "update" if changed or not gone else "delete"
+    logged = any(kind(path) == "log" for path in edits)
+    subject = ", ".join(parts) or ("update the log" if logged else "update the index")
+    return op, subject[0].upper() + subject[1:]
+
+
+def agent_files(
+    repo: Repository, agent: str, tip: Tip, known: Mapping[str, bytes] = MappingProxyType({})
+) -> dict[str, bytes]:
+    """An agent's hot memories, index, logs and tombstones: file (relative to its folder) to content.
+
+    Args:
+        known: blobs that were read already.
+
+    Returns:
+        Without what is set aside in the tree (`merge.set_aside`): names that read as one, and large files.
+    """
+    wanted = _listed(repo, agent, tip)
+    odd, unread = misfits(wanted), sorted({*wanted.values()} - known.keys())
+    large = {oid for oid, size in repo.sizes(unread).items() if size > OTHER_BYTES} if unread else set()
+    return {
+        name: known[oid] if oid in known else repo.blob(oid)
+        for name, oid in wanted.items()
+        if name not in odd and oid not in large
+    }
+
+
+def _listed(repo: Repository, agent: str, tip: Tip) -> dict[str, str]:
+    """An agent's hot memories, index, logs and tombstones: file (relative to its folder) to blob."""
+    names = hot_files(repo, tip.tree, agent)
+    folder = subtree(repo, tip.tree, agent)
+    names |= list_files(repo, folder, LOGS) if folder else {}
+    return {name: oid for name, oid in names.items() if is_laid_out(name) or name == TOMBSTONES}
+
+
+def rooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Paths from the root of the tree for files of one agent."""
+    return {f"{agent}/{name}": data for name, data in files.items()}
+
+
+def _unrooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {path.removeprefix(f"{agent}/"): data for path, data in files.items()}
+
+
+def _base(
+    repo: Repository, live: LiveDirectory, record: Record, known: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """What stood there at the last save; a blob that was collected is read from the base commit."""
+    base: dict[str, bytes] = {}
+    fallback: dict[str, str] | None = None
+    for name, oid in record.files.items():
+        try:
+            data: bytes | None = known[oid] if oid in known else repo.blob(oid)
+        except MissingObject:
+            if fallback is None:
+                fallback = _files_then(repo, live.agent, record.base)
+            other = fallback.get(f"{live.agent}/{name}")
+            data = blob_or_none(repo, other) if other else None
+        if data is not None:
+            base[name] = data
+    return base
+
+
+def _files_then(repo: Repository, agent: str, base: str) -> dict[str, str]:
+    try:
+        return list_files(repo, repo.commit(base).tree, agent) if base else {}
+    except MissingObject:
+        return {}
+
+
+def _follow_code(request: Request, record: Record, base: dict[str, bytes], here: dict[str, bytes]) -> None:
+    """In a tracked directory, what merely follows the code branch is no edit."""
+    if not request.live.tracked or not record.base or request.code_head == record.code_head:
+        return
+    for name in {*base, *here}:
+        current = blob_name(here[name], request.live.scope.repo.hex_length) if name in here else None
+        if current == request.code_files.get(name):
+            if name in here:
+                base[name] = here[name]
+            else:
+                base.pop(name, None)
+
+
+def _hold_absent(
+    request: Request, record: Record, seen: Scan, base: Mapping[str, bytes], here: dict[str, bytes]
+) -> dict[str, str]:
+    """Finds deletions that may be an accident, and takes them back."""
+    absent = [name for name in base if name not in here]
+    held = {name: why for name in absent if (why := seen.problem(name)) is not None}
+    gone = [name for name in absent if name not in held]
+    if gone == [index.INDEX] and not base[index.INDEX].strip():
+        # All that an agent had was deleted before: an index that says nothing goes with its folder.
+        gone = []
+    if gone and not request.delete:
+        if not seen.exists:
+            held |= dict.fromkeys(gone, "the whole folder vanished")
+        elif index.INDEX in gone:
+            held |= dict.fromkeys(gone, f"{index.INDEX} vanished with it")
+        elif len(gone) > max(VANISHED, len(record.files) // 10):
+            held |= dict.fromkeys(gone, f"{len(gone)} files vanished at once")
+    for name in held:
+        here[name] = base[name]
+    return held
+
+
+def _hold_forgotten(base: Mapping[str, bytes], kept: dict[str, bytes], stones: str) -> dict[str, str]:
+    """Takes out of `kept` what was forgotten and is written again: only a person lifts a tombstone."""
+    if not stones:
+        return {}
+    is_buried = tombstone.finder(tombstone.parse(stones), "forgot")
+    known = {key for name, data in base.items() if kind(name) == "memory" for key in keys(name, data)}
+    held = without_forgotten(base, kept, is_buried)
+    for name in [name for name, data in kept.items() if kind(name) == "memory" and base.get(name) != data]:
+        memory = parse(name, kept[name])
+        gone = frozenset(c.id for c in memory.parsed.claims if c.key not in known and is_buried(c.key))
+        if not gone:
+            continue
+        held[name] = FORGOTTEN
+        if len(gone) < len(memory.parsed.claims):
+            kept[name] = without(memory, gone).render()
+        elif name in base:
+            kept[name] = base[name]
+        else:
+            del kept[name]
+    return held
+
+
+def _hold_surplus(repo: Repository, tip: Tip, kept: dict[str, bytes], known: set[str]) -> dict[str, str]:
+    """Takes new files out of `kept` where the scope is full; they stay in the directory."""
+    new = sorted(kept.keys() - known)
+    reason = no_room(repo, tip.tree, len(new))
+    if reason is None:
+        return {}
+    for name in new:
+        del kept[name]
+    return dict.fromkeys(new, f"{reason}; forget what is out of date")
+
+
+def _paged_out(
+    live: LiveDirectory,
+    tip: Tip,
+    record: Record,
+    base: Mapping[str, bytes],
+    here: dict[str, bytes],
+    theirs: Mapping[str, bytes],
+) -> dict[str, bytes]:
+    """What the archive holds of files that were written or deleted here: file to content.
+
+    In a folder that no record knows, a file that the archive has just so is no news, and leaves `here`.
+    """
+    changed = [name for name in {*base, *here} - theirs.keys() if base.get(name) != here.get(name)]
+    found = archived(live.scope.repo, tip.tree, [f"{live.agent}/{name}" for name in changed])
+    paged = _unrooted(live.agent, found)
+    for name in [name for name, data in paged.items() if not record.base and here.get(name) == data]:
+        del paged[name], here[name]
+    return paged
+
+
+def _stones_then(repo: Repository, agent: str, base: str) -> dict[str, bytes]:
+    """The tombstones that the directory's last state knew of: later ones take what they bury out of it."""
+    try:
+        found = read_paths(repo, repo.commit(base).tree, {f"{agent}/{TOMBSTONES}"}) if base else {}
+    except MissingObject:
+        return {}
+    return _unrooted(agent, found)
+
+
+def _reconcile_index(files: dict[str, bytes], theirs: Mapping[str, bytes]) -> None:
+    """Brings the index in line with the memories; where there is none, one is made for a new memory."""
+    before, after = (
+        {n: data for n, data in side.items() if kind(n) == "memory" and is_laid_out(n)}
+        for side in (theirs, files)
+    )
+    if index.INDEX not in files and after.keys() <= before.keys():
+        return
+    text = decode(files.get(index.INDEX, b""))
+    shown = index.reconciled(text, before, after)
+    if shown != text:
+        files[index.INDEX] = encode(shown)
+
+
+def _edits(agent: str, theirs: Mapping[str, bytes], files: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    names = {name for name in {*theirs, *files} if files.get(name) != theirs.get(name)}
+    return {f"{agent}/{name}": files.get(name) for name in sorted(names)}
+
+
+def _target(
+    here: Mapping[str, bytes], kept: Mapping[str, bytes], stored: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """What the directory should hold: what is stored, and what was refused where it stands."""
+    target = dict(stored)
+    for name, data in here.items():
+        if kept.get(name) == data:
+            continue
+        if name not in kept or name not in stored:
+            target[name] = data
+        else:
+            target |= merge_trees({name: kept[name]}, {name: data}, {name: stored[name]}).files
+    return target
+
+
+def keep_lines(base: Mapping[str, bytes], here: dict[str, bytes]) -> dict[str, str]:
+    """Puts lines that were changed or removed back into the logs of `here`.
+
+    Args:
+        base: file to what stood there at the last save.
+
+    Returns:
+        File to what a person should know of it.
+    """
+    told: dict[str, str] = {}
+    for name, data in base.items():
+        if kind(name) != "log" or here.get(name) == data:
+            continue
+        before, now = decode(data), decode(here.get(name, b""))
+        lost = lost_lines(before, now)
+        if lost:
+            here[name] = encode(merge_lines("", before, now)) if now.strip() else data
+            told[name] = (
+                f"is a log, which is only added to: {counted(len(lost), 'line')} that went or changed "
+                "stands there again; to take one out: git mem forget --claim TEXT"
+            )
+    return told
+
+
+def without_forgotten(
+    base: Mapping[str, bytes], kept: dict[str, bytes], is_buried: Callable[[str], bool]
+) -> dict[str, str]:
+    """Takes lines out of the logs of `kept` that were forgotten and are written again.
+
+    Returns:
+        File to why it is not taken in whole.
+    """
+    held: dict[str, str] = {}
+    for name in [name for name, data in kept.items() if kind(name) == "log" and base.get(name) != data]:
+        there, text = set(split(decode(base.get(name, b"")))), decode(kept[name])
+        gone = [line for line in split(text) if line not in there and any(map(is_buried, line_keys(line)))]
+        if not gone:
+            continue
+        held[name] = FORGOTTEN
+        left = without_lines(text, gone)
+        if left.strip() or name in base:
+            kept[name] = encode(left)
+        else:
+            del kept[name]
+    return held
+
+
+def read_before(
+    repo: Repository, record: Record, seen: Scan, displaced: tuple[Displaced, ...]
+) -> dict[str, list[bytes]]:
+    """What stood in files before the last layouts, newest first, where someone wrote soon after one."""
+    recent = {name for name, time in seen.times.items() if time - record.laid_out < STALE_SECONDS}
+    recent |= {entry.file for entry in displaced if entry.since - record.laid_out < STALE_SECONDS}
+    older: dict[str, list[bytes]] = {}
+    for name in recent & ({*record.before} | {entry.file for entry in displaced}):
+        # What the layouts saw, and what stood there in the end.
+        found = [entry.content for entry in reversed(displaced) if entry.file == name][:VERSIONS]
+        stored = [blob_or_none(repo, oid) for oid in record.before.get(name, "").split()]
+        older[name] = list(dict.fromkeys([*found, *(data for data in stored if data is not None)]))
+    return older
+
+
+def made_afresh(record: Record, displaced: tuple[Displaced, ...]) -> frozenset[str]:
+    """Files that may have been made while a layout, or one that died, had the old one moved away."""
+    later = [entry.file for entry in displaced if entry.since >= record.written]
+    return frozenset((*record.afresh, *later))
+
+
+def on_base(
+    here: dict[str, bytes],
+    base: Mapping[str, bytes],
+    older: Mapping[str, list[bytes]],
+    afresh: frozenset[str],
+) -> dict[str, bytes]:
+    """Puts what was written by someone who had read an older version, or none, onto the last one."""
+    for name in afresh & here.keys() & base.keys():
+        if not keys(name, base[name]) & keys(name, here[name]):
+            here |= merge_trees({}, {name: here[name]}, {name: base[name]}).files
+    for name in older.keys() & here.keys() & base.keys():
+        read = _version_read(name, older[name], base[name], here[name])
+        if read != base[name]:
+            here |= merge_trees({name: read}, {name: here[name]}, {name: base[name]}).files
+    return here
+
+
+def with_displaced(
+    repo: Repository,
+    record: Record,
+    base: Mapping[str, bytes],
+    here: dict[str, bytes],
+    displaced: tuple[Displaced, ...],
+    older: Mapping[str, list[bytes]],
+) -> dict[str, bytes]:
+    """Takes in what was found in files that a layout moved aside."""
+    for entry in displaced:
+        if blob_name(entry.content, repo.hex_length) != entry.expected:
+            before = blob_or_none(repo, entry.expected) if entry.expected else None
+            if before is not None:
+                # Nobody had read what they were yet to write, nor what came after it.
+                later = {
+                    one.content for one in displaced if one.file == entry.file and one.since >= entry.since
+                }
+                known = [data for data in older.get(entry.file, []) if data not in later]
+                before = _version_read(entry.file, known, before, entry.content)
+            sides = [{entry.file: data} if data is not None else {} for data in (before, entry.content)]
+            # A file that is away or being written right now is as it was: what was displaced may be older.
+            standing = here.get(entry.file, base.get(entry.file))
+            current = {entry.file: standing} if standing is not None else {}
+            rest = {name: data for name, data in here.items() if name != entry.file}
+            here = merge_trees(*(rest | side for side in (*sides, current))).files
+        elif entry.file not in here and entry.file in record.files and entry.since >= record.written:
+            # The process died between moving the old file away and linking the new one.
+            here[entry.file] = entry.content
+    return here
+
+
+def _version_read(name: str, older: Sequence[bytes], base: bytes, here: bytes) -> bytes:
+    """What the writer of a file had read: the last layout, or what stood there before one of the last.
+
+    It was an older one if nothing of what arrived since is in what was written; of several, the one of
+    which the least is missing there, the newest first.
+    """
+    if here == base or not older:
+        return base
+    now, written = keys(name, base), keys(name, here)
+    best, missing = base, len(now - written)
+    for data in older:
+        then = keys(name, data)
+        arrived = now - then
+        if arrived and not arrived & written and len(then - written) < missing:
+            best, missing = data, len(then - written)
+    return best
+
+
+def keys(name: str, data: bytes) -> frozenset[str]:
+    if kind(name) == "memory":
+        return frozenset(claim.key for claim in parse(name, data).claims)
+    return frozenset(line.strip() for line in decode(data).splitlines())

@@ -1,0 +1,366 @@
+"""Turning sharing on and off: the project scope as a branch that can be pushed, or as a ref that cannot.
+
+Where memory is shared: a configured remote, or a repository for memory alone that a person names.
+
+Memories that are about to leave this machine, which nobody has agreed to yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from gitmem.core import attributes
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
+from gitmem.git.command import config_get, config_set, config_unset
+from gitmem.git.refs import move_ref
+from gitmem.git.remote import Remote, checked_address, same_place, without_credentials
+from gitmem.git.repository import RefMoved, Repository, Signature, short_name
+from gitmem.git.trees import list_files, read_file
+from gitmem.ledger.arrival import check_arrival
+from gitmem.ledger.departure import depart, prepare
+from gitmem.ledger.inbox import writer_branch
+from gitmem.ledger.land import Ref, Tip, Write, land, land_commit, memory_commit, read_tip, root_commit
+from gitmem.ledger.leaving import Leaving, leaving, lines, memories
+from gitmem.ledger.merge import merge_commits
+from gitmem.ledger.remotes import ONLY_MEMORY, SEPARATE, find_remote, memory_remote
+from gitmem.ledger.settings import read_settings
+from gitmem.ledger.workspace import BRANCHES, PRIVATE_REF, SHARED_REF, Workspace
+from gitmem.values import dataclass
+
+Mode = Literal["review", "direct"]
+
+AGREED = "gitmem.agreed"
+"""Where the clone's configuration keeps the commit whose memories the person agreed to share."""
+
+_IN_THE_WAY = "refs/heads/gitmem"
+
+REACH_SECONDS = 60.0
+"""How long a host may take to list its branches."""
+
+
+@dataclass(frozen=True)
+class SharePlan:
+    """What `share` would do.
+
+    Attributes:
+        mode: `review` or `direct`.
+        before: `off`, or the mode that is on already.
+        leaves: memories that leave with the next sync for the first time.
+        personal: memories about a person (design.md section 2: user, never project), which stay here.
+        url: address of a repository for memory alone, whose remote is yet to be made; else empty.
+        branches: branches of that repository that are no memory.
+        old_remote: name of the remote that memory is shared with already; empty where none is.
+    """
+
+    remote: Remote
+    mode: Mode
+    before: str
+    leaves: tuple[Leaving, ...]
+    personal: tuple[Leaving, ...] = ()
+    url: str = ""
+    branches: tuple[str, ...] = ()
+    old_remote: str = ""
+
+
+def plan_share(
+    workspace: Workspace, mode: Mode | None = None, remote: str = "", cwd: Path | None = None
+) -> SharePlan:
+    """Finds what turning sharing on means; nothing is written.
+
+    Args:
+        mode: None keeps the mode that is on, else `review`.
+        remote: name of a configured remote, or the address of a repository for memory; empty for the
+            usual remote.
+        cwd: what a relative path is relative to; the work tree's top without it.
+
+    Raises:
+        RepositoryError: no such remote, a branch `gitmem` is in the way, or `gitmem/project` is no memory.
+        UsageError: an address that may not be used.
+    """
+    place = find_place(workspace, remote, cwd or workspace.top)
+    found = place.remote
+    repo = workspace.code
+    if repo.ref(_IN_THE_WAY) is not None:
+        raise RepositoryError(
+            "A branch named gitmem is in the way of the branch gitmem/project",
+            "Rename it: git branch -m gitmem gitmem-old",
+        )
+    before = workspace.sharing
+    chosen: Mode = mode or ("direct" if before == "direct" else "review")
+    tips = [tip for ref in (PRIVATE_REF, SHARED_REF) if (tip := memory_commit(repo, ref)) is not None]
+    held = {memory.path: memory for tip in tips for memory in memories(repo, repo.commit(tip).tree)}
+    known = repo.ref(found.tracking(SHARED_REF))
+    there = list_files(repo, repo.commit(known).tree) if known else {}
+    leaves = tuple(memory for path, memory in sorted(held.items()) if path not in there)
+    published = [repo.commit(known).tree] if known else []
+    logged = {line: None for tip in tips for line in lines(repo, repo.commit(tip).tree, published)}
+    leaves += tuple(logged)
+    personal = tuple(memory for memory in leaves if memory.type == "user")
+    leaves = tuple(memory for memory in leaves if memory.type != "user")
+    old = workspace.settings.get("remote") if before != "off" else ""
+    fresh = leaves if before == "off" or old != found.name else ()
+    return SharePlan(found, chosen, before, fresh, personal, place.url, place.branches, old)
+
+
+def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
+    """Makes the project scope a branch; the old ref goes only when the branch holds all of it.
+
+    A branch is what an ordinary push may send, so from here on it holds no history that is not to leave.
+
+    Returns:
+        The branch's commit.
+
+    Raises:
+        RepositoryError: a ref cannot be written; memory is where it was.
+    """
+    repo = workspace.code
+    fold_private(repo)
+    tip = _with_attributes(repo, author)
+    if plan.url:
+        make_remote(workspace, plan.url)
+    _configure(workspace, plan.mode, plan.remote.name)
+    while True:
+        prepared = prepare(repo, plan.remote, tip)
+        try:
+            depart(repo, SHARED_REF, tip, prepared)
+        except RefMoved:
+            tip = read_tip(repo, SHARED_REF).commit
+            continue
+        agree(workspace, prepared.tip)
+        return prepared.local
+
+
+def turn_off(workspace: Workspace) -> bool:
+    """Makes the project scope a ref that no ordinary push sends. What was pushed stays where it is.
+
+    Returns:
+        Whether sharing was on.
+
+    Raises:
+        RepositoryError: the branch is checked out, or a ref cannot be written.
+    """
+    if workspace.sharing == "off":
+        return False
+    for tree in workspace.worktrees:
+        if tree.branch == SHARED_REF:
+            raise RepositoryError(
+                f"{tree.path} has gitmem/project checked out", "Check another branch out there first."
+            )
+    _move_all(workspace.code, SHARED_REF, PRIVATE_REF)
+    _configure(workspace, "off", None)
+    return True
+
+
+def change_mode(workspace: Workspace, mode: Mode) -> None:
+    """Notes how memory is shared from here on; `workspace` sees it at once."""
+    _configure(workspace, mode, None)
+
+
+def start_from_remote(workspace: Workspace) -> bool:
+    """Begins the project scope of a fresh clone from the remote's memory branch, where one was fetched.
+
+    What this clone learns for the team then goes to review. Memory that stands here already is never mixed
+    with it unasked; `workspace` sees the new settings at once.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        RepositoryError: it is in a newer format.
+    """
+    repo = workspace.code
+    if workspace.sharing != "off" or repo.ref(PRIVATE_REF) is not None or repo.ref(_IN_THE_WAY) is not None:
+        return False
+    try:
+        remote = find_remote(workspace.git, workspace.top)
+    except RepositoryError:
+        return False
+    theirs = repo.ref(remote.tracking(SHARED_REF))
+    if theirs is None:
+        return False
+    check_arrival(repo, theirs, SHARED_REF)
+    ours = memory_commit(repo, SHARED_REF)
+    if ours is None:
+        land_commit(repo, SHARED_REF, theirs, None, "gitmem share: start from the remote")
+    _configure(workspace, "review", remote.name)
+    return True
+
+
+def fold_private(repo: Repository) -> None:
+    """Brings what an unshared ref holds into the branch, and removes that ref.
+
+    Besides turning sharing on this serves a writer that began while it was still off.
+    """
+    _move_all(repo, PRIVATE_REF, SHARED_REF)
+
+
+def agreed(workspace: Workspace) -> str | None:
+    """The commit whose memories the person agreed to share, where it is still here."""
+    oid = config_get(workspace.git, None, AGREED, scope="local", git_dir=workspace.layout.common_dir)
+    return workspace.code.resolve(oid) if oid else None
+
+
+def agree(workspace: Workspace, oid: str) -> None:
+    """Notes that the person agreed to share the memories of a commit."""
+    config_set(workspace.git, None, AGREED, oid, git_dir=workspace.layout.common_dir)
+
+
+def _move_all(repo: Repository, source: str, target: str) -> None:
+    while (here := memory_commit(repo, source)) is not None:
+        there = memory_commit(repo, target)
+        merged = merge_commits(repo, there, here).commit if there else here
+        try:
+            if merged != there:
+                land_commit(repo, target, merged, there, "gitmem share")
+            move_ref(repo, source, None, here, "gitmem share")
+        except RefMoved:
+            continue
+
+
+def _with_attributes(repo: Repository, author: Signature) -> str:
+    """Sees to it that the branch exists and tells hosts how to merge it."""
+    if repo.ref(SHARED_REF) is None:
+        land_commit(repo, SHARED_REF, root_commit(repo), None, "gitmem share")
+
+    def plan(tip: Tip) -> Write | None:
+        text = decode(read_file(repo, tip.tree, attributes.FILE) or b"")
+        whole = attributes.completed(text, attributes.BRANCH)
+        if whole == text:
+            return None
+        return Write(
+            {attributes.FILE: encode(whole)},
+            "Tell git how to merge memory",
+            Provenance(op="sync", writer="sync"),
+        )
+
+    land(Ref(repo, SHARED_REF), plan, author)
+    return repo.ref(SHARED_REF) or root_commit(repo)
+
+
+def _configure(workspace: Workspace, mode: str, remote: str | None) -> None:
+    git, where = workspace.git, workspace.layout.common_dir
+    if remote is not None:
+        config_set(git, None, "gitmem.remote", remote, git_dir=where)
+    if mode == "off":
+        config_unset(git, None, "gitmem.share", git_dir=where)
+        config_unset(git, None, AGREED, git_dir=where)
+    else:
+        config_set(git, None, "gitmem.share", mode, git_dir=where)
+    workspace.settings = read_settings(git, git_dir=where)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A remote as `share` found it.
+
+    Attributes:
+        url: address of the remote `gitmem` that is yet to be made; empty where the remote is there.
+        branches: branches of the new remote that are no memory: it is shared with something else.
+    """
+
+    remote: Remote
+    url: str = ""
+    branches: tuple[str, ...] = ()
+
+
+def find_place(workspace: Workspace, named: str, cwd: Path) -> Place:
+    """Finds the remote that a person means; a new address is asked for its branches. Nothing is written.
+
+    Args:
+        named: name of a configured remote, else the address of a repository; empty for the usual remote.
+        cwd: what a relative path is relative to.
+
+    Raises:
+        UsageError: it is no address, holds credentials, or is this repository itself.
+        RepositoryError: there is no such remote, or it cannot be reached.
+    """
+    git, common = workspace.git, workspace.layout.common_dir
+    top = workspace.layout.worktree or common
+    remotes = {name: _url(workspace, name) for name in git.run(["remote"], cwd=top).text.split()}
+    if not named or named in remotes or not _is_address(named, cwd):
+        return Place(find_remote(git, top, named, anew=True))
+    url = checked_address(named, cwd)
+    if without_credentials(url) != url:
+        raise UsageError(
+            "An address with a user or password in it would be kept in a file that others can read",
+            f"Give it as {without_credentials(url)}; git keeps them apart (git help credentials).",
+        )
+    own = [str(common), *(str(tree.path) for tree in workspace.worktrees), str(workspace.private_path)]
+    if any(same_place(url, place, top) for place in own):
+        raise UsageError(f"{url} is this repository, or your private one", "Name another repository.")
+    for name, known in remotes.items():
+        if known and same_place(url, known, top):
+            return Place(find_remote(git, top, name))
+    if SEPARATE in remotes:
+        raise RepositoryError(
+            f"There is a remote named {SEPARATE} already, at {without_credentials(remotes[SEPARATE])}",
+            f"To move it: git remote set-url {SEPARATE} {url}",
+        )
+    found = memory_remote(git, top, SEPARATE, url)
+    listed = replace(found, name=url).listed("refs/heads/*", timeout=REACH_SECONDS)
+    foreign = tuple(sorted(short_name(ref) for ref in listed if not ref.startswith(BRANCHES)))
+    return Place(memory_remote(git, top, SEPARATE), url, foreign)
+
+
+def make_remote(workspace: Workspace, url: str) -> None:
+    """Makes the remote `gitmem`, which fetches memory and nothing else; other remotes are left alone."""
+    git, where = workspace.git, workspace.layout.common_dir
+    for key, value in (("url", url), ("fetch", ONLY_MEMORY), ("tagOpt", "--no-tags")):
+        config_set(git, None, f"remote.{SEPARATE}.{key}", value, git_dir=where)
+
+
+def _url(workspace: Workspace, name: str) -> str:
+    return config_get(workspace.git, None, f"remote.{name}.url", git_dir=workspace.layout.common_dir) or ""
+
+
+def _is_address(named: str, cwd: Path) -> bool:
+    """Whether a word is meant as an address, and not as the name of a remote that is not there."""
+    return any(sign in named for sign in "/:\\") or (cwd / named).exists()
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the next sync would ask about.
+
+    Attributes:
+        id: `l-` and six digits of the commit.
+        commit: of the memory here.
+        personal: memories about a person, which no sync sends.
+    """
+
+    id: str
+    remote: str
+    commit: str
+    leaves: tuple[Leaving, ...]
+    personal: tuple[Leaving, ...] = ()
+
+
+def held_back(workspace: Workspace) -> Held | None:
+    """The memories that would leave for the first time, by what was fetched last; None where none would."""
+    if workspace.sharing == "off":
+        return None
+    repo = workspace.code
+    try:
+        tip = repo.ref(SHARED_REF)
+        if tip is None:
+            return None
+        remote = find_remote(workspace.git, workspace.top)
+        branches = (SHARED_REF, writer_branch(workspace))
+        known = [oid for branch in branches if (oid := repo.ref(remote.tracking(branch)))]
+        consented = agreed(workspace)
+        fresh = leaving(repo, tip, [*known, *([consented] if consented else [])])
+    except RepositoryError:
+        return None
+    leaves = tuple(memory for memory in fresh if memory.type != "user")
+    personal = tuple(memory for memory in fresh if memory.type == "user")
+    return Held(f"l-{tip[:6]}", remote.name, tip, leaves, personal) if fresh else None
+
+
+def agree_to(workspace: Workspace, held: Held) -> None:
+    """Notes that the person agreed to all but what is about a person."""
+    remote = find_remote(workspace.git, workspace.top)
+    agree(workspace, prepare(workspace.code, remote, held.commit).tip)

@@ -1,0 +1,532 @@
+"""What sessions, tools and commits of others suggest: a change that waits for a person, as a proposal.
+
+The commit of a suggestion (`ledger.proposals`) makes the change in its files; beside them `proposal.json`
+says what no file does:
+
+    {"version": 1, "id": "s-1a2b3c", "created": "2026-11-20T10:00:00Z", "scope": "local",
+     "engine": "anthropic:…",
+     "change": {"op", "name", "description", "type", "body", "reason", "confidence", "asked", "agent",
+                "file", "origin": {"session", "first", "last", "time"}, "edited": true}}
+
+`engine` is left out for the offline engine; `edited` is there only for an engine that edits whole files:
+the two commits have the text. Where no commit is made yet (a changeset, what an agent was put first) the
+same JSON stands with `"edited": {"before": null | "…", "after": "…"}`.
+
+Before each had a ref, all of them stood so in one tree, `suggestions/<id>.json` under
+`refs/heads/review/<project id>`: there they are read until the next write gives each a ref of its own.
+
+What is not of this form is passed over and reported, and never deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, get_args
+
+from gitmem.core.change import TYPES, Change, Edited, Op, Origin
+from gitmem.core.claim import normal_form, parse_body
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.memory import Memory, create, parse
+from gitmem.core.names import INDEX, file_name, is_agent_folder, is_memory_file
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
+from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.trees import list_files, read_file
+from gitmem.ledger import proposals
+from gitmem.ledger.land import ROOT_SIGNATURE, Ref, Tip, Write, land
+from gitmem.ledger.proposals import Family, Proposal, suggestions_of
+from gitmem.ledger.workspace import SCOPES, Workspace
+from gitmem.rules.paths import check_path
+from gitmem.values import dataclass
+
+FOLDER = "suggestions"
+VERSION = 1
+OFFLINE = "offline"
+AGENT = "agent"
+"""Stands for an engine where none found it: an agent asked for it through a tool."""
+ID_DIGITS = 6
+TEXT_CHARS = 4_096
+"""Characters of every field but the body: far above what an engine writes."""
+
+_ID = re.compile(r"s-[0-9a-f]{6,64}")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One change that a person decides on.
+
+    Attributes:
+        id: `s-` and at least 6 hex digits of a SHA-256 over type and claims, so that a find waits once.
+        scope: `project`, `local` or `user`: where it goes when it is accepted.
+        created: when it began to wait, ISO 8601, UTC.
+        engine: which engine found it, or `AGENT`.
+    """
+
+    id: str
+    change: Change
+    scope: str
+    created: str
+    engine: str = OFFLINE
+
+
+def quiet(_: str) -> None:
+    """Reports to nobody."""
+
+
+def review_ref(workspace: Workspace) -> str:
+    """Full name of the ref that held suggestions and promotions in one tree, before each had a ref."""
+    return f"refs/heads/review/{workspace.project_id}"
+
+
+def digest(change: Change) -> str:
+    """64 hex digits over what a change says: its type, claims' normal forms and the file it is about.
+
+    An add's description and name do not count: the same words found again are the same suggestion.
+    """
+    keys = [claim.key for claim in parse_body(change.body).claims]
+    about = [change.op, change.file] if change.op != "add" else []
+    if change.edited is not None and change.op != "add":
+        # Two edits that bring the same and take out something else are two.
+        about.append(hashlib.sha256(change.edited.after).hexdigest())
+    text = "\0".join([*about, change.type, *(keys or [normal_form(change.description, item=False)])])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def suggest(change: Change, scope: str, created: str, engine: str = OFFLINE) -> Suggestion:
+    """Makes a suggestion with the id that its content gives.
+
+    Args:
+        created: ISO 8601, UTC.
+    """
+    return Suggestion(f"s-{digest(change)[:ID_DIGITS]}", change, scope, created, engine)
+
+
+def propose(
+    workspace: Workspace,
+    suggestions: Iterable[Suggestion],
+    author: Signature,
+    provenance: Provenance | None = None,
+) -> tuple[Suggestion, ...]:
+    """Lets suggestions wait; those that wait already are left as they are.
+
+    Args:
+        author: who is named in the commits, and when.
+        provenance: for the trailers; an `extract` writer's unless given. What asking a model cost is said
+            once a job.
+
+    Returns:
+        Those that wait now and did not before, under the ids that they got.
+    """
+    wanted = tuple(suggestions)
+    if not wanted:
+        return ()
+    told = provenance or Provenance(op="add", writer="extract")
+    family = suggestions_of(workspace)
+    _give_refs(workspace, family)
+    pairs = list(_read_all(family, quiet))
+    if told.job and any(one.provenance.job == told.job for one, _ in pairs):
+        told = replace(told, usage=None)
+    waiting = [one for _, one in pairs]
+    made = []
+    for one in wanted:
+        found = _free(one, waiting, family)
+        if found is not None and _make(workspace, family, found, author, told):
+            waiting.append(found)
+            made.append(found)
+            told = replace(told, usage=None)
+    return tuple(made)
+
+
+def open_suggestions(workspace: Workspace, report: Callable[[str], None] = quiet) -> tuple[Suggestion, ...]:
+    """Suggestions that wait, oldest first.
+
+    Args:
+        report: is told of what is no suggestion.
+    """
+    family = suggestions_of(workspace)
+    found = {one.id: one for one in _in_one_tree(workspace, family, report)}
+    found |= {one.id: one for _, one in _read_all(family, report)}
+    return tuple(sorted(found.values(), key=lambda one: (one.created, one.id)))
+
+
+def settle(workspace: Workspace, ids: Iterable[str], why: str) -> tuple[str, ...]:
+    """Ends the wait of suggestions, accepted or not; an undo can bring them back for a while.
+
+    Args:
+        ids: those that do not wait are passed over.
+        why: for the log of their refs.
+
+    Returns:
+        Those that waited until now.
+    """
+    family = suggestions_of(workspace)
+    _give_refs(workspace, family)
+    return proposals.settle(family, ids, f"gitmem review: {why}")
+
+
+def reopen(workspace: Workspace, ids: Iterable[str]) -> tuple[str, ...]:
+    """Lets suggestions wait again whose decision was undone, as they were when they were decided.
+
+    Args:
+        ids: those that wait, and those that were let go since, are passed over.
+
+    Returns:
+        Those that wait now and did not.
+    """
+    family = suggestions_of(workspace)
+    return proposals.reopen(family, ids, "gitmem undo: wait again")
+
+
+def to_land(workspace: Workspace, one: Suggestion) -> Change:
+    """The change as the commits of its proposal make it: from what it was made from to what it says now.
+
+    So what a person changed in it with plain git counts, and an update lands as a three-way merge.
+    """
+    family = suggestions_of(workspace)
+    tip = proposals.waiting(family).get(one.id)
+    proposal = proposals.read(family, one.id, tip) if tip else None
+    if proposal is None:
+        return one.change
+    change, path = one.change, _file_of(one.change)
+    before, after = (side.get(path) for side in proposals.files(family, proposal, {path}))
+    if change.op == "update" and before is not None and after is not None:
+        return replace(change, edited=Edited(before, after))
+    if change.op == "add" and after is not None and after != created(change):
+        return as_worded(change, parse(path, after))
+    return change
+
+
+def _make(
+    workspace: Workspace, family: Family, one: Suggestion, author: Signature, told: Provenance
+) -> bool:
+    """Makes the commits of a suggestion and its ref."""
+    before, edits = _files(workspace, one)
+    change = one.change
+    subject = f"Forget {change.name}" if change.op == "delete" else change.description or change.name
+    return proposals.make(family, one.id, before, edits, _record(one), subject, told, change.reason, author)
+
+
+def _files(workspace: Workspace, one: Suggestion) -> tuple[dict[str, bytes], dict[str, bytes | None]]:
+    """The files that a suggestion is about, as they stand, and what it makes of them."""
+    from gitmem.ledger.apply import apply  # a look makes no commit
+
+    change = one.change
+    edited, path = change.edited, _file_of(change)
+    if edited is not None and change.op != "delete":
+        return {path: edited.before} if edited.before is not None else {}, {path: edited.after}
+    if change.op == "add":
+        return {}, {path: created(change)}
+    scope = workspace.scope(one.scope)
+    tip = scope.repo.ref(scope.ref)
+    tree = scope.repo.commit(tip).tree if tip else ""
+    prefix = f"{change.agent}/"
+    names = (
+        {found.removeprefix(prefix) for found in list_files(scope.repo, tree, change.agent)} if tip else ()
+    )
+
+    def read(name: str) -> bytes | None:
+        return read_file(scope.repo, tree, prefix + name) if tree else None
+
+    applied = apply(change, names, read)
+    # A side branch never changes an index: it is brought in line where the change lands.
+    edits = {name: data for name, data in applied.edits.items() if name != INDEX} if applied else {}
+    before = {prefix + name: data for name in edits if (data := read(name)) is not None}
+    return before, {prefix + name: data for name, data in edits.items()}
+
+
+def _file_of(change: Change) -> str:
+    return f"{change.agent}/{change.file or file_name(change.name)}"
+
+
+def as_worded(change: Change, memory: Memory) -> Change:
+    """A change with the words that somebody gave the memory that it makes."""
+    return replace(
+        change,
+        name=memory.name,
+        description=memory.description,
+        type=memory.type,
+        body=memory.body.strip(),
+    )
+
+
+def created(change: Change) -> bytes:
+    """The file of a memory that a change makes anew."""
+    file = file_name(change.name)
+    return create(change.name, change.description, change.type, change.body, file).render()
+
+
+def _read_all(family: Family, report: Callable[[str], None]) -> Iterable[tuple[Proposal, Suggestion]]:
+    for id, tip in proposals.waiting(family).items():
+        if not id.startswith("s-"):
+            continue
+        found = _read_one(family, id, tip)
+        if found is None:
+            report(f"{family.waiting}{id!a} is no suggestion; it is passed over")
+        else:
+            yield found
+
+
+def _read_one(family: Family, id: str, tip: str) -> tuple[Proposal, Suggestion] | None:
+    with suppress(MissingObject, ValueError, RecursionError, TypeError, LookupError, AttributeError):
+        proposal = proposals.read(family, id, tip)
+        value = json.loads(proposals.record(family.repo, tip))
+        if proposal is None or value["id"] != id:
+            return None
+        edited = value["change"].pop("edited", None)
+        one = suggestion_from_json(value)
+        if one is None or edited not in (None, True):
+            return None
+        if edited:
+            path = _file_of(one.change)
+            before, after = (side.get(path) for side in proposals.files(family, proposal, {path}))
+            if after is None:
+                return None
+            one = replace(one, change=replace(one.change, edited=Edited(before, after)))
+        return proposal, one
+    return None
+
+
+def _record(one: Suggestion) -> bytes:
+    data = _to_json(one)
+    if one.change.edited is not None:
+        data["change"]["edited"] = True
+    return _dumped(data)
+
+
+def _in_one_tree(
+    workspace: Workspace, family: Family, report: Callable[[str], None]
+) -> tuple[Suggestion, ...]:
+    """What stands in the tree of before and was neither given a ref nor decided since."""
+    repo = workspace.private
+    tip = repo.ref(review_ref(workspace))
+    if tip is None:
+        return ()
+    found = _read_tree(repo, repo.commit(tip).tree, report)
+    # Of a process that died in between.
+    done = proposals.taken(family) if found else {}
+    return tuple(one for one in found if one.id not in done)
+
+
+def _give_refs(workspace: Workspace, family: Family) -> None:
+    """Gives each suggestion of the tree of before a ref of its own; the ids stay."""
+    repo, ref = workspace.private, review_ref(workspace)
+    tip = repo.ref(ref)
+    if tip is None or not list_files(repo, repo.commit(tip).tree, FOLDER):
+        return
+    for one in _in_one_tree(workspace, family, quiet):
+        # The same commit on every machine that does this.
+        made = datetime.fromisoformat(one.created)
+        who = replace(ROOT_SIGNATURE, time=int(made.timestamp()))
+        origin = one.change.origin
+        told = Provenance(
+            op="add",
+            writer="agent" if one.engine == AGENT else "extract",
+            session=origin.session,
+            messages=(origin.first, origin.last) if origin.first else None,
+            engine="" if one.engine in (AGENT, OFFLINE) else one.engine,
+        )
+        _make(workspace, family, one, who, told)
+    done = proposals.taken(family)
+
+    gone = [_path(one.id) for one in _read_tree(repo, repo.commit(tip).tree, quiet) if one.id in done]
+    leave_tree(workspace, gone, "Give each suggestion a ref of its own")
+
+
+def leave_tree(workspace: Workspace, paths: Iterable[str], why: str) -> None:
+    """Takes out of the tree of before what has refs of its own by now."""
+    wanted = frozenset(paths)
+
+    def plan(tip: Tip) -> Write | None:
+        gone = sorted(wanted & list_files(workspace.private, tip.tree).keys())
+        told = Provenance(op="update", writer="sync")
+        return Write(dict.fromkeys(gone), why, told) if gone else None
+
+    land(Ref(workspace.private, review_ref(workspace)), plan, ROOT_SIGNATURE)
+
+
+def to_bytes(one: Suggestion) -> bytes:
+    """A suggestion before it has commits: JSON with keys in a fixed order."""
+    return _dumped(_to_json(one))
+
+
+def _to_json(one: Suggestion) -> dict[str, Any]:
+    found_by = {} if one.engine == OFFLINE else {"engine": one.engine}
+    return {
+        "version": VERSION,
+        "id": one.id,
+        "created": one.created,
+        "scope": one.scope,
+        **found_by,
+        "change": change_to_json(one.change),
+    }
+
+
+def _dumped(data: Mapping[str, Any]) -> bytes:
+    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+
+
+def from_bytes(data: bytes) -> Suggestion | None:
+    """Reads a suggestion's file; None where it is not of the form."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return suggestion_from_json(value)
+
+
+def suggestion_from_json(value: object) -> Suggestion | None:
+    """Reads a suggestion from decoded JSON; None where it is not of the form, or of a later one."""
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return None
+    change = change_from_json(value.get("change"))
+    id, scope, created = (_text(value, key) for key in ("id", "scope", "created"))
+    if change is None or not id or not _ID.fullmatch(id) or scope not in SCOPES or not _time(created):
+        return None
+    engine = _text(value, "engine") if "engine" in value else OFFLINE
+    return Suggestion(id, change, str(scope), str(created), engine) if engine else None
+
+
+def change_to_json(change: Change) -> dict[str, Any]:
+    """A change as JSON values, keys in a fixed order."""
+    origin, edited = change.origin, change.edited
+    made: dict[str, Any] = {
+        "op": change.op,
+        "name": change.name,
+        "description": change.description,
+        "type": change.type,
+        "body": change.body,
+        "reason": change.reason,
+        "confidence": change.confidence,
+        "asked": change.asked,
+        "agent": change.agent,
+        "file": change.file,
+        "origin": {
+            "session": origin.session,
+            "first": origin.first,
+            "last": origin.last,
+            "time": origin.time.isoformat() if origin.time else "",
+        },
+    }
+    if edited is not None:
+        before = None if edited.before is None else decode(edited.before)
+        made["edited"] = {"before": before, "after": decode(edited.after)}
+    return made
+
+
+def change_from_json(value: object) -> Change | None:
+    """Reads a change from decoded JSON, which nobody vouches for; None where anything about it is odd."""
+    if not isinstance(value, dict) or not isinstance(value.get("origin"), dict):
+        return None
+    words = {key: _text(value, key) for key in ("name", "description", "reason", "agent", "file")}
+    source = {key: _text(value["origin"], key) for key in ("session", "first", "last", "time")}
+    body = _text(value, "body", MEMORY_BYTES)
+    confidence, asked = value.get("confidence"), value.get("asked")
+    if None in (*words.values(), *source.values(), body) or not words["name"]:
+        return None
+    if value.get("op") not in get_args(Op) or value.get("type") not in TYPES or not isinstance(asked, bool):
+        return None
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        return None
+    if not math.isfinite(confidence) or not 0 <= confidence <= 1:
+        return None
+    agent, file = str(words["agent"]), str(words["file"])
+    if not is_agent_folder(agent) or (file and not _is_memory_path(file)):
+        return None
+    time = _time(source["time"]) if source["time"] else None
+    if source["time"] and time is None:
+        return None
+    edited = _edited(value["edited"]) if "edited" in value else None
+    if "edited" in value and edited is None:
+        return None
+    return Change(
+        op=value["op"],
+        name=str(words["name"]),
+        description=str(words["description"]),
+        type=value["type"],
+        body=str(body),
+        reason=str(words["reason"]),
+        confidence=float(confidence),
+        asked=asked,
+        origin=Origin(str(source["session"]), str(source["first"]), str(source["last"]), time),
+        agent=agent,
+        file=file,
+        edited=edited,
+    )
+
+
+def _edited(value: object) -> Edited | None:
+    if not isinstance(value, dict):
+        return None
+    before = value.get("before")
+    texts = [
+        None if before is None else _text(value, "before", MEMORY_BYTES),
+        _text(value, "after", MEMORY_BYTES),
+    ]
+    if texts[1] is None or (before is not None and texts[0] is None):
+        return None
+    return Edited(None if texts[0] is None else encode(texts[0]), encode(texts[1]))
+
+
+def _is_memory_path(file: str) -> bool:
+    return check_path(file) is None and is_memory_file(file.rsplit("/", 1)[-1])
+
+
+def _text(value: Mapping[str, Any], key: str, limit: int = TEXT_CHARS) -> str | None:
+    text = value.get(key)
+    if not isinstance(text, str) or len(text) > limit:
+        return None
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return None
+    return text
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return time if time.tzinfo else None
+
+
+def _path(id: str) -> str:
+    return f"{FOLDER}/{id}.json"
+
+
+def _free(one: Suggestion, waiting: Iterable[Suggestion], family: Family) -> Suggestion | None:
+    """The suggestion under an id that no other content has; None where it waits already."""
+    whole = digest(one.change)
+    known = {other.id: digest(other.change) for other in waiting}
+    if whole in known.values():
+        return None
+    taken = proposals.taken(family)
+    for length in range(ID_DIGITS, len(whole) + 1, 2):
+        id = f"s-{whole[:length]}"
+        if id not in taken or (id not in known and _says(family, id, taken[id], whole)):
+            return replace(one, id=id)
+    return None
+
+
+def _says(family: Family, id: str, tip: str, whole: str) -> bool:
+    """Whether what was decided under an id is the same: then it may wait under it again."""
+    found = _read_one(family, id, tip)
+    return found is not None and digest(found[1].change) == whole
+
+
+def _read_tree(repo: Repository, tree: str, report: Callable[[str], None]) -> tuple[Suggestion, ...]:
+    found = []
+    for path, oid in list_files(repo, tree, FOLDER).items():
+        one = from_bytes(repo.blob(oid))
+        if one is None or path != _path(one.id):
+            report(f"{path!a} in the review branch is no suggestion; it is passed over")
+        else:
+            found.append(one)
+    return tuple(found)

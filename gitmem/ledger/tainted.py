@@ -1,0 +1,145 @@
+"""What of shared memory holds a secret: noted by who writes, so that who reads needs no detector.
+
+Own writes are screened before they are stored. What others pushed is in the ref all the same, whether
+`sync` brought it or git's own fetch and merge, and stays there: taking it out would change the team's
+memory, and it would be in history still. It is hidden instead. The note is keyed by content, holds no text,
+and can be deleted at no loss: the next writer makes it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gitmem.core.text import decode
+from gitmem.git.objects import object_name
+from gitmem.git.repository import MissingObject, Repository
+from gitmem.ledger.files import write_atomically
+from gitmem.ledger.workspace import Scope
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.rules.rule import Finding
+
+NOTE = "tainted.json"
+
+WHOLE = "whole"
+"""Stands for all of a blob: one too large to be judged claim by claim."""
+
+
+@dataclass(frozen=True)
+class Tainted:
+    """What is known of some contents.
+
+    Attributes:
+        screened: ref to the commit up to which it was looked at.
+        blobs: name of a blob to the texts in it that hold a secret: hash of the text to fingerprints.
+    """
+
+    screened: Mapping[str, str] = field(default_factory=dict)
+    blobs: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def hides(self, blob: str, allow: frozenset[str]) -> frozenset[str]:
+        """Hashes of the texts of a blob that are not shown.
+
+        Args:
+            allow: fingerprints that the person accepted meanwhile.
+        """
+        texts = self.blobs.get(blob, {})
+        return frozenset(text for text, prints in texts.items() if not prints or set(prints) - allow)
+
+    def shown(self, path: str, data: bytes, hex_length: int, allow: frozenset[str]) -> bytes | None:
+        """Content without what is hidden of it; None where nothing of it may be shown.
+
+        Args:
+            hex_length: length of the repository's object names.
+        """
+        hidden = self.hides(object_name("blob", data, hex_length), allow) if self.blobs else frozenset()
+        if not hidden or WHOLE in hidden:
+            return None if hidden else data
+        from gitmem.rules.screen import texts_of, without_texts  # what holds no secret needs no parser
+
+        return without_texts(path, data, [text for text in texts_of(path, data) if _hash(text) in hidden])
+
+
+def read_tainted(state: Path) -> Tainted:
+    """Reads the note of a repository's scopes; an empty one where none can be read."""
+    with suppress(OSError, ValueError, AttributeError, TypeError):
+        value: dict[str, Any] = json.loads((state / NOTE).read_bytes())
+        blobs = {
+            str(blob): {str(text): tuple(map(str, prints)) for text, prints in texts.items()}
+            for blob, texts in value["blobs"].items()
+        }
+        return Tainted({str(ref): str(oid) for ref, oid in value["screened"].items()}, blobs)
+    return Tainted()
+
+
+def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """Looks at what a ref got since it was last looked at, and notes what of it holds a secret.
+
+    Args:
+        scope: shared memory; where it was never looked at, all of it is.
+        allow: fingerprints that the person accepted: they are noted, but not told.
+
+    Returns:
+        What is hidden from now on.
+
+    Raises:
+        DetectorUnavailable: nothing can be said; the next writer looks again.
+    """
+    repo, known = scope.repo, read_tainted(scope.state)
+    tip = repo.ref(scope.ref)
+    before = known.screened.get(scope.ref)
+    if tip is None or tip == before:
+        return ()
+    from gitmem.git.trees import changed_files, read_paths
+    from gitmem.rules.screen import (
+        refused_claims,  # what was looked at before needs no detector
+        screen,
+    )
+
+    old, new = _tree(repo, before), _tree(repo, tip)
+    paths = changed_files(repo, old, new)
+    after = read_paths(repo, new, paths) if new else {}
+    # Whole files, not what is new in them: one that changed is another blob, with all its secrets in it.
+    found = screen({}, after, frozenset())
+    blobs = dict(known.blobs)
+    for path, texts in found.bad.items():
+        prints = [one.fingerprints for one in found.refusals if one.path == path]
+        every = tuple(sorted({each for some in prints for each in some}))
+        blobs[object_name("blob", after[path], repo.hex_length)] = {_hash(text): every for text in texts}
+    secrets = [one for one in found.refusals if one.rule == "secret"]
+    for one in found.refusals:
+        if one.rule == "size" and (hidden := refused_claims([decode(after[one.path])], path=one.path)):
+            secrets.append(hidden[0])
+            blobs[object_name("blob", after[one.path], repo.hex_length)] = {WHOLE: hidden[0].fingerprints}
+    _write(scope.state, Tainted({**known.screened, scope.ref: tip}, blobs))
+    return tuple(one for one in secrets if set(one.fingerprints) - allow)
+
+
+def _tree(repo: Repository, commit: str | None) -> str | None:
+    try:
+        return repo.commit(commit).tree if commit else None
+    except MissingObject:
+        return None
+
+
+def _hash(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _write(state: Path, tainted: Tainted) -> None:
+    value = {
+        "screened": dict(tainted.screened),
+        "blobs": {
+            blob: {text: list(prints) for text, prints in texts.items()}
+            for blob, texts in tainted.blobs.items()
+        },
+    }
+    write_atomically(state / NOTE, (json.dumps(value, sort_keys=True) + "\n").encode())

@@ -1,0 +1,458 @@
+"""One code repository and the memory that belongs to it: which repository, ref and folder holds what."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.names import agent_folder_name, agent_name
+from gitmem.git.command import (
+    GitCommand,
+    Layout,
+    Worktree,
+    config_get,
+    config_set,
+    identity,
+    layout,
+    worktrees,
+)
+from gitmem.git.open import create_bare, open_known, open_repository
+from gitmem.git.repository import Repository, Signature
+from gitmem.ledger.files import linked
+from gitmem.ledger.record import read_record, record_key
+from gitmem.ledger.settings import Settings, read_settings
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.ledger.catalog import MemoryCatalog
+
+ScopeName = Literal["project", "local", "user"]
+SCOPES: tuple[ScopeName, ...] = ("project", "local", "user")
+MAIN = "main"
+
+BRANCHES = "refs/heads/gitmem/"
+"""What memory's branches are called, here and at remotes."""
+
+PRIVATE_REF = "refs/gitmem/project"
+SHARED_REF = BRANCHES + "project"
+"""The project's memory before it is shared, and the memory branch, which is called so at remotes, too."""
+
+INBOX = BRANCHES + "inbox/"
+"""What a writer asks the team to take, a branch each."""
+
+DREAMS = BRANCHES + "dream/"
+"""The project's dreams, once memory is shared."""
+
+DOCS_REF = BRANCHES + "docs"
+"""The branch that proposes changes to living documents: code, though it is named like memory."""
+
+TURNED_DOWN = "refs/gitmem/rejected/"
+"""Where a clone keeps which state of a side branch the person has turned down, under the branch's id."""
+
+WAITING, DECIDED = "refs/gitmem/proposal/", "refs/gitmem/decided/"
+"""Where a change waits for a person, as `<project id>/<id>`, and is kept once decided, for an undo."""
+
+LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
+SNAPSHOT_FOLDER = "agent-memory-snapshots"
+PROJECT_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,80}")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Who may see it, and the ref that holds it.
+
+    Attributes:
+        state: folder for records and locks of this ref's repository; can be deleted at no loss of memory.
+        opener: opens the repository, which is made where it is missing; a look at the scope makes none.
+        catalog: opens the index of its memories.
+    """
+
+    name: ScopeName
+    ref: str
+    state: Path
+    opener: Callable[[], Repository] = field(repr=False, compare=False)
+    catalog: Callable[[], MemoryCatalog] = field(repr=False, compare=False)
+
+    @property
+    def repo(self) -> Repository:
+        """The repository that holds the ref."""
+        return self.opener()
+
+
+@dataclass(frozen=True)
+class LiveDirectory:
+    """A folder that an agent reads and writes.
+
+    Attributes:
+        scope: scope that it shows.
+        agent: the agent's folder name in the tree (escaped).
+        path: the folder; may be missing.
+        anchor: folder above it that is trusted: no link is followed between the two.
+        tracked: whether the code branch tracks files in it, which makes it read-only to gitmem.
+        home: git directory of the code repository that it belongs to, where its place does not tell.
+    """
+
+    scope: Scope
+    agent: str
+    path: Path
+    anchor: Path
+    tracked: bool = False
+    home: str = ""
+
+    @property
+    def key(self) -> str:
+        """Name of its record and lock."""
+        return record_key(self.path)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the edges know and the core must not look up itself.
+
+    Attributes:
+        git: the git command with the environment that counts.
+        home: the person's home directory.
+        data: `$XDG_DATA_HOME/gitmem`, where the private repository is.
+        config: Claude Code's own folder, `~/.claude` unless the person moved it.
+        catalog: opens the index of memories of a repository, given the folder of its state.
+    """
+
+    git: GitCommand
+    home: Path
+    data: Path
+    config: Path
+    catalog: Callable[[Path], MemoryCatalog]
+
+
+class Workspace:
+    """The memory of one code repository, opened lazily."""
+
+    def __init__(
+        self, around: Surroundings, where: Layout, settings: Settings, auto_memory: Path | None = None
+    ) -> None:
+        self.around = around
+        self.git = around.git
+        self.layout = where
+        self.settings = settings
+        self._auto_memory = auto_memory
+        self._listed: dict[tuple[Path, tuple[str, ...]], frozenset[str]] = {}
+
+    @property
+    def top(self) -> Path:
+        """Where git is run for the code: the work tree, or the git directory of a bare repository."""
+        return self.layout.worktree or self.layout.common_dir
+
+    @property
+    def state(self) -> Path:
+        """Where what is no memory lives: `<common git dir>/gitmem`."""
+        return self.layout.common_dir / "gitmem"
+
+    @cached_property
+    def auto_memory(self) -> Path | None:
+        """The client's own memory folder; None where there is none, or it is another repository's."""
+        return None if self.taken_by else self._auto_memory
+
+    @cached_property
+    def taken_by(self) -> Path | None:
+        """The repository whose memory stands in the folder that the client uses for this one, too."""
+        if self._auto_memory is None:
+            return None
+        record = read_record(self.private_state, record_key(self._auto_memory))
+        home = Path(record.home) if record is not None and record.home else self.layout.common_dir
+        return home if home != self.layout.common_dir and (home / "gitmem").is_dir() else None
+
+    @property
+    def private_state(self) -> Path:
+        """The same for the private repository, beside it."""
+        return self.around.data / "state"
+
+    @property
+    def private_path(self) -> Path:
+        """The private repository."""
+        return self.around.data / "private.git"
+
+    @property
+    def has_private(self) -> bool:
+        """Whether the private repository is there, and not just its folder."""
+        return (self.private_path / "HEAD").is_file()
+
+    @property
+    def initialised(self) -> bool:
+        """Whether `init` ran here."""
+        return bool(self.settings.get("projectId")) and self.state.is_dir() and self.private_path.is_dir()
+
+    @property
+    def main_layout(self) -> Layout:
+        """The repository itself, seen from no linked work tree."""
+        return replace(self.layout, git_dir=self.layout.common_dir)
+
+    @cached_property
+    def code(self) -> Repository:
+        """The code repository."""
+        return open_known(self.main_layout, self.git)
+
+    @cached_property
+    def private(self) -> Repository:
+        """The private repository, made where it is missing."""
+        create_bare(self.private_path, self.git)
+        return open_repository(self.private_path, self.git, bare=True)
+
+    def close(self) -> None:
+        """Frees the repositories that were opened; one that is asked for again is opened anew."""
+        for name in ("code", "private"):
+            opened: Repository | None = self.__dict__.pop(name, None)
+            if opened is not None:
+                opened.close()
+
+    @property
+    def project_id(self) -> str:
+        """Names this project in the private repository.
+
+        Raises:
+            RepositoryError: `init` has not run here.
+        """
+        known = self.settings.get("projectId")
+        if not PROJECT_ID.fullmatch(known):
+            raise RepositoryError(f"{self.layout.common_dir} has no gitmem memory yet", "Run: git mem init")
+        return known
+
+    def with_project_id(self, chosen: str) -> Workspace:
+        """The same, knowing the project's name; nothing is written."""
+        return self.with_settings(projectid=chosen)
+
+    def with_settings(self, **values: str) -> Workspace:
+        """The same with other settings (lower-cased keys); nothing is written."""
+        other = copy(self)
+        other.settings = Settings({**self.settings.values, **values})
+        return other
+
+    @property
+    def sharing(self) -> str:
+        """`off`, `review` or `direct`."""
+        return self.settings.get("share")
+
+    @property
+    def logs(self) -> bool:
+        """Whether extraction writes to daily logs alone (`gitmem.mode`)."""
+        return self.settings.get("mode") == "log"
+
+    def scope(self, name: str) -> Scope:
+        """One scope by its name.
+
+        Raises:
+            UsageError: there is no such scope.
+        """
+        if name == "project":
+            ref = PRIVATE_REF if self.sharing == "off" else SHARED_REF
+            return Scope(
+                "project", ref, self.state, lambda: self.code, lambda: self.around.catalog(self.state)
+            )
+        if name == "local":
+            ref = f"refs/heads/local/{self.project_id}"
+            return self._private_scope("local", ref)
+        if name == "user":
+            return self._private_scope("user", "refs/heads/user")
+        raise UsageError(f"There is no scope {name!r}", f"Scopes are: {', '.join(SCOPES)}.")
+
+    def _private_scope(self, name: ScopeName, ref: str) -> Scope:
+        state = self.private_state
+        return Scope(name, ref, state, lambda: self.private, partial(self.around.catalog, state))
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """All three, project first."""
+        return tuple(self.scope(name) for name in SCOPES)
+
+    def code_head(self) -> str:
+        """The code commit that the present work tree stands on; empty on an unborn branch."""
+        words = ["rev-parse", "--verify", "-q", "HEAD"]
+        return self.git.run(words, cwd=self.layout.worktree, check=False).text
+
+    @property
+    def claude_folder(self) -> str:
+        """Name of the clients' folder in a work tree, `.claude` unless configured."""
+        name = self.settings.get("claudeDir")
+        # A repository's own configuration may set it, and must not lead out of the work tree.
+        if not re.fullmatch(r"\.?[A-Za-z0-9][A-Za-z0-9._-]*", name) or name.lower() == ".git":
+            raise UsageError(f"gitmem.claudeDir is {name!r}", "Set it to the name of a folder.")
+        return name
+
+    @cached_property
+    def origin(self) -> str | None:
+        """The normalised URL of the remote `origin`, where there is one."""
+        from gitmem.git.remote import normalise_url
+
+        top = self.layout.common_dir
+        url = config_get(self.git, None, "remote.origin.url", git_dir=top)
+        return normalise_url(url, self.layout.worktree or top) if url else None
+
+    @cached_property
+    def person(self) -> Signature:
+        """Who the person is, as git decides it for the code repository; the time is without meaning.
+
+        Raises:
+            RepositoryError: git knows no identity.
+        """
+        return identity(self.git, None, 0, git_dir=self.layout.common_dir)
+
+    def author(self, now: float) -> Signature:
+        """Who the person is, at a moment (epoch seconds).
+
+        Raises:
+            RepositoryError: git knows no identity.
+        """
+        return replace(self.person, time=int(now))
+
+    @cached_property
+    def worktrees(self) -> tuple[Worktree, ...]:
+        """Work trees of the code repository that exist, the main one first."""
+        found = worktrees(self.git, None, git_dir=self.layout.common_dir)
+        return tuple(tree for tree in found if not tree.bare and not tree.prunable and tree.path.is_dir())
+
+    def live_directories(self, worktree: Path | None = None) -> tuple[LiveDirectory, ...]:
+        """Live directories that exist for one work tree, the current one unless given, in a fixed order."""
+        top = worktree or self.layout.worktree
+        found: list[LiveDirectory] = []
+        if top is not None:
+            tracked = self._tracked(top)
+            for name, folder in LIVE_FOLDERS.items():
+                parent = top / self.claude_folder / folder
+                if self._is_personal(parent):
+                    continue
+                found += [
+                    replace(live, tracked=live.path.relative_to(top).as_posix() in tracked)
+                    for live in self._agents(self.scope(name), parent, top)
+                ]
+        if self.auto_memory is not None and self.auto_memory.is_dir():
+            found.append(self._auto())
+            if (self.auto_memory / "team").is_dir():
+                found.append(self._team())
+        config = self.around.config
+        found += self._agents(self.scope("user"), config / "agent-memory", config)
+        return tuple(found)
+
+    def live_directory(
+        self, scope: ScopeName, agent: str, worktree: Path | None = None
+    ) -> LiveDirectory | None:
+        """Where an agent's memory of a scope is laid out, whether or not it exists; None for nowhere.
+
+        Args:
+            agent: folder name in the tree.
+        """
+        top = worktree or self.layout.worktree
+        if agent == MAIN and scope == "local":
+            return self._auto() if self.auto_memory is not None else None
+        if agent == MAIN and scope == "user":
+            return None
+        if agent == MAIN and self.auto_memory is not None and (self.auto_memory / "team").is_dir():
+            return self._team()
+        try:
+            folder = agent_folder_name(agent)
+        except UsageError:
+            return None
+        if Path(folder).name != folder:
+            return None
+        if scope == "user":
+            config = self.around.config
+            return LiveDirectory(self.scope("user"), agent, config / "agent-memory" / folder, config)
+        if top is None:
+            return None
+        path = top / self.claude_folder / LIVE_FOLDERS[scope] / folder
+        if self._is_personal(path.parent):
+            return None
+        tracked = path.relative_to(top).as_posix() in self._tracked(top)
+        return LiveDirectory(self.scope(scope), agent, path, top, tracked)
+
+    def _is_personal(self, parent: Path) -> bool:
+        """Whether a folder of this work tree is the person's own: a home directory may be a work tree."""
+        return parent.resolve() == (self.around.config / "agent-memory").resolve()
+
+    def _auto(self) -> LiveDirectory:
+        assert self.auto_memory is not None  # noqa: S101 - callers ask first
+        folder, home = self.auto_memory, str(self.layout.common_dir)
+        return LiveDirectory(self.scope("local"), MAIN, folder, folder.parent, home=home)
+
+    def _team(self) -> LiveDirectory:
+        assert self.auto_memory is not None  # noqa: S101 - callers ask first
+        return LiveDirectory(self.scope("project"), MAIN, self.auto_memory / "team", self.auto_memory)
+
+    def _agents(self, scope: Scope, parent: Path, anchor: Path) -> Iterator[LiveDirectory]:
+        if not parent.is_dir() or linked(anchor, parent):
+            return
+        for path in sorted(parent.iterdir()):
+            if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
+                try:
+                    yield LiveDirectory(scope, agent_name(path.name), path, anchor)
+                except UsageError:
+                    continue
+
+    def _tracked(self, top: Path) -> frozenset[str]:
+        """Agents' folders (relative to the work tree) in which the code branch tracks a file."""
+        folders = tuple(f"{self.claude_folder}/{folder}" for folder in LIVE_FOLDERS.values())
+        if (top, folders) not in self._listed:
+            listed = self.git.run(["ls-files", "-z", "--", *folders], cwd=top, check=False).text
+            found = frozenset("/".join(path.split("/")[:3]) for path in listed.split("\0") if path)
+            self._listed[top, folders] = found
+        return self._listed[top, folders]
+
+
+def home(type: str, sharing: str) -> ScopeName:
+    """Scope of a new memory, by its type and whether memory is shared (design.md section 2).
+
+    Args:
+        sharing: as `Workspace.sharing` says.
+    """
+    if sharing == "off" or type == "feedback":
+        return "local"
+    return "user" if type == "user" else "project"
+
+
+def open_workspace(around: Surroundings, cwd: Path, auto_memory: Path | None = None) -> Workspace:
+    """Opens the memory of the repository that a folder is in; `init` need not have run.
+
+    Raises:
+        RepositoryError: there is no repository, or it may not be used.
+    """
+    where = layout(around.git, cwd)
+    return Workspace(around, where, read_settings(around.git, cwd), auto_memory)
+
+
+def make_project_id(workspace: Workspace, besides: str = "") -> str:
+    """Chooses the project's name in the private repository, from what stays the same in every clone.
+
+    From the normalised URL of `origin`, else the root commit, else (an empty repository) the folder's
+    path; a readable stem and 8 hexadecimal digits.
+
+    Args:
+        besides: what else the digits depend on, for a repository that another's URL does not make the same.
+    """
+    git, top = workspace.git, workspace.layout.common_dir
+    url = workspace.origin
+    if url:
+        seed = url
+        stem = seed.rsplit("/", 1)[-1]
+    else:
+        roots = git.run(["rev-list", "--max-parents=0", "HEAD"], git_dir=top, check=False).text.split()
+        seed = min(roots) if roots else str(top.resolve())
+        stem = (workspace.layout.worktree or top).name
+    clean = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "project"
+    whole = f"{seed} {besides}" if besides else seed
+    return f"{clean}-{hashlib.sha256(whole.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def store_project_id(workspace: Workspace, id: str = "") -> Workspace:
+    """Fixes the project id in the code repository's configuration; returns the workspace that knows it.
+
+    Args:
+        id: the one to fix; made from the repository where empty.
+    """
+    chosen = id or make_project_id(workspace)
+    config_set(workspace.git, None, "gitmem.projectId", chosen, git_dir=workspace.layout.common_dir)
+    return workspace.with_project_id(chosen)

@@ -1,0 +1,307 @@
+"""The files of commits, and of what is staged: which a text means by a path, and what they define."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.git.command import GitCommand, layout
+from gitmem.git.object_store import CommandObjects
+from gitmem.git.repository import MissingObject
+from gitmem.search.code_history import defines, pairs
+from gitmem.search.code_reader import NO_NUMBERS, NO_PROSE, PROSE, STAGED, CodeReader, tree
+
+SECONDS = 60.0
+"""For all questions that git could take longer for."""
+
+LINES = 64 << 20
+"""Bytes of lines that have some words."""
+
+_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__|fixtures?|testdata)/|(?:^|/)test_[^/]*$|[._]test\.\w+$"
+)
+_GIVEN = re.compile(r"[\"']([a-z][a-z0-9:_-]*)[\"']|\b(?:def|fn|func|function) +([a-z][a-z0-9_]*?)_?\b")
+"""Words that code gives to a program: in quotes, or as functions of their own."""
+
+_ASIDE = re.compile(
+    r"(?:^|/)(?:tests?|fixtures?|testdata|examples?|samples?|vendor|third_party|node_modules)/",
+    re.IGNORECASE,
+)
+"""Folders whose files a document means only where it names the folder."""
+
+_OTHERS = re.compile(
+    r"(?:^|/)(?:fixtures?|testdata|vendor|third_party|node_modules)/|\.min\.js$|\.lock$|"
+    r"(?:^|/)package-lock\.json$",
+    re.IGNORECASE,
+)
+
+
+class Places:
+    """The files and folders of a commit.
+
+    Args:
+        files: path to the object there.
+        closed: paths below which nothing is known: submodules and links.
+    """
+
+    def __init__(self, files: Mapping[str, str], closed: Iterable[str] = ()) -> None:
+        self.files = files
+        self.closed = frozenset(closed)
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """All folders that hold a file."""
+        found: set[str] = set()
+        for path in self.files:
+            while path := path.rpartition("/")[0]:
+                if path in found:
+                    break
+                found.add(path)
+        return frozenset(found)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in (*self.files, *self.folders, *self.closed):
+            found.setdefault(path.rpartition("/")[2], []).append(path)
+        return found
+
+    def has(self, path: str) -> bool:
+        """Whether something stands at a path, as far as is known."""
+        return path in self.files or path in self.folders or self.is_closed(path)
+
+    def is_closed(self, path: str) -> bool:
+        """Whether a path is one below which nothing is known, or lies there."""
+        while path:
+            if path in self.closed:
+                return True
+            path = path.rpartition("/")[0]
+        return False
+
+    def meant(self, path: str, folder: str) -> tuple[str, ...]:
+        """What a document means by a path that it names.
+
+        From the top, or beside the document; else whatever ends so, as `memory/claim.py` does for
+        `src/memory/claim.py`.
+
+        Args:
+            folder: that the document is in.
+        """
+        if full := self.exact(path, folder):
+            return (full,)
+        found = [
+            other for other in self._by_name.get(path.rpartition("/")[2], ()) if other.endswith(f"/{path}")
+        ]
+        own = [other for other in found if not _ASIDE.search(other.removesuffix(path))]
+        return tuple(sorted(own))
+
+    def exact(self, path: str, folder: str) -> str:
+        """What stands at a path, from the top or else beside the document; empty where nothing does."""
+        return next((full for full in (path, below(folder, path)) if full and self.has(full)), "")
+
+    def anywhere(self, path: str) -> bool:
+        """Whether anything ends like a path."""
+        name = path.rpartition("/")[2]
+        return any(other == path or other.endswith(f"/{path}") for other in self._by_name.get(name, ()))
+
+    @cached_property
+    def _modules(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self.files:
+            stem, dot, _ = path.rpartition(".")
+            stem = stem.removesuffix("/__init__") if dot else ""
+            if stem:
+                found.setdefault(stem.rpartition("/")[2], []).append(path)
+        return found
+
+    def module(self, dotted: str) -> str:
+        """The one file that a dotted name like `gitmem.core.claim` means as a module; else empty."""
+        path = dotted.replace(".", "/")
+        found = [
+            file
+            for file in self._modules.get(path.rpartition("/")[2], ())
+            if module_name(file) == path or module_name(file).endswith(f"/{path}")
+        ]
+        found = [file for file in found if module_name(file) == path] or found
+        return found[0] if len(found) == 1 else ""
+
+
+def module_name(file: str) -> str:
+    """A file's path as a module's: without its suffix, a package by its folder."""
+    return file.rpartition(".")[0].removesuffix("/__init__")
+
+
+def below(folder: str, path: str) -> str:
+    """A path as it is meant in a folder, from the top; empty where it leads out of the tree."""
+    full = posixpath.normpath(posixpath.join(folder, path))
+    return "" if full.startswith(("../", "/")) or full in ("..", ".") else full
+
+
+class CodeFiles(CodeReader):
+    """Reads one repository's files; `close` ends its process.
+
+    Args:
+        top: top of the work tree, or a bare repository.
+        index: the index file of what is staged; None for the usual one.
+        seconds: for what git could take long for.
+
+    Attributes:
+        complete: whether all that was asked for was at hand so far.
+    """
+
+    def __init__(
+        self, git: GitCommand, top: Path, index: str | None = None, seconds: float = SECONDS
+    ) -> None:
+        self._index = {"GIT_INDEX_FILE": index} if index else None
+        self.git = replace(git, fetches=False)
+        super().__init__(self.git, top, seconds, self._index)
+        self.top = top
+        where = layout(self.git, top)
+        self._common = where.common_dir
+        self._objects = CommandObjects(
+            self.git, where.common_dir, 64 if where.object_format == "sha256" else 40
+        )
+        self._places: dict[str, Places] = {}
+        self.worktree = where.worktree
+        self.complete = True
+
+    def close(self) -> None:
+        """Ends what was started."""
+        self._objects.close()
+
+    @property
+    def shallow(self) -> bool:
+        """Whether the history is cut off somewhere."""
+        try:
+            return (self._common / "shallow").stat().st_size > 0
+        except OSError:
+            return False
+
+    def commit(self, rev: str) -> str:
+        """The commit whose history counts for a revision; empty before the first.
+
+        Raises:
+            RepositoryError: there is no such revision.
+        """
+        name = "HEAD" if rev == STAGED else rev
+        words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+        result = self.git.run(words, cwd=self.top, check=False)
+        if result.returncode and rev not in (STAGED, "HEAD"):
+            raise RepositoryError(f"There is no commit {rev}", "git log shows those that there are.")
+        return "" if result.returncode else result.text.strip()
+
+    def places(self, rev: str) -> Places:
+        """The files of a commit, or those that are staged."""
+        if rev not in self._places:
+            self._places[rev] = self._listed(rev)
+        return self._places[rev]
+
+    def _listed(self, rev: str) -> Places:
+        # <mode> <kind> <object> of a commit; <mode> <object> <stage> of what is staged
+        at, words = 2, ["ls-tree", "-r", "-z", "--full-tree", rev]
+        if rev == STAGED:
+            at, words = 1, ["ls-files", "-s", "-z", "--full-name", ":/"]
+        files: dict[str, str] = {}
+        closed: list[str] = []
+        for row in self.git.run(words, cwd=self.top, env=self._index).text.split("\0"):
+            about, _, path = row.partition("\t")
+            if about.startswith(("120000", "160000")):
+                closed.append(path)
+            elif path:
+                files[path] = about.split(" ")[at]
+        return Places(files, closed)
+
+    def having(self, rev: str, text: str, suffixes: Collection[str]) -> tuple[str, ...]:
+        """Files with some suffixes that have a text."""
+        names = [f":(top,icase)*.{suffix}" for suffix in suffixes]
+        words = ["grep", "-a", "-l", "-z", "-F", "--full-name", "--no-color"]
+        words += ["--no-recurse-submodules", "-e", text]
+        result = self.git.run(
+            [*words, *tree(rev), "--", *names], cwd=self.top, check=False, env=self._index
+        )
+        if result.stderr:  # a partial clone may lack some of them
+            self.complete = False
+        begin = "" if rev == STAGED else f"{rev}:"
+        return tuple(sorted(path.removeprefix(begin) for path in result.text.split("\0") if path))
+
+    def staged_changes(self) -> tuple[dict[str, str], str]:
+        """Renames that are staged, by git's own reckoning, and the patch of all that is."""
+        words = ["--no-ext-diff", "--no-color", "-M", "HEAD"]
+        begin = ["-c", "diff.noprefix=false", "diff-index", "--cached"]
+        raw = self.git.run(
+            [*begin, "-z", "--diff-filter=R", "--name-status", "--no-rename-empty", *words],
+            cwd=self.top,
+            env=self._index,
+            check=False,
+        )
+        patch = self.git.run(
+            [*begin, "-p", "-U0", "--no-textconv", *words], cwd=self.top, env=self._index, check=False
+        )
+        return pairs(raw.text), patch.stdout.decode("utf-8", "replace")
+
+    def blob(self, oid: str) -> bytes:
+        """A file's content; nothing where it is not at hand, as in a partial clone."""
+        try:
+            return self._objects.read(oid)[1]
+        except (MissingObject, GitmemError):
+            self.complete = False
+            return b""
+
+    def text(self, oid: str) -> str:
+        """A file's content as text."""
+        return self.blob(oid).decode("utf-8", "replace")
+
+    def words(self, commit: str, words: Collection[str]) -> tuple[dict[str, str], bool]:
+        """See `CodeReader.words`."""
+        found, whole = super().words(commit, words)
+        self.complete &= whole
+        return found, whole
+
+    def defined(self, rev: str, words: Collection[str]) -> set[str]:
+        """Which identifiers a line of code brings into being, and which flags there are."""
+        flags = {word for word in words if word.startswith("--")}
+        found = set(self.words(rev, flags)[0])
+        for _, line in self._lines(rev, set(words) - flags):
+            found |= {word for word in words if word not in found and word in line and defines(line, word)}
+        return found
+
+    def defining(self, rev: str, word: str) -> tuple[str, ...]:
+        """The files of code, none of them a test, that bring a name into being."""
+        found = {path for path, line in self._lines(rev, [word]) if defines(line, word)}
+        return tuple(sorted(path for path in found if not _TESTS.search(path)))
+
+    def given(self, rev: str, words: Collection[str]) -> dict[str, set[str]]:
+        """The files of code, none of them a test, that give each of some words to a program, if any."""
+        found: dict[str, set[str]] = {}
+        for path, line in self._lines(rev, {form for word in words for form in (word, f"{word}_")}):
+            for word in {quoted or named for quoted, named in _GIVEN.findall(line)}.intersection(words):
+                if not _TESTS.search(path):
+                    found.setdefault(word, set()).add(path)
+        return found
+
+    def _lines(self, rev: str, words: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Lines of code that have a whole word, each with its file."""
+        if not words:
+            return
+        sought = [part for word in sorted(words) for part in ("-e", word)]
+        options = ["-F", "-I", "-w", "-z", "--full-name", *NO_NUMBERS]
+        seen = self.ask(["grep", *options, *sought, *tree(rev), "--", *NO_PROSE], LINES)
+        self.complete &= seen.returncode in (0, 1)
+        for row in seen.text.split("\n"):
+            place, _, line = row.partition("\0")
+            yield place if rev == STAGED else place.partition(":")[2], line
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file is one of tests' data, or somebody else's."""
+    return bool(_OTHERS.search(path))
+
+
+def is_prose(path: str) -> bool:
+    """Whether a file tells of code and is none, by its name."""
+    return path.rpartition(".")[2].lower() in PROSE

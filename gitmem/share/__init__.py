@@ -1,1 +1,0 @@
-"""Team to team: fetch, merge, push."""

@@ -1,0 +1,167 @@
+"""A dream that is decided in parts: as shown, by one key each, undone as one, and judged as it landed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from dream_ground import ANN, TWICE, Ground, make_ground, notes
+from dream_parked import DREAM_ID, Made, park, ref_of
+
+from gitmem.cli.output import Output
+from gitmem.cli.review_walk import walk
+from gitmem.cli.run import make_context
+from gitmem.core.trailers import ASKING, Fate, parse
+from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
+from gitmem.ledger.decide import edit, laid_out
+
+NUMBER = 20
+LATER = 1_795_000_000
+
+
+def name(n: int) -> str:
+    return f"main/fact-{n}.md"
+
+
+def facts() -> dict[str, str]:
+    """Memories that each say one thing twice."""
+    twice = {
+        f"fact_{n}": (f"Fact {n}", f"Part {n} is ready.\n\nPart {n} is ready, it is.")
+        for n in range(NUMBER)
+    }
+    return notes(**twice)
+
+
+def said_once(n: int, subject: str = "") -> Made:
+    """Merges the second claim of a memory into its first."""
+    files, path = facts(), name(n)
+    after = files[path].replace(f"\n\nPart {n} is ready, it is.", "")
+    source = ref_of(path, files[path], f"Part {n} is ready, it")
+    fate = Fate("merged", source, ref_of(path, after, f"Part {n}"), "It says the same.")
+    return Made({path: after}, [fate], subject or f"Say it once in fact-{n}")
+
+
+@pytest.fixture
+def ground(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
+    monkeypatch.setenv("GITMEM_NOW", str(LATER))
+    ground = make_ground(repo)
+    ground.put(facts())
+    return ground
+
+
+def dream_of(ground: Ground, number: int, questions: int = 0) -> Dream:
+    made = [said_once(n) for n in range(number - questions)]
+    asked = [said_once(n, f"{ASKING}it is the same in fact-{n}") for n in range(number - questions, number)]
+    return park(ground, [*made, *asked])
+
+
+def press(ground: Ground, keys: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    given = iter(keys)
+    walk(make_context(ground.repo, Output(yes=True)), lambda: lambda: next(given, "q"), dry_run=False)
+    seen = capsys.readouterr()
+    return seen.out, seen.err
+
+
+def once(ground: Ground) -> set[int]:
+    """Of which memories the second claim is gone."""
+    tree = ground.tree()
+    return {n for n in range(NUMBER) if "it is." not in tree[name(n)]}
+
+
+def test_twenty_take_twenty_keys_and_one_undo(ground: Ground, capsys, gitmem) -> None:  # type: ignore[no-untyped-def]
+    dream_of(ground, 20, questions=3)
+    out, err = press(ground, "a" * 10 + "r" * 7 + "sdn", capsys)
+    assert "  17 duplicates merged\n  3 questions\n" in out and "[s]ame [n]ewer [d]ifferent" in err
+    assert once(ground) == {*range(10), 17, 19} and not open_dreams(ground.workspace)
+    assert err.count("undo: git mem undo") == 1
+    gitmem("undo", err.split("git mem undo ")[1].split()[0])
+    assert once(ground) == set()
+    assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [*range(1, 21)]
+
+
+def test_all_at_once_leaves_questions_out(ground: Ground, capsys) -> None:  # type: ignore[no-untyped-def]
+    dream_of(ground, 4, questions=1)
+    press(ground, "A", capsys)
+    assert once(ground) == {0, 1, 2}
+
+
+class TestAsShown:
+    def test_a_dream_that_moved_is_refused(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        shown = dream_of(ground, 3).tip
+        laid = laid_out(find_dream(ground.workspace, DREAM_ID), 1)
+        worded = {path: data.replace(b"ready", b"done") for path, data in laid.items()}
+        edit(find_dream(ground.workspace, DREAM_ID), laid, worded, "", ANN)
+        for verb in (("accept",), ("reject", "-m", "no")):
+            refused = gitmem("review", *verb, DREAM_ID, "2", "--at", shown[:12], ok=False)
+            assert refused.code == 1 and "changed since it was shown" in refused.err
+            assert f"git mem review show {DREAM_ID}" in refused.err
+        now = find_dream(ground.workspace, DREAM_ID).tip
+        assert f"--at {now[:12]}" in gitmem("review", "show", DREAM_ID).out
+        gitmem("review", "accept", DREAM_ID, "2", "--at", now[:12])
+        assert once(ground) == {1}
+
+    def test_too_little_of_a_name_is_no_commit(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        shown = dream_of(ground, 2).tip
+        assert gitmem("review", "accept", DREAM_ID, "--at", shown[:4], ok=False).code == 2
+        two = (DREAM_ID, "x-000000")
+        assert gitmem("review", "accept", *two, "--at", shown, ok=False).code == 2
+
+
+class TestInParts:
+    def test_each_change_is_a_commit_with_its_account_and_numbers_stay(self, ground: Ground) -> None:
+        """On the very ground of the dream, too, where a commit made again could be the dream's own."""
+        dream = dream_of(ground, 5)
+        for numbers, left in (((1, 2), [3, 4, 5]), ((4,), [3, 5])):
+            landed = accept(ground.workspace, DREAM_ID, numbers, ANN, LATER)
+            assert landed.written
+            repo = dream.scope.repo
+            tip = repo.commit(landed.written.commit)
+            steps = repo.steps(tip.parents[1], without=tip.parents[:1])
+            told = [parse(step.commit.message) for step in steps]
+            assert [len(one.claims) for one in told] == [1] * len(numbers)
+            assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == left
+        reject(ground.workspace, DREAM_ID, (3, 5), "", ANN, LATER)
+        assert once(ground) == {0, 1, 3} and not open_dreams(ground.workspace)
+
+    def test_an_undo_of_the_last_part_brings_the_rest_back(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+        dream_of(ground, 3)
+        reject(ground.workspace, DREAM_ID, (1, 3), "", ANN, LATER)
+        landed = accept(ground.workspace, DREAM_ID, (2,), ANN, LATER)
+        assert landed.written and landed.closed
+        gitmem("undo", landed.written.commit)
+        assert once(ground) == set()
+        assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [2]
+
+
+def test_no_dream_offers_again_what_was_turned_down(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    """Nor its like: the other way round, or the same by another change."""
+    ground.put(TWICE)
+    first = gitmem("dream", "--force", "--scope", "project")
+    assert "merged" in first.out and "saves " in first.out
+    (dream,) = open_dreams(ground.workspace)
+    sources = {fate.source for change in dream.changes for fate in change.fates}
+    reject(ground.workspace, dream.id, None, "They are two things.", ANN, LATER)
+    (again,) = gitmem("dream", "-n", "--force", "--scope", "project", "--json").json
+    named = {line.split()[1] for change in again["changes"] for line in change["claims"]}
+    assert sources and not named & sources
+
+
+def test_what_landed_is_counted_by_month_and_what_was_undone_is_not(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    dream_of(ground, 4)
+    landed = accept(ground.workspace, DREAM_ID, (1, 2), ANN, LATER)
+    told = gitmem("stats", "--json").json["dreamt"]
+    assert told["changes"] == 2 and told["kinds"] == {"merge": 2}
+    assert list(told["by_month"]) == ["2026-11"] and told["by_month"]["2026-11"]["tokens"] > 0
+    assert "  dreamt     2 changes landed: 2 duplicates merged\n" in gitmem("stats").out
+    assert landed.written
+    gitmem("undo", landed.written.commit)
+    assert gitmem("stats", "--json").json["dreamt"]["changes"] == 0
+
+
+def test_a_card_fits_sixty_columns_and_breaks_no_word(ground: Ground, gitmem, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    dream_of(ground, 3)
+    whole = set(gitmem("review", "show", DREAM_ID).out.split())
+    monkeypatch.setenv("COLUMNS", "60")
+    out = gitmem("review", "show", DREAM_ID).out
+    assert max(map(len, out.splitlines())) < 60 and set(out.split()) == whole

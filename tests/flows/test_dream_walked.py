@@ -1,0 +1,89 @@
+"""A dream in `git mem review -i`: each of its changes has a key of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from dream_ground import Ground, make_ground, notes
+from dream_parked import Made, park, ref_of
+
+from gitmem.cli.output import Output
+from gitmem.cli.review_walk import walk
+from gitmem.cli.run import make_context
+from gitmem.core.trailers import Fate
+from gitmem.dream.review import Dream, open_dreams
+
+FACTS = notes(
+    build=(
+        "How long the build takes",
+        "The build takes nine minutes.\n\nThe build takes nine minutes, it does.",
+    ),
+    deploys=("How deploys go", "Deploy with `make ship`.\n\nDeploys go out with `make ship`."),
+)
+
+
+def without(file: str, claim: str, kept: str) -> Made:
+    """Merges one claim of a memory into another of it."""
+    path = f"main/{file}.md"
+    after = FACTS[path].replace(f"\n\n{claim}", "")
+    fate = Fate("merged", ref_of(path, FACTS[path], claim), ref_of(path, after, kept), "It says the same.")
+    return Made({path: after}, [fate], f"Say it once in {file}")
+
+
+@pytest.fixture
+def dream(repo: Path) -> Dream:
+    ground = make_ground(repo)
+    ground.put(FACTS)
+    return park(
+        ground,
+        [
+            without("build", "The build takes nine minutes, it does.", "The build takes"),
+            without("deploys", "Deploys go out with `make ship`.", "Deploy with"),
+        ],
+    )
+
+
+@pytest.fixture
+def ground(repo: Path, dream: Dream) -> Ground:
+    return Ground(repo)
+
+
+def press(ground: Ground, keys: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
+    given = iter(keys)
+    walk(make_context(ground.repo, Output(yes=True)), lambda: lambda: next(given, "q"), dry_run=False)
+    return capsys.readouterr().out
+
+
+def test_one_change_is_taken_and_the_other_turned_down(
+    ground: Ground, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITMEM_NOW", "1795000000")
+    said = press(ground, "ar", capsys)
+    assert "Say it once in build" in said and "- Deploys go out" in said
+    tree = ground.tree()
+    assert "it does" not in tree["main/build.md"] and "Deploys go out" in tree["main/deploys.md"]
+    assert not open_dreams(ground.workspace)
+
+
+def test_one_key_takes_the_rest_of_it_whole(
+    ground: Ground, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Accepted whole, the dream's own commits stay in history."""
+    monkeypatch.setenv("GITMEM_NOW", "1795000000")
+    assert "accepted 1 dream" in press(ground, "lua" + "uA", capsys)
+    place = ground.scope()
+    tip = place.repo.ref(place.ref)
+    assert tip is not None and len(place.repo.commit(tip).parents) == 2
+    assert not open_dreams(ground.workspace)
+
+
+def test_an_edit_is_a_step_of_its_own(
+    ground: Ground, dream: Dream, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITMEM_NOW", "1795000000")
+    monkeypatch.setenv("GIT_EDITOR", "sed -i s/nine/ten/")
+    said = press(ground, "e", capsys)
+    assert "[1/2]" in said and "[1/3]" in said
+    assert len(open_dreams(ground.workspace)[0].changes) == 3

@@ -1,0 +1,155 @@
+"""One file that has no place in memory keeps nothing else from being shared: it is set aside, and named."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from machines import MEMORY
+from sync_ground import PROJECT, Team, live, teach
+
+from gitmem.core.limits import OTHER_BYTES
+
+BAD = {
+    "device": ("nul.md", "is a device name on Windows"),
+    "colon": ("a:b.md", "holds a colon"),
+    "latin": ("caf\udce9.md", "is not UTF-8"),
+    "large": ("large.md", "are the most"),
+    "deep": ("d/" * 21 + "deep.md", "has more than 20 parts"),
+    "twin": ("\ufb01le.md", "reads as"),
+}
+
+
+@pytest.fixture
+def people(
+    tmp_path: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> Team:
+    """Ann and Ben, who share a memory of one fact."""
+    return Team(tmp_path, git, monkeypatch, capsys)
+
+
+def planted(team: Team, path: str, text: str) -> None:
+    """Pushes a file to the memory branch as somebody with plain git does."""
+    folder = team.folder / "plain"
+    if not folder.exists():
+        team.git("clone", "-q", "-b", "gitmem/project", team.bare, folder)
+    team.git("-C", folder, "pull", "-q")
+    at = folder / "reviewer" / path
+    at.parent.mkdir(parents=True, exist_ok=True)
+    at.write_text(text)
+    team.git("-C", folder, "add", "-A")
+    team.git("-C", folder, "commit", "-q", "-m", "By hand")
+    team.git("-C", folder, "push", "-q")
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_the_rest_is_merged_and_the_file_is_named(people: Team, kind: str) -> None:
+    ann, ben = people.person("ann"), people.person("ben")
+    teach(ann, "file", "The first fact.")
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")
+    name, why = BAD[kind]
+    planted(people, name, MEMORY.format("odd", "Odd. " + "x" * OTHER_BYTES * (kind == "large")))
+    planted(people, "good.md", MEMORY.format("good", "A good fact."))
+    teach(ben, "ports", "The port is 8080.")
+    for one in (ann, ben):
+        told = one.run("sync", "-y", "--json").json
+        assert [reason for reason in told["set_aside"].values() if why in reason], told["set_aside"]
+        assert "good.md" in live(one) and name not in live(one)
+        assert "set aside" in one.run("status").out
+        assert [row for row in one.run("review", "--json").json if row["kind"] == "set-aside"]
+        assert "set_aside" in one.run("sync", "-y", "--json").json
+    ann.run("sync", "-y")
+    assert "ports.md" in live(ann) and "ports.md" in live(ben)
+    # It stays on the branch, as it was.
+    assert "Odd." in people.git("-C", people.bare, "cat-file", "blob", f"{PROJECT}:reviewer/{name}")
+
+
+def test_it_gets_another_name_by_hand(people: Team) -> None:
+    ann = people.person("ann")
+    teach(ann, "file", "The first fact.")
+    ann.run("sync", "-y")
+    planted(people, "nul.md", MEMORY.format("nul", "Odd."))
+    ann.run("sync", "-y")
+    assert "Odd." in ann.run("show", "nul").out
+    ann.run("forget", "nul")
+    assert "set aside" not in ann.run("status").out
+
+
+@pytest.mark.parametrize("mode", ["direct", "review"])
+def test_what_git_itself_would_not_write_keeps_nothing_back(people: Team, mode: str) -> None:
+    """No plain git can check such a tree out: it is named, and the first merge is without it."""
+    ann, ben = people.person("ann"), people.person("ben", mode=mode)
+    teach(ann, "file", "The first fact.")
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")
+    planted(people, "good.md", MEMORY.format("good", "A good fact."))
+    within = f"--git-dir={people.bare}"
+    folder = people.git(within, "rev-parse", f"{PROJECT}:reviewer")
+    hidden = people.git(within, "ls-tree", folder) + f"\n040000 tree {folder}\t.git\n"
+    bad = people.git(within, "mktree", input=hidden)
+    rows = people.git(within, "ls-tree", PROJECT).replace(folder, bad)
+    tree = people.git(within, "mktree", input=rows + "\n")
+    made = people.git(within, "commit-tree", "-p", PROJECT, "-m", "Harm", tree)
+    people.git(within, "update-ref", PROJECT, made)
+    assert "reviewer/.git/good.md" in people.files()
+    teach(ben, "ports", "The port is 8080.")
+    for one in (ben, ann):
+        told = one.run("sync", "-y", "--json").json
+        if one is ben or mode == "review":
+            assert "is taken for a part of git" in told["set_aside"]["reviewer/.git/good.md"]
+        assert "good.md" in live(one) and ".git" not in live(one)
+    if mode == "direct":
+        assert "ports.md" in live(ann) and "reviewer/.git/good.md" not in people.files()
+    teach(ann, "hosts", "The host is db1.")
+    ann.run("sync", "-y")
+    assert "reviewer/.git/good.md" not in people.files() and "reviewer/hosts.md" in people.files()
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_forgetting_it_prints_brings_it_back(people: Team, kind: str) -> None:
+    """Its own name is none that a memory may have; what is too large goes into a folder."""
+    ann = people.person("ann")
+    teach(ann, "file", "The first fact.")
+    ann.run("sync", "-y")
+    planted(people, BAD[kind][0], MEMORY.format("odd", "Odd. " + "x" * OTHER_BYTES * (kind == "large")))
+    ann.run("sync", "-y")
+    told = ann.run("forget", "odd").err
+    printed = re.search(r"git mem ((?:undo|restore) .*)", told)
+    assert printed, told
+    words = shlex.split(printed[1].replace("FOLDER", str(people.folder / "out")))
+    ann.run(*words)
+    if kind == "large":
+        assert "Odd." in (people.folder / "out" / "large.md").read_text()
+        return
+    assert "Odd." in ann.run("show", "odd").out
+    assert "set aside" not in ann.run("status").out or kind == "twin"
+    # A second time there is nothing left to be done.
+    ann.run(*words, code=1)
+
+
+def test_what_is_too_large_is_not_told_to_be_renamed(people: Team) -> None:
+    ann = people.person("ann")
+    teach(ann, "file", "The first fact.")
+    ann.run("sync", "-y")
+    planted(people, "large.md", MEMORY.format("odd", "Odd. " + "x" * OTHER_BYTES))
+    planted(people, "nul.md", MEMORY.format("nul", "Odd."))
+    told = ann.run("sync", "-y").err + ann.run("status").out
+    lines = [line for line in told.splitlines() if "set aside" in line]
+    assert len(lines) == 4
+    for line in lines:
+        assert ("is too large" in line) == ("large.md" in line) == ("rename" not in line)
+
+
+def test_restore_brings_it_back_under_a_name_that_it_may_have(people: Team) -> None:
+    ann = people.person("ann")
+    teach(ann, "file", "The first fact.")
+    ann.run("sync", "-y")
+    planted(people, "nul.md", MEMORY.format("odd", "Odd."))
+    ann.run("sync", "-y")
+    ann.run("forget", "odd")
+    ann.run("restore", "nul")
+    assert "Odd." in live(ann)["odd.md"]

@@ -1,0 +1,493 @@
+"""A purge that somebody else made: nothing of it is done here before a person has agreed to it by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from machines import Machine
+from purge_ground import PROJECT, SECRET, MakeMachine, holding, is_gone, live, memory, tip
+
+from gitmem.integrations import jobs, upkeep
+from gitmem.integrations.edges import real_edges
+from gitmem.integrations.exchange import after_merge
+from gitmem.integrations.spool import Job
+from gitmem.ledger.epochs import FORMER, epoch_of
+
+DAY = 86_400
+
+
+def forge(
+    team: Path,
+    files: dict[str, str],
+    branch: str = PROJECT,
+    mark: str = "9 abcd1234",
+    date: str = "",
+    parent: str = "",
+) -> str:
+    """Force-pushes a commit of a new epoch, as whoever may push can; returns its name."""
+    who = {"GIT_AUTHOR_NAME": "Eve", "GIT_AUTHOR_EMAIL": "eve@example.com"}
+    who |= {"GIT_COMMITTER_NAME": "Eve", "GIT_COMMITTER_EMAIL": "eve@example.com"}
+    who |= {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
+
+    def git(*words: str, given: str = "") -> str:
+        done = subprocess.run(
+            ["git", "--git-dir", str(team), *words],
+            input=given, capture_output=True, text=True, check=True,
+            env={**os.environ, **who, "GIT_INDEX_FILE": str(team / "forged-index")},
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    (team / "forged-index").unlink(missing_ok=True)
+    form = "format = 1\n" + (f"epoch = {mark}\n" if mark else "")
+    for path, text in {**files, ".gitmem": form}.items():
+        blob = git("hash-object", "-w", "--stdin", given=text)
+        git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+    commit = git("commit-tree", *(["-p", parent] if parent else []), "-m", "All new", git("write-tree"))
+    git("update-ref", branch, commit)
+    return commit
+
+
+def waiting(machine: Machine) -> str:
+    """The id of the purge that waits."""
+    found = [item for item in machine.run("review", "--json").json if item["kind"] == "purge"]
+    assert len(found) <= 1
+    return found[0]["id"] if found else ""
+
+
+def former(machine: Machine) -> list[str]:
+    """Names of the refs under which replaced history is kept."""
+    return machine.git("for-each-ref", "--format=%(refname)", FORMER).splitlines()
+
+
+@pytest.fixture
+def survivor() -> str:
+    """What the team knew before, as it stands in the forged history, too."""
+    return memory("ports", "Ports start at 4000.")
+
+
+def test_a_forged_purge_takes_nothing_before_somebody_agrees(
+    ann: Machine, ben: Machine, team: Path, survivor: str
+) -> None:
+    before, known = tip(ben), ben.memories("project")
+    forged = forge(team, {"reviewer/ports.md": survivor})
+    ran = ben.run("sync", "-y", code=1)
+    id = waiting(ben)
+    assert id == f"e-{forged[:8]}"
+    assert f"git mem review accept {id}" in ran.err and f"git mem review reject {id}" in ran.err
+    assert tip(ben) == before and ben.memories("project") == known
+    assert ben.git("rev-parse", "origin/gitmem/project") == forged
+    status = ben.run("status").out
+    assert id in status and "origin" in status
+    told = ben.run("review", "show", id).out
+    assert "reviewer/login.md" in told and "Eve" in told
+    assert SECRET not in told
+
+
+def test_what_was_replaced_is_kept_for_thirty_days_and_found(
+    ann: Machine, ben: Machine, team: Path, survivor: str
+) -> None:
+    before = tip(ben)
+    ben.learn("names", "Names are short.", scope="project", agent="reviewer")
+    mine = tip(ben)
+    forge(team, {"reviewer/ports.md": survivor, "reviewer/eve.md": memory("eve", "Eve is right.")})
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    found = ben.memories("project")
+    assert "reviewer/login.md" not in found and "Eve is right." in found["reviewer/eve.md"]
+    assert "Names are short." in found["reviewer/names.md"]
+    (ref,) = former(ben)
+    assert ben.git("rev-parse", ref) == mine
+    ben.git("merge-base", "--is-ancestor", before, ref)
+    assert not live(ben, "login").exists() and "ports" in live(ben, "ports").read_text()
+    ben.git("fsck", "--strict", "--no-dangling")
+    assert "login" in ben.run("log", "login").out
+    ben.run("restore", "login")
+    assert SECRET in ben.memories("project")["reviewer/login.md"]
+    ben.run("restore", "hosts", "--at", ref)
+    assert "Hosts have names." in ben.memories("project")["reviewer/hosts.md"]
+    ben.run("restore", "--all", "--scope", "project", "--at", mine[:12])
+    assert "reviewer/eve.md" not in ben.memories("project")
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_undo_brings_back_what_an_accepted_purge_replaced(
+    ann: Machine, ben: Machine, team: Path, git, survivor: str, alone: bool
+) -> None:
+    """What came since stays, and everybody has it again; who taught it is told."""
+    before = ben.memories("project")
+    parent = "" if alone else ben.git("rev-list", "--max-parents=0", PROJECT)
+    forge(team, {"reviewer/ports.md": survivor, "reviewer/eve.md": memory("eve", "Eve.")}, parent=parent)
+    ben.run("sync", "-y", code=1)
+    id = waiting(ben)
+    ben.run("undo", id, code=2)
+    assert f"git mem undo {id}" in ben.run("review", "accept", id).err
+    ben.learn("names", "Names are short.", scope="project", agent="reviewer")
+    assert "reviewer/login.md" in ben.run("undo", id, "-n", "--json").json["paths"]
+    assert "reviewer/login.md" not in ben.memories("project")
+    done = ben.run("undo", id)
+    found = ben.memories("project")
+    names = {path for path in found if path.endswith(".md") and not path.endswith("MEMORY.md")}
+    assert names == {path for path in before if path.endswith(".md") and "MEMORY" not in path} | {
+        "reviewer/names.md"
+    }
+    assert all(found[path] == before[path] for path in names & before.keys())
+    assert live(ben, "login").exists()
+    (line, *_) = ben.run("blame", "login", "--json").json
+    assert line["origins"][0]["told"][0]["author"].startswith("Ann") and not line["origins"][0]["beyond"]
+    ben.run("undo", id, code=1)
+    ben.run("sync", "-y")
+    assert "login.md" in git("--git-dir", team, "ls-tree", "-r", "--name-only", PROJECT)
+    # The undo can be undone as any.
+    ben.run(*done.err.rpartition("git mem ")[2].split())
+    assert "reviewer/login.md" not in ben.memories("project")
+
+
+def test_undo_of_a_purge_whose_record_is_gone_says_why(
+    ann: Machine, ben: Machine, team: Path, survivor: str
+) -> None:
+    forge(team, {"reviewer/ports.md": survivor})
+    ben.run("sync", "-y", code=1)
+    id = waiting(ben)
+    ben.run("review", "accept", id)
+    ben.now += 31 * DAY
+    keep_house(ben)
+    ran = ben.run("undo", id, code=1)
+    assert "30 days" in ran.err
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_who_wrote_what_survives_is_still_told(
+    ann: Machine, ben: Machine, team: Path, survivor: str, alone: bool
+) -> None:
+    """Also of a history that begins as all do, and that claims to be older."""
+    parent = "" if alone else ben.git("rev-list", "--max-parents=0", PROJECT)
+    forged = forge(team, {"reviewer/ports.md": survivor}, date="2001-01-01T00:00:00Z", parent=parent)
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    blamed = ben.run("blame", "ports", "--json").out
+    assert "Eve" not in blamed and "ann@example.com" in blamed
+    # What it says of the old history is in the new one, too: nothing else of the old one goes back.
+    history = ben.git("log", "-p", "--format=%B", "--first-parent", PROJECT)
+    assert "Ports start at 4000." in history
+    assert SECRET not in ben.git("log", "-p", f"--exclude={FORMER}*", "--all")
+    ben.git("merge-base", "--is-ancestor", forged, PROJECT)
+
+
+def test_nothing_of_it_reaches_the_team_and_it_is_gone_after_thirty_days(
+    ann: Machine, ben: Machine, team: Path, git, survivor: str
+) -> None:
+    forge(team, {"reviewer/ports.md": survivor})
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    ben.run("sync", "-y")
+    assert "former" not in git("--git-dir", team, "for-each-ref")
+    refs = git("--git-dir", team, "rev-list", "--objects", "--glob=refs/heads/gitmem/*").split("\n")
+    assert "login.md" not in "".join(refs) and "hosts.md" not in "".join(refs)
+    bodies = "".join(git("--git-dir", team, "cat-file", "-p", row.split()[0]) for row in refs)
+    assert SECRET not in bodies and "Hosts have names." not in bodies
+    assert SECRET in ben.git("log", "-p", former(ben)[0])
+    assert "Hosts have names" not in ben.run("recall", "which hosts have names", "--json").out
+    ben.now += 29 * DAY
+    keep_house(ben)
+    assert len(former(ben)) == 1
+    ben.now += 2 * DAY
+    keep_house(ben)
+    assert former(ben) == [] and holding(ben.code / ".git") == []
+
+
+def keep_house(machine: Machine) -> None:
+    """What the worker does after a job."""
+    machine.enter()
+    machine.patch.setenv("GITMEM_NOW", str(machine.now))
+    assert upkeep.keep_house(machine.workspace, real_edges(machine.code)) == ()
+
+
+def test_a_purge_here_reaches_what_is_kept(ann: Machine, ben: Machine, team: Path, survivor: str) -> None:
+    forge(team, {"reviewer/ports.md": survivor})
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    ben.run("sync", "-y")
+    assert SECRET in ben.git("log", "-p", former(ben)[0])
+    ben.run("purge", SECRET, "-y")
+    assert is_gone(ben)
+    assert "Hosts have names." in ben.git("log", "-p", former(ben)[0])
+
+
+def test_a_dream_comes_along_without_what_was_replaced(
+    ann: Machine, ben: Machine, team: Path, survivor: str
+) -> None:
+    """It hangs on the old history, and may go to the team one day."""
+    index = {"GIT_INDEX_FILE": str(ben.home / "dreamt-index")}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in index.items():
+            patch.setenv(name, value)
+        (ben.home / "dreamt").write_text(memory("dreamt", "A dream."))
+        blob = ben.git("hash-object", "-w", ben.home / "dreamt")
+        ben.git("read-tree", PROJECT)
+        ben.git("update-index", "--add", "--cacheinfo", f"100644,{blob},reviewer/dreamt.md")
+        dream = ben.git("commit-tree", "-p", PROJECT, "-m", "Dream", ben.git("write-tree"))
+    ben.git("update-ref", "refs/heads/gitmem/dream/d-7", dream)
+    forge(team, {"reviewer/ports.md": survivor})
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    now = ben.git("rev-parse", "refs/heads/gitmem/dream/d-7")
+    assert "A dream." in ben.git("show", f"{now}:reviewer/dreamt.md")
+    ben.git("merge-base", "--is-ancestor", PROJECT, now)
+    assert SECRET not in ben.git("log", "-p", now)
+
+
+def test_turning_it_down_puts_the_history_back_for_everybody(
+    ann: Machine, ben: Machine, team: Path, git, survivor: str
+) -> None:
+    before = ann.memories("project")
+    ben.learn("names", "Names are short.", scope="project", agent="reviewer")
+    ann.learn("late", "Ann had not sent this.", scope="project", agent="reviewer")
+    forge(team, {"reviewer/ports.md": survivor, "reviewer/eve.md": memory("eve", "Eve is right.")})
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "reject", waiting(ben))
+    assert waiting(ben) == ""
+    # What ben had not sent yet is not sent by that: nobody was asked for it.
+    assert "reviewer/names.md" not in git("--git-dir", team, "ls-tree", "-r", "--name-only", PROJECT)
+    assert "Names are short." in ben.memories("project")["reviewer/names.md"]
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")
+    ann.run("sync", "-y")
+    assert tip(ann) == tip(ben)
+    found = ann.memories("project")
+    assert found.keys() == before.keys() | {"reviewer/names.md", "reviewer/late.md"}
+    assert former(ann) == former(ben) == []
+
+
+def test_who_had_followed_is_asked_to_come_back(
+    ann: Machine, ben: Machine, team: Path, survivor: str
+) -> None:
+    forge(team, {"reviewer/ports.md": survivor})
+    for clone in (ann, ben):
+        clone.run("sync", "-y", code=1)
+    ann.run("review", "accept", waiting(ann))
+    ben.run("review", "reject", waiting(ben))
+    ann.run("sync", "-y", code=1)
+    ann.run("review", "accept", waiting(ann))
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")
+    assert tip(ann) == tip(ben)
+    assert SECRET in ann.memories("project")["reviewer/login.md"]
+
+
+def test_a_hook_that_meets_one_says_so_and_takes_nothing(
+    ann: Machine, ben: Machine, team: Path, survivor: str
+) -> None:
+    before = tip(ben)
+    forge(team, {"reviewer/ports.md": survivor})
+    ben.git("fetch", "-q", "origin")
+    ben.enter()
+    jobs.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
+    assert tip(ben) == before and waiting(ben)
+
+
+def test_a_person_at_a_terminal_is_asked(
+    ann: Machine, ben: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    class Terminal:
+        def __init__(self, answer: str) -> None:
+            self.answer = answer
+
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self) -> str:
+            return f"{self.answer}\n"
+
+        def fileno(self) -> int:
+            return 0
+
+    ann.run("purge", SECRET, "-y")
+    before = tip(ben)
+    monkeypatch.setattr(sys, "stdin", Terminal("n"))
+    ben.run("sync", code=1)
+    assert tip(ben) == before
+    monkeypatch.setattr(sys, "stdin", Terminal("y"))
+    ran = ben.run("sync")
+    assert "reviewer/login.md" in ran.err
+    assert tip(ben) == tip(ann) and is_gone(ben) and former(ben) == []
+
+
+def test_an_own_purge_goes_on_while_somebody_elses_waits(
+    ann: Machine, ben: Machine, team: Path, git, survivor: str
+) -> None:
+    forge(team, {"reviewer/ports.md": survivor})
+    ran = ben.run("purge", "Ask Ben for access.", "-y")
+    assert "was not rewritten" in ran.err
+    assert holding(ben.code / ".git", "Ask Ben for access.") == []
+    # One's own is the newer one now, and the other proves nothing that it took out.
+    ben.run("sync", "-y")
+    assert "The password is" in ben.memories("project")["reviewer/login.md"]
+    assert git("--git-dir", team, "rev-parse", PROJECT) == tip(ben)
+
+
+def test_a_lower_epoch_that_lacks_a_text_takes_it_no_more_unasked(
+    ann: Machine, ben: Machine, team: Path, git
+) -> None:
+    """Whoever purged last has the higher number; a forged history may bear any."""
+    ben.run("purge", "Hosts have names.", "-y")
+    ann.run("sync", "-y", code=1)
+    ann.run("review", "accept", waiting(ann))
+    ann.run("purge", "Ports start at 4000.", "-y")
+    ann.run("sync", "-y")
+    theirs = tip(ann)
+    # The second purge, under the name of an epoch that is lower than ben's.
+    ben.run("purge", "Ask Ben for access.", "-y", "--no-push")
+    ben.run("purge", "About login", "-y", "--no-push")
+    before = tip(ben)
+    assert epoch_of(ben.workspace.code, before).number > 2
+    git("--git-dir", team, "update-ref", PROJECT, theirs)
+    ben.run("sync", "-y", code=1)
+    assert tip(ben) == before and waiting(ben)
+    ben.run("review", "accept", waiting(ben))
+    assert "Ports start at 4000." not in ben.memories("project")["reviewer/ports.md"]
+
+
+@pytest.mark.parametrize("hook", [False, True])
+def test_a_forgery_of_no_epoch_takes_nothing_where_others_decide(
+    ann: Machine, ben: Machine, team: Path, survivor: str, hook: bool
+) -> None:
+    """In review mode the branch counts whatever its number: it has to be asked about all the same."""
+    ann.run("purge", "Hosts have names.", "-y")
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    ben.run("share", "--mode", "review", "-y")
+    ben.run("sync", "-y")
+    before, known = tip(ben), ben.memories("project")
+    assert epoch_of(ben.workspace.code, before).number > 0
+    forge(team, {"reviewer/ports.md": survivor}, mark="")
+    if hook:
+        ben.git("fetch", "-q", "origin", "+refs/heads/gitmem/project:refs/remotes/origin/gitmem/project")
+        assert any("purged memory" in line for line in after_merge(ben.workspace, real_edges(ben.code)))
+    else:
+        ben.run("sync", "-y", code=1)
+    assert tip(ben) == before and ben.memories("project") == known and waiting(ben)
+    ben.run("review", "accept", waiting(ben))
+    assert "reviewer/login.md" not in ben.memories("project")
+    (ref,) = former(ben)
+    assert "1970" not in ref and ben.git("rev-parse", ref) == before
+    keep_house(ben)
+    ben.run("restore", "login")
+    assert "reviewer/login.md" in ben.memories("project")
+
+
+def test_a_forgery_of_no_epoch_is_told_as_theirs_where_it_is_carried_over(
+    ann: Machine, ben: Machine, team: Path, survivor: str
+) -> None:
+    """What is replayed is what somebody pushed there: nothing of one's own went over anything."""
+    ann.run("purge", "Hosts have names.", "-y")
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    known = ben.memories("project")
+    text = memory("gate", "The gate opens at nine.")
+    forge(team, {"reviewer/ports.md": survivor, "reviewer/gate.md": text}, mark="")
+    said = ben.run("sync", "-y").err
+    assert "had a history from before a purge here: 1 commit of it carried over" in said
+    assert "of yours" not in said and "followed a purge" not in said
+    assert known.items() <= ben.memories("project").items()
+
+
+def test_a_forged_inbox_takes_nothing_and_stops_nothing(
+    ann: Machine, ben: Machine, team: Path, git, survivor: str
+) -> None:
+    """Also one's own: whoever may push may move it."""
+    forge(team, {"reviewer/ports.md": survivor}, "refs/heads/gitmem/inbox/eve-example-com")
+    forge(team, {"reviewer/ports.md": survivor}, "refs/heads/gitmem/dream/d-1")
+    before = ben.memories("project")
+    ben.run("sync", "-y")
+    assert ben.memories("project") == before and former(ben) == [] and waiting(ben) == ""
+    ben.run("share", "--mode", "review", "-y")
+    ben.learn("names", "Names are short.", scope="project", agent="reviewer")
+    ben.run("sync", "-y")
+    forge(team, {"reviewer/ports.md": survivor}, "refs/heads/gitmem/inbox/ann-example-com")
+    ben.learn("more", "And plain.", scope="project", agent="reviewer")
+    ben.run("sync", "-y")
+    assert ben.memories("project").keys() >= before.keys()
+    waits = git("--git-dir", team, "show", "refs/heads/gitmem/inbox/ann-example-com:reviewer/more.md")
+    assert "And plain." in waits
+
+
+@pytest.mark.long
+def test_another_machine_of_ones_own_follows_unasked(
+    ann: Machine, machine: MakeMachine, tmp_path: Path, git
+) -> None:
+    """Nobody else writes to the backup; what has no counterpart there is carried over whole."""
+    safe = tmp_path / "safe.git"
+    git("init", "-q", "--bare", safe)
+    ann.learn("mine", f"Mine: {SECRET}.")
+    ann.learn("kept", "This stays.")
+    ann.run("backup", safe, "-y")
+    laptop = machine("laptop")
+    laptop.run("init", "-y", "--backup", safe)
+    ann.run("purge", SECRET, "-y")
+    laptop.run("backup")
+    assert holding(laptop.private) == [] and "This stays." in laptop.memories()["main/kept.md"]
+    ref = next(row for row in git("--git-dir", safe, "for-each-ref", "--format=%(refname)",
+                                  "refs/heads/local").splitlines())  # fmt: skip
+    forge(safe, {"main/other.md": memory("other", "Another.")}, ref)
+    laptop.run("backup", code=3)
+    assert "This stays." in laptop.memories()["main/kept.md"]
+
+
+def test_a_clone_that_joins_late_has_nothing_of_what_was_purged(
+    ann: Machine, ben: Machine, team: Path, machine: MakeMachine, git
+) -> None:
+    ben.learn("names", f"Names are short, {SECRET} is long.", scope="project", agent="reviewer")
+    ann.run("purge", SECRET, "-y")
+    ben.run("sync", "-y", code=1)
+    # Who joins while another one has not decided yet has nothing to decide.
+    cem = machine("cem")
+    cem.run("init", "-y")
+    cem.run("share", "--mode", "direct", "-y")
+    cem.run("sync", "-y")
+    assert waiting(cem) == "" and "Ports start at 4000." in cem.memories("project")["reviewer/ports.md"]
+    cem.learn("cem", "Cem was here.", scope="project", agent="reviewer")
+    cem.run("sync", "-y")
+    ben.run("sync", "-y", code=1)
+    ben.run("review", "accept", waiting(ben))
+    for clone in (ben, ann, cem):
+        clone.run("sync", "-y")
+    assert len({tip(clone) for clone in (ann, ben, cem)}) == 1
+    assert all(is_gone(clone) for clone in (ann, ben, cem))
+    assert "Names are short, [purged] is long." in cem.memories("project")["reviewer/names.md"]
+    fresh = machine("dan")
+    assert fresh.git("log", "--oneline", "origin/gitmem/project") and holding(fresh.code / ".git") == []
+
+
+def test_a_memory_that_was_rebuilt_before_it_was_shared_follows_a_purge(
+    machine: MakeMachine, ann: Machine
+) -> None:
+    """What never left is in a history of its own here, which a foreign purge must reach as well."""
+    cem = machine("cem")
+    cem.run("init", "-y")
+    cem.learn("draft", f"A draft with {SECRET}.", scope="project", agent="reviewer")
+    cem.run("forget", "draft")
+    cem.learn("cem", "Cem was here.", scope="project", agent="reviewer")
+    cem.run("share", "--mode", "direct", "-y")
+    cem.run("sync", "-y")
+    assert holding(cem.code / ".git")
+    ann.run("purge", SECRET, "-y")
+    cem.run("sync", "-y", code=1)
+    cem.run("review", "accept", waiting(cem))
+    cem.run("sync", "-y")
+    assert is_gone(cem)
+    assert "Cem was here." in cem.memories("project")["reviewer/cem.md"]
+
+
+def test_the_answers_have_a_schema(ann: Machine, ben: Machine, team: Path, survivor: str) -> None:
+    forged = forge(team, {"reviewer/ports.md": survivor})
+    ran = ben.run("sync", "-y", "--json", code=1)
+    assert json.loads(ran.out or "null") in (None, {}) or "error" in ran.out
+    (item,) = [one for one in ben.run("review", "--json").json if one["kind"] == "purge"]
+    assert item["remote"] == "origin" and item["commit"] == forged and item["proved"] is False
+    assert "reviewer/login.md" in item["gone"]

@@ -1,0 +1,249 @@
+"""The runner for git: its environment, its errors, and the small readers built on it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitmem.core.errors import RepositoryError
+from gitmem.git import command as runner
+from gitmem.git.command import GitCommand, identity, layout, worktrees
+from gitmem.integrations.place import clean_environment
+
+NOW = 1763640000
+
+
+@pytest.fixture
+def command() -> GitCommand:
+    return GitCommand(dict(os.environ))
+
+
+def fake(tmp_path: Path, script: str) -> GitCommand:
+    """A stand-in for git that says what no healthy machine makes the real one say."""
+    path = tmp_path / "fake-git"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return GitCommand(dict(os.environ), str(path))
+
+
+def test_only_safe_variables_of_git_reach_git() -> None:
+    safe = dict.fromkeys(runner.SAFE_VARIABLES, "kept")
+    hostile = {f"GIT_{name}": "x" for name in ("DIR", "INDEX_FILE", "CONFIG_COUNT", "AUTHOR_NAME")}
+    command = GitCommand({"PATH": "/bin", "GITMEM": "mine", "LC_ALL": "de_DE"} | safe | hostile)
+    wanted = {"PATH": "/bin", "GITMEM": "mine"} | safe | runner.FIXED_VARIABLES
+    assert command.environment() == wanted
+    assert command.environment({"GIT_DIR": "asked"}) == wanted | {"GIT_DIR": "asked"}
+    assert wanted["LC_ALL"] == "C"
+    assert wanted["GIT_TERMINAL_PROMPT"] == "0"
+
+
+def test_the_environment_is_the_one_given_not_the_process_s(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".gitconfig").write_text("[user]\n\tname = Ben\n\temail = ben@example.com\n")
+    command = GitCommand({"PATH": os.environ["PATH"], "HOME": str(other), "GIT_CONFIG_NOSYSTEM": "1"})
+    assert identity(command, tmp_path, NOW).name == "Ben"
+
+
+def test_a_command_gives_its_bytes_and_code(tmp_path: Path, command: GitCommand) -> None:
+    result = command.run(["hash-object", "--stdin"], input=b"x\n")
+    assert result.text == "587be6b4c3f93f93c489c0111bba5596147a26cb"
+    assert command.run(["rev-parse", "--git-dir"], cwd=tmp_path, check=False).returncode == 128
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "hint"),
+    [
+        (
+            "fatal: write error: No space left on device",
+            "No space left on device",
+            "disk space",
+        ),
+        ("fatal: unable to write new index file: Disk quota exceeded", "quota", "disk space"),
+        ("error: insufficient permission for adding an object", "insufficient permission", "writable"),
+        ("error: could not lock config file x: Read-only file system", "Read-only", "writable"),
+        ("fatal: detected dubious ownership in repository at x", "dubious", "safe.directory"),
+        (
+            "fatal: Unable to create '/r/.git/a b.lock': File exists.\\n\\nRemove it.",
+            "a b.lock",
+            "delete /r/.git/a b.lock",
+        ),
+        ("error: insufficient permission\\nfatal: failed", "insufficient permission", "writable"),
+        ("fatal: unable to create directory for /r/x", "/r/x", "writable"),
+        ("hint: a\\nfatal: first\\nerror: bad \\033[31mred\\nhint: b", "bad [31mred", ""),
+        ("only this", "only this", ""),
+        ("", "git failed without a word", ""),
+    ],
+)
+def test_a_failure_has_git_s_own_word_and_what_to_do(
+    tmp_path: Path, said: str, message: str, hint: str
+) -> None:
+    with pytest.raises(RepositoryError) as caught:
+        fake(tmp_path, f"printf '%b\\n' \"{said}\" >&2; exit 128").run(["status"], cwd=tmp_path)
+    assert message in caught.value.message
+    assert not caught.value.message.startswith(("fatal", "error"))
+    assert hint in caught.value.hint
+    assert bool(hint) == bool(caught.value.hint)
+    assert caught.value.exit_code == 3
+
+
+def test_git_missing_hanging_or_called_from_nowhere_is_told(tmp_path: Path, command: GitCommand) -> None:
+    with pytest.raises(RepositoryError, match="was not found") as caught:
+        GitCommand({"PATH": str(tmp_path)}).run(["status"])
+    assert "Install git" in caught.value.hint
+    with pytest.raises(RepositoryError, match=r"No such folder: .*gone"):
+        command.run(["status"], cwd=tmp_path / "gone")
+    with pytest.raises(RepositoryError, match="cannot be run"):
+        command.run(["rev-parse", "a\0b"])
+    with pytest.raises(RepositoryError, match="git status took longer"):
+        fake(tmp_path, "exec sleep 60").run(["status"], timeout=0.05)
+
+
+# Identity
+
+
+def test_the_identity_is_git_s_with_the_time_given(tmp_path: Path, repo: Path, command: GitCommand) -> None:
+    ann = identity(command, repo, NOW)
+    assert (ann.name, ann.email, ann.time, ann.offset) == ("Ann", "ann@example.com", NOW, 0)
+    command.run(["config", "committer.name", "Ann's machine"], cwd=repo)
+    assert identity(command, repo, NOW).name == "Ann"
+    assert identity(command, repo, NOW, role="committer").name == "Ann's machine"
+    assert identity(command, None, NOW, role="committer", git_dir=repo / ".git").name == "Ann's machine"
+
+
+def test_without_a_time_the_date_variables_count(repo: Path, command: GitCommand) -> None:
+    dated = GitCommand(dict(command.environ) | {"GIT_AUTHOR_DATE": "2026-11-20T10:00:00-0230"})
+    assert (identity(dated, repo, None).time, identity(dated, repo, None).offset) == (1795177800, -150)
+    assert identity(dated, repo, NOW).time == NOW
+
+
+BOB = {"GIT_AUTHOR_NAME": "Bob", "GIT_AUTHOR_EMAIL": "bob@example.com"}
+
+
+@pytest.mark.parametrize("configured", ["", "[user]\n\tname = Ann\n\temail = ann@example.com\n"])
+def test_the_identity_of_the_environment_comes_first(home: Path, repo: Path, configured: str) -> None:
+    (home / ".gitconfig").write_text(configured)
+    bob = identity(GitCommand(dict(os.environ) | BOB), repo, NOW)
+    assert (bob.name, bob.email, bob.time) == ("Bob", "bob@example.com", NOW)
+
+
+def test_the_author_of_the_commit_in_hand_is_not_the_person(repo: Path) -> None:
+    """Git tells its hooks whose commit it is: with --author somebody else's."""
+    in_a_hook = clean_environment(dict(os.environ) | BOB | {"GIT_INDEX_FILE": "index"})
+    assert identity(GitCommand(in_a_hook), repo, NOW).name == "Ann"
+
+
+def test_no_identity_is_told_and_none_is_made_up(home: Path, repo: Path) -> None:
+    """A name guessed from the host would stand in the history for ever; EMAIL may be anyone's."""
+    (home / ".gitconfig").write_text("")
+    for extra in ({}, {"EMAIL": "host@example.com"}, {"GIT_AUTHOR_NAME": "X"}):
+        with pytest.raises(RepositoryError) as caught:
+            identity(GitCommand(dict(os.environ) | extra), repo, NOW)
+        assert "git config --global user.name" in caught.value.hint
+
+
+# Settings
+
+
+def test_settings_are_read_written_and_removed(repo: Path, command: GitCommand) -> None:
+    assert runner.config_get(command, repo, "gitmem.engine") is None
+    runner.config_set(command, repo, "gitmem.engine", "-odd\nvalue ")
+    assert runner.config_get(command, repo, "gitmem.engine") == "-odd\nvalue "
+    command.run(["config", "--add", "gitmem.engine", ""], cwd=repo)
+    assert runner.config_get_all(command, repo, "gitmem.engine") == ("-odd\nvalue ", "")
+    assert runner.config_get(command, None, "gitmem.engine", git_dir=repo / ".git") == ""
+    runner.config_set(command, repo, "gitmem.engine", "yes")
+    assert runner.config_get(command, repo, "gitmem.engine", kind="bool") == "true"
+    with pytest.raises(RepositoryError, match=r"gitmem\.engine"):
+        runner.config_get(command, repo, "gitmem.engine", kind="int")
+    runner.config_unset(command, repo, "gitmem.engine")
+    runner.config_unset(command, repo, "gitmem.engine")
+    assert runner.config_get_all(command, repo, "gitmem.engine") == ()
+
+
+def test_what_only_the_person_may_decide_is_never_read_from_the_repository(
+    home: Path, repo: Path, command: GitCommand
+) -> None:
+    runner.config_set(command, repo, "gitmem.endpoint", "http://evil.example")
+    assert runner.config_get(command, repo, "gitmem.endpoint", scope="global") is None
+    (home / "more").write_text("[gitmem]\n\tendpoint = http://mine.example\n")
+    runner.config_set(command, repo, "include.path", str(home / "more"), scope="global")
+    assert runner.config_get(command, repo, "gitmem.endpoint", scope="global") == "http://mine.example"
+    assert runner.config_get(command, repo, "gitmem.endpoint") == "http://evil.example"
+    assert runner.config_get_all(command, repo, "gitmem.endpoint") == (
+        "http://mine.example",
+        "http://evil.example",
+    )
+
+
+def test_the_person_s_settings_are_read_outside_a_repository(tmp_path: Path, command: GitCommand) -> None:
+    runner.config_set(command, tmp_path, "gitmem.engine", "offline", scope="global")
+    assert runner.config_get(command, tmp_path, "gitmem.engine", scope="global") == "offline"
+
+
+def test_a_broken_configuration_is_told(repo: Path, command: GitCommand) -> None:
+    (repo / ".git/config").write_text("[core\n")
+    with pytest.raises(RepositoryError, match="config"):
+        runner.config_get(command, repo, "gitmem.engine")
+
+
+# Layout
+
+
+def test_the_layout_from_everywhere_in_a_repository(
+    tmp_path: Path, repo: Path, git, command: GitCommand
+) -> None:
+    (repo / "a b/ü").mkdir(parents=True)
+    top = layout(command, repo)
+    assert (top.worktree, top.git_dir, top.common_dir, top.bare) == (
+        repo,
+        repo / ".git",
+        repo / ".git",
+        False,
+    )
+    assert top.object_format == "sha1"
+    assert layout(command, repo / "a b/ü") == top
+    assert layout(command, repo / ".git").worktree is None
+    assert not layout(command, repo / ".git").bare
+    git("-C", repo, "worktree", "add", "-q", "-b", "other", tmp_path / "linked")
+    linked = layout(command, tmp_path / "linked")
+    assert (linked.worktree, linked.common_dir) == (tmp_path / "linked", repo / ".git")
+    assert linked.git_dir == repo / ".git/worktrees/linked"
+    git("init", "-q", "--bare", "--object-format=sha256", tmp_path / "bare")
+    bare = layout(command, tmp_path / "bare")
+    assert (bare.worktree, bare.git_dir, bare.bare) == (None, tmp_path / "bare", True)
+    assert bare.object_format == "sha256"
+
+
+def test_the_layout_of_an_unborn_branch_is_known(tmp_path: Path, git, command: GitCommand) -> None:
+    git("init", "-q", tmp_path / "new")
+    assert layout(command, tmp_path / "new").worktree == tmp_path / "new"
+
+
+def test_a_path_with_a_line_break_is_refused_not_misread(tmp_path: Path, git, command: GitCommand) -> None:
+    git("init", "-q", tmp_path / "two\nlines")
+    with pytest.raises(RepositoryError, match="line break"):
+        layout(command, tmp_path / "two\nlines")
+
+
+def test_a_layout_without_a_repository_is_told(tmp_path: Path, command: GitCommand) -> None:
+    with pytest.raises(RepositoryError, match="not a git repository"):
+        layout(command, tmp_path)
+
+
+def test_work_trees_are_listed(tmp_path: Path, repo: Path, git, command: GitCommand) -> None:
+    head = git("-C", repo, "rev-parse", "HEAD")
+    git("-C", repo, "worktree", "add", "-q", "--detach", tmp_path / "with space")
+    git("-C", repo, "worktree", "add", "-q", "-b", "gone", tmp_path / "gone")
+    (tmp_path / "gone/.git").unlink()
+    found = worktrees(command, repo)
+    assert found[0].path == repo
+    assert {(w.path, w.head, w.branch, w.prunable) for w in found} == {
+        (repo, head, "refs/heads/main", False),
+        (tmp_path / "with space", head, None, False),
+        (tmp_path / "gone", head, "refs/heads/gone", True),
+    }
+    git("init", "-q", "--bare", tmp_path / "bare")
+    assert [(w.head, w.bare) for w in worktrees(command, None, git_dir=tmp_path / "bare")] == [(None, True)]

@@ -1,0 +1,154 @@
+"""A scope holds a great deal, and no tree of a few kilobytes makes it more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitmem.core.errors import CheckFailed
+from gitmem.core.limits import OTHER_BYTES
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
+from gitmem.core.trailers import Provenance
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.repository import BLOB, TREE, Entry, Repository, Signature
+from gitmem.ledger import caps
+from gitmem.ledger.arrival import take_in
+from gitmem.ledger.caps import TooLarge, check_caps, no_room
+from gitmem.ledger.consent import Peer
+from gitmem.ledger.land import Ref, Write, land, root_commit
+from gitmem.ledger.merge import set_aside
+
+REF = "refs/gitmem/project"
+WHO = Signature("Ann", "ann@example.com", 1_795_000_000)
+Git = Callable[..., str]
+
+
+@pytest.fixture(params=["auto", "git"])
+def objects(request: pytest.FixtureRequest, repo: Path) -> Repository:
+    return open_repository(repo, GitCommand(dict(os.environ)), prefer=request.param)
+
+
+def _bomb(repo: Repository, levels: int, width: int, bottom: dict[str, Entry]) -> str:
+    """A tree that stands for `width ** levels` folders and takes `levels` objects."""
+    with repo.together():
+        tree = repo.add_tree(bottom)
+        for _ in range(levels):
+            tree = repo.add_tree({f"d{number}": Entry(TREE, tree) for number in range(width)})
+    return tree
+
+
+def _file(repo: Repository, data: bytes) -> Entry:
+    with repo.together():
+        return Entry(BLOB, repo.add_blob(data))
+
+
+def _commit_of(repo: Repository, tree: str) -> str:
+    entries = {**repo.tree(tree), FORMAT_FILE: _file(repo, FORMAT_TEXT)}
+    with repo.together():
+        root = root_commit(repo)
+        return repo.add_commit(repo.add_tree(entries), (root,), WHO, WHO, "Add\n")
+
+
+def test_a_tree_bomb_is_refused_without_being_expanded(objects: Repository) -> None:
+    """10^15 files in 16 objects: listing them would never end."""
+    tree = _bomb(objects, 15, 10, {"a.md": _file(objects, b"A.\n")})
+    with pytest.raises(TooLarge) as caught:
+        check_caps(objects, tree, "refs/heads/gitmem/project")
+    assert "1,000,000,000,000,000 files" in caught.value.message
+    with pytest.raises(TooLarge):
+        take_in(
+            objects, REF, _commit_of(objects, tree), "gitmem sync", frozenset(), Peer("origin", "", 0.0)
+        )
+    assert objects.ref(REF) is None
+
+
+def test_a_blob_bomb_is_refused_without_being_read(objects: Repository) -> None:
+    data = b"word " * 800_000
+    tree = _bomb(objects, 2, 20, {"a.md": _file(objects, data)})
+    with pytest.raises(TooLarge, match="bytes"):
+        check_caps(objects, tree, "it")
+
+
+def test_what_is_too_large_says_so(objects: Repository) -> None:
+    tree = _bomb(objects, 1, caps.SCOPE_AGENTS + 1, {"a.md": _file(objects, b"A.\n")})
+    with pytest.raises(TooLarge, match="agents"):
+        check_caps(objects, tree, "it")
+
+
+def test_one_large_file_is_set_aside_and_named(objects: Repository) -> None:
+    inner = {"a.md": _file(objects, b"x" * (OTHER_BYTES + 1)), "b.md": _file(objects, b"B.\n")}
+    tree = _bomb(objects, 1, 1, inner)
+    check_caps(objects, tree, "it")
+    (agent,) = objects.tree(tree)
+    paths = {f"{agent}/a.md", f"{agent}/b.md"}
+    assert set_aside(objects, [tree], paths) == {
+        f"{agent}/a.md": "is too large: it has 4,194,305 bytes, and 4,194,304 are the most"
+    }
+
+
+def test_a_tree_that_is_too_deep_is_refused(objects: Repository) -> None:
+    with pytest.raises(TooLarge, match="more than 320 deep, as 'd0/d0/"):
+        check_caps(objects, _bomb(objects, 321, 1, {"a.md": _file(objects, b"A.\n")}), "it")
+
+
+def test_one_that_merely_lies_too_deep_is_set_aside(objects: Repository) -> None:
+    tree = _bomb(objects, 21, 1, {"a.md": _file(objects, b"A.\n")})
+    check_caps(objects, tree, "it")
+    path = "d0/" * 21 + "a.md"
+    assert set_aside(objects, [tree], {path}) == {path: "the path has more than 20 parts"}
+
+
+def test_folders_without_a_file_are_counted_too(objects: Repository) -> None:
+    """Nothing is in them, and to open them all would never end."""
+    with objects.together():
+        empty = objects.add_tree({})
+    with pytest.raises(TooLarge, match="folders, and 1,000,000 are the most"):
+        check_caps(objects, _bomb(objects, 15, 10, {"a": Entry(TREE, empty)}), "it")
+
+
+def test_where_most_of_what_is_too_much_lies_is_said(
+    objects: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = {f"m{number}.md": _file(objects, b"A.\n") for number in range(5)}
+    with objects.together():
+        few, many = objects.add_tree({"a.md": full["m0.md"]}), objects.add_tree(full)
+        agent = objects.add_tree({"few": Entry(TREE, few), "many": Entry(TREE, many)})
+        tree = objects.add_tree({"main": Entry(TREE, agent)})
+    monkeypatch.setattr(caps, "SCOPE_ENTRIES", 5)
+    with pytest.raises(TooLarge, match="holds 6 files, and 5 are the most; look at 'main/many/'"):
+        check_caps(objects, tree, "it")
+
+
+def test_an_ordinary_tree_passes(objects: Repository) -> None:
+    check_caps(objects, _bomb(objects, 1, 3, {"a.md": _file(objects, b"A.\n")}), "it")
+
+
+def test_a_full_scope_takes_changes_and_no_additions(
+    objects: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(edits: dict[str, bytes | None]) -> None:
+        land(Ref(objects, REF), lambda _: Write(edits, "Add", Provenance(op="add")), WHO)
+
+    write({f"main/m{number}.md": b"A.\n" for number in range(5)})
+    monkeypatch.setattr(caps, "SCOPE_ENTRIES", 5)
+    with pytest.raises(CheckFailed, match="the scope holds about 5 files"):
+        write({"main/new.md": b"B.\n"})
+    write({"main/m1.md": b"C.\n"})
+    write({"main/new.md": b"B.\n", "main/m1.md": None})
+    assert "main" in objects.tree(objects.commit(objects.ref(REF) or "").tree)
+
+
+def test_an_archive_is_counted_by_a_sample(objects: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = {f"m{number}.md": _file(objects, b"A.\n") for number in range(3)}
+    with objects.together():
+        fan = objects.add_tree(inner)
+        archive = objects.add_tree({f"{number:02x}": Entry(TREE, fan) for number in range(64)})
+        agent = objects.add_tree({"archive": Entry(TREE, archive)})
+        tree = objects.add_tree({"main": Entry(TREE, agent)})
+    monkeypatch.setattr(caps, "SCOPE_ENTRIES", 193)
+    assert no_room(objects, tree, 1) is None
+    assert "about 192 files" in (no_room(objects, tree, 2) or "")

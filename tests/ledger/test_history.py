@@ -1,0 +1,280 @@
+"""What `--at` means, what a change did to claims, and how old a memory is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from memory_repository import DAY, MemoryRepository
+
+from gitmem.core.errors import UsageError
+from gitmem.core.trailers import Provenance, format_message, parse
+from gitmem.git.command import GitCommand
+from gitmem.git.history import changed
+from gitmem.git.repository import Signature
+from gitmem.ledger.land import Write, land, root_commit
+from gitmem.ledger.log import ClaimChange, claim_diff, entries
+from gitmem.ledger.lookup import age, find, headers
+from gitmem.ledger.moments import moment_of, resolve_all, resolve_at, revision
+from gitmem.ledger.workspace import Scope, Surroundings, Workspace, open_workspace, store_project_id
+from gitmem.search.index import Catalog
+
+NOON = 1_763_553_600
+"""2025-11-19 12:00 UTC."""
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
+
+Learn = Callable[..., str]
+
+
+@pytest.fixture
+def workspace(repo: Path, home: Path) -> Workspace:
+    around = Surroundings(
+        GitCommand(dict(os.environ)), home, home / ".local/share/gitmem", home / ".claude", Catalog.open
+    )
+    return store_project_id(open_workspace(around, repo))
+
+
+@pytest.fixture
+def project(workspace: Workspace) -> Scope:
+    return workspace.scope("project")
+
+
+@pytest.fixture
+def learn(workspace: Workspace) -> Learn:
+    """Commits files to a memory ref at a time given in hours after noon of 2025-11-19."""
+
+    def do(files: dict[str, str | None], hours: float = 0, scope: str = "project", **told: str) -> str:
+        where = workspace.scope(scope)
+        edits = {path: text.encode() if text is not None else None for path, text in files.items()}
+        provenance = Provenance(**({"op": "add", "writer": "agent"} | told))  # type: ignore[arg-type]
+        who = Signature("Ann", "ann@example.com", int(NOON + hours * 3600))
+        made = land(where, lambda _: Write(edits, "Learn", provenance), who)
+        assert made is not None
+        return made.commit
+
+    return do
+
+
+def test_a_revision_counts_from_the_memory_ref(workspace: Workspace, project: Scope, learn: Learn) -> None:
+    first = learn({"main/a.md": "one"})
+    second = learn({"main/a.md": "two"})
+    third = learn({"main/a.md": "three"})
+    for word, expected in (
+        ("@", third),
+        ("~1", second),
+        ("~2", first),
+        ("^", second),
+        ("@~2", first),
+        ("@{1}", second),
+        (first[:8], first),
+        (first, first),
+        ("refs/gitmem/project~1", second),
+    ):
+        assert resolve_at(workspace, project, word) == expected, word
+
+
+def test_head_and_branches_mean_the_code(
+    workspace: Workspace,
+    project: Scope,
+    learn: Learn,
+    repo: Path,
+    git: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What did we know at v1.2: the newest memory that is no later than that commit."""
+    first = learn({"main/a.md": "one"}, hours=0)
+    second = learn({"main/a.md": "two"}, hours=2)
+    for hours, tag in ((1, "v1.2"), (3, "v1.3")):
+        date = f"{NOON + hours * 3600} +0000"
+        monkeypatch.setenv("GIT_COMMITTER_DATE", date)
+        git("-C", repo, "commit", "-q", "--allow-empty", "-m", tag)
+        git("-C", repo, "tag", "-a", tag, "-m", tag)
+    assert resolve_at(workspace, project, "v1.2") == first
+    assert resolve_at(workspace, project, git("-C", repo, "rev-parse", "v1.2^{commit}")) == first
+    assert resolve_at(workspace, project, "HEAD") == second
+    assert resolve_at(workspace, project, "main~1") == first
+
+
+def test_head_is_that_of_the_present_work_tree(
+    workspace: Workspace,
+    learn: Learn,
+    repo: Path,
+    git: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = learn({"main/a.md": "one"}, hours=-24 * 400)
+    learn({"main/a.md": "two"}, hours=24 * 800)
+    git("-C", repo, "worktree", "add", "-q", tmp_path / "old", "-b", "old")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2030-01-01T00:00:00Z")
+    git("-C", repo, "commit", "-q", "--allow-empty", "-m", "young")
+    old = open_workspace(workspace.around, tmp_path / "old")
+    assert old.layout.git_dir != old.layout.common_dir
+    second = resolve_at(workspace, workspace.scope("project"), "HEAD")
+    assert resolve_at(old, old.scope("project"), "HEAD") == known != second
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("2025-11-19", "late"),
+        ("2025-11-18", "root"),
+        ("2025-11-19T13:00:00Z", "early"),
+        ("2025-11-19 13:00", "early"),
+        ("2025-11-19T15:30+02:00", "early"),
+        ("2025-11-19T12:00:00.000Z", "early"),
+        ("2 days ago", "late"),
+        ("4 days ago", "root"),
+        ("yesterday", "late"),
+        ("now", "late"),
+        ("last week", "root"),
+    ],
+)
+def test_a_date_takes_the_newest_that_is_no_later(
+    workspace: Workspace, project: Scope, learn: Learn, when: str, expected: str
+) -> None:
+    known = {
+        "early": learn({"main/a.md": "one"}, hours=0),
+        "late": learn({"main/a.md": "two"}, hours=3),
+        "root": root_commit(project.repo),
+    }
+    assert resolve_at(workspace, project, when, now=NOON + 3 * DAY) == known[expected]
+
+
+def test_a_day_ends_in_the_persons_time_zone(repo: Path) -> None:
+    utc, tokyo = (
+        moment_of(GitCommand({**os.environ, "TZ": zone}), "2025-11-19") for zone in ("UTC", "JST-9")
+    )
+    assert utc is not None and tokyo is not None and utc - tokyo == 9 * 3600
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["", "nonsense", "2025-13-45", "~99", "@{77}", "^main", "a..b", "--all", "march", "deadbeef", "\0"],
+)
+def test_what_means_nothing_is_refused(
+    workspace: Workspace, project: Scope, learn: Learn, word: str
+) -> None:
+    """Git itself takes any word for a date: `git log --until=nonsense` is now."""
+    learn({"main/a.md": "one"})
+    with pytest.raises(UsageError) as caught:
+        resolve_at(workspace, project, word)
+    assert caught.value.exit_code == 2
+
+
+def test_another_scopes_commit_means_its_time(workspace: Workspace, project: Scope, learn: Learn) -> None:
+    first = learn({"main/a.md": "one"}, hours=0)
+    private = learn({"main/a.md": "mine"}, hours=1, scope="local")
+    learn({"main/a.md": "two"}, hours=2)
+    assert resolve_at(workspace, project, private) == first
+    assert revision(project, private) is None
+    assert resolve_all(workspace, workspace.scopes, private) == {
+        project.ref: first,
+        workspace.scope("local").ref: private,
+    }
+
+
+def test_an_empty_scope_says_so(workspace: Workspace, project: Scope) -> None:
+    with pytest.raises(UsageError, match="project memory is empty"):
+        resolve_at(workspace, project, "now")
+
+
+def test_the_log_names_what_each_commit_changed(project: Scope, learn: Learn) -> None:
+    learn({"main/a.md": "one", "main/b.md": "one"})
+    last = learn({"main/a.md": "two"}, writer="extract", session="s-1")
+    tip = project.repo.ref(project.ref)
+    assert tip is not None
+    log = list(entries(project.repo, tip))
+    assert [entry.paths for entry in log] == [("main/a.md",), (".gitmem", "main/a.md", "main/b.md")]
+    assert (log[0].commit, log[0].author, log[0].time) == (last, "Ann <ann@example.com>", NOON)
+    assert (log[0].provenance.writer, log[0].provenance.session) == ("extract", "s-1")
+    assert len(list(entries(project.repo, tip, ["main/b.md"]))) == 1
+
+
+def test_a_merge_changed_only_what_no_side_had() -> None:
+    repo = MemoryRepository()
+    base = repo.put({"main/a.md": "1", "main/b.md": "1"})
+    ours = repo.put({"main/a.md": "2", "main/b.md": "1"}, base)
+    theirs = repo.put({"main/a.md": "1", "main/b.md": "2"}, base)
+    clean = repo.put({"main/a.md": "2", "main/b.md": "2"}, ours, theirs)
+    mixed = repo.put({"main/a.md": "2", "main/b.md": "3"}, ours, theirs)
+    assert changed(repo, repo.commit(clean)) == ()  # type: ignore[arg-type]
+    assert changed(repo, repo.commit(mixed)) == ("main/b.md",)  # type: ignore[arg-type]
+
+
+def diff(before: str | None, after: str | None, path: str = "main/a.md") -> list[tuple[str, str]]:
+    changes = claim_diff(path, *(text.encode() if text is not None else None for text in (before, after)))
+    return [(change.sign, change.text) for change in changes]
+
+
+def test_claims_are_compared_one_by_one() -> None:
+    assert diff("One.\n\n- two\n- three\n", "One.\n\n- two\n- four\n") == [
+        ("-", "- three"),
+        ("+", "- four"),
+    ]
+    assert diff("One\nline.\n\nTwo.\n", "Two.\n\nOne line.\n") == []
+    assert diff("One.\n\nOne.\n", "One.\n") == [("-", "One.")]
+    assert diff(None, "One.\n") == [("+", "One.")]
+    assert diff("One.\n", None) == [("-", "One.")]
+    assert diff("One.\n", "One. *(disputed 01234567)*\n") == [("~", "One. *(disputed 01234567)*")]
+    assert diff("v1 a\n", "v1 b\n", "main/.tombstones") == []
+
+
+def test_frontmatter_that_people_see_is_compared_too() -> None:
+    before, after = (
+        MEMORY.format("a"),
+        MEMORY.format("a").replace("About a", "On a").replace("project", "user"),
+    )
+    assert diff(before, after) == [
+        ("-", "description: About a"),
+        ("+", "description: On a"),
+        ("~", "type: project -> user"),
+    ]
+    assert ClaimChange("+", "x").sign == "+"
+
+
+def test_bytes_that_are_no_text_can_be_compared() -> None:
+    assert claim_diff("main/a.md", b"\xff\xfe", b"\xff\xfe\n\nMore.\n") == (ClaimChange("+", "More."),)
+
+
+def test_memories_are_found_with_their_headers_and_ages(workspace: Workspace, learn: Learn) -> None:
+    learn(
+        {
+            "main/ports.md": MEMORY.format("ports"),
+            "main/MEMORY.md": "x",
+            "main/logs/2025/11/2025-11-19.md": "x",
+        }
+    )
+    learn({"^code-^reviewer/archive/ab/old.md": MEMORY.format("old")}, hours=1, scope="user")
+    (header,) = headers(workspace)
+    assert (header.scope, header.agent, header.file, header.name, header.time) == (
+        "project",
+        "main",
+        "ports.md",
+        "ports",
+        NOON,
+    )
+    assert [entry.name for entry in headers(workspace, archived=True)] == ["ports", "old"]
+    found = find(workspace, "old", agent="Code-Reviewer")
+    assert (found.scope, found.agent, found.archived) == ("user", "^code-^reviewer", True)
+    assert found.address == "user/^code-^reviewer/old"
+    assert find(workspace, found.address) == found
+    assert age(workspace, found.spot) == NOON + 3600
+
+
+def test_a_hostile_name_is_a_usage_error(workspace: Workspace, learn: Learn) -> None:
+    learn({"main/ports.md": MEMORY.format("ports")})
+    for name in ("", "/", "a/b/c/d", "../x", "a//b", "nowhere/main/ports", "\0"):
+        with pytest.raises(UsageError):
+            find(workspace, name)
+
+
+def test_a_commit_can_say_what_it_undoes() -> None:
+    message = format_message("Undo: x", Provenance(op="update", undoes="a" * 40))
+    assert f"Gitmem-Undoes: {'a' * 40}\n" in message
+    assert parse(message).undoes == "a" * 40

@@ -1,0 +1,270 @@
+"""Merging commits of memory refs: the same commit in every clone, whatever the history looks like."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitmem.core.memory import parse
+from gitmem.core.merge import kind
+from gitmem.core.tombstone import bury, with_stones
+from gitmem.core.trailers import parse as trailers
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.repository import LINK, Entry, Repository, Signature
+from gitmem.git.trees import read_files, write_tree
+from gitmem.ledger.land import Tip, check_format, root_commit
+from gitmem.ledger.merge import merge_commits, standing_aside
+
+START = 1_790_000_000
+MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
+
+
+@pytest.fixture
+def store(repo: Path) -> Repository:
+    return open_repository(repo, GitCommand(dict(os.environ)))
+
+
+def put(store: Repository, files: dict[str, str], *parents: str, time: int = START) -> str:
+    """Commits a whole tree."""
+    tree = write_tree(store, None, {path: text.encode() for path, text in files.items()})
+    who = Signature("Ann", "ann@example.com", time)
+    return store.add_commit(tree, parents, who, who, "Learn\n")
+
+
+def read(store: Repository, commit: str) -> dict[str, str]:
+    return {path: data.decode() for path, data in read_files(store, store.commit(commit).tree).items()}
+
+
+def claims(store: Repository, commit: str) -> set[str]:
+    files = read(store, commit)
+    return {
+        claim.key
+        for path, text in files.items()
+        if kind(path) == "memory"
+        for claim in parse(path, text.encode()).parsed.claims
+    }
+
+
+def test_the_side_that_holds_the_other_is_the_merge(store: Repository) -> None:
+    old = put(store, {"main/a.md": "one\n"}, root_commit(store))
+    new = put(store, {"main/a.md": "one\n\ntwo\n"}, old)
+    assert merge_commits(store, old, new).commit == new
+    assert merge_commits(store, new, old).commit == new
+    assert merge_commits(store, new, new).commit == new
+
+
+def test_a_merge_is_one_commit_whoever_makes_it(store: Repository) -> None:
+    """Two clones that merge the same heads must not make two heads of it again."""
+    base = put(store, {"main/a.md": MEMORY.format("a", "One.")}, root_commit(store))
+    ours = put(store, {"main/a.md": MEMORY.format("a", "One.\n\nTwo.")}, base, time=START + 50)
+    theirs = put(store, {"main/a.md": MEMORY.format("a", "One.\n\nThree.")}, base, time=START + 90)
+    merged = merge_commits(store, ours, theirs)
+    assert merge_commits(store, theirs, ours) == merged
+    commit = store.commit(merged.commit)
+    assert commit.parents == tuple(sorted((ours, theirs)))
+    assert commit.author == commit.committer == Signature("gitmem", "gitmem@localhost", START + 90, 0)
+    assert (trailers(commit.message).op, trailers(commit.message).writer) == ("merge", "sync")
+    assert claims(store, merged.commit) == {"One.", "Two.", "Three."}
+    assert merged.both == ("main/a.md",)
+
+
+def test_memories_added_on_both_sides_are_all_there_and_only_they_are_read(store: Repository) -> None:
+    common = {f"main/m{number}.md": f"fact {number}\n" for number in range(20)}
+    base = put(store, common, root_commit(store))
+    ours = put(store, common | {"main/x.md": "x\n"}, base)
+    theirs = put(store, common | {"other/y.md": "y\n"}, base)
+    merged = read(store, merge_commits(store, ours, theirs).commit)
+    assert merged == common | {"main/x.md": "x\n", "other/y.md": "y\n"}
+
+
+def test_a_criss_cross_history_merges_its_bases_first(store: Repository) -> None:
+    """With one base alone, what the other base's side deleted on purpose would come back as an addition."""
+    base = put(store, {"main/a.md": "one\n\ntwo\n"}, root_commit(store))
+    left = put(store, {"main/a.md": "two\n"}, base, time=START + 1)
+    right = put(store, {"main/a.md": "one\n\ntwo\n\nthree\n"}, base, time=START + 2)
+    both = {"main/a.md": "two\n\nthree\n"}
+    one = put(store, both | {"main/b.md": "b\n"}, left, right, time=START + 3)
+    other = put(store, both | {"main/c.md": "c\n"}, right, left, time=START + 4)
+    assert len(store.merge_bases(one, other)) == 2
+    merged = merge_commits(store, one, other)
+    assert merged == merge_commits(store, other, one)
+    assert read(store, merged.commit) == both | {"main/b.md": "b\n", "main/c.md": "c\n"}
+
+
+def test_a_long_criss_cross_history_does_not_exhaust_the_stack(store: Repository) -> None:
+    root = root_commit(store)
+    left, right = put(store, {"main/a.md": "a\n"}, root), put(store, {"main/b.md": "b\n"}, root)
+    files = {"main/a.md": "a\n", "main/b.md": "b\n"}
+    for number in range(1, 120):
+        left, right = (
+            put(store, files | {"main/l.md": f"l{number}\n"}, left, right, time=START + number),
+            put(store, files | {"main/r.md": f"r{number}\n"}, right, left, time=START + number),
+        )
+    merged = merge_commits(store, left, right)
+    assert {"l119", "r119"} <= claims(store, merged.commit)
+
+
+def test_separate_inits_share_the_root_commit(store: Repository) -> None:
+    one = put(store, {"main/a.md": "one\n"}, root_commit(store))
+    other = put(store, {"main/b.md": "two\n"}, root_commit(store))
+    assert store.merge_bases(one, other) == (root_commit(store),)
+    assert set(read(store, merge_commits(store, one, other).commit)) == {"main/a.md", "main/b.md"}
+
+
+def test_unrelated_histories_unite(store: Repository) -> None:
+    one = put(store, {"main/a.md": MEMORY.format("a", "One.")})
+    other = put(store, {"main/a.md": MEMORY.format("a", "Two."), "main/b.md": "b\n"})
+    assert store.merge_bases(one, other) == ()
+    merged = merge_commits(store, one, other)
+    assert merged == merge_commits(store, other, one)
+    assert claims(store, merged.commit) == {"One.", "Two.", "b"}
+
+
+def test_a_rename_meets_an_edit_that_stayed_at_the_old_path(store: Repository) -> None:
+    base = put(store, {"main/a.md": MEMORY.format("a", "One.")}, root_commit(store))
+    ours = put(store, {"main/z.md": MEMORY.format("a", "One.")}, base)
+    theirs = put(store, {"main/a.md": MEMORY.format("a", "One.\n\nTwo.")}, base)
+    merged = read(store, merge_commits(store, ours, theirs).commit)
+    assert merged == {"main/z.md": MEMORY.format("a", "One.\n\nTwo.")}
+
+
+def test_a_tombstone_takes_what_others_add_without_knowing_it(store: Repository) -> None:
+    """Who has the tombstone and writes the text all the same has both on purpose; writers ask before."""
+    stones = with_stones("", [bury("Gone.", "5a" * 8, "2026-11-20", "forgot")])
+    base = put(store, {"main/c.md": "c\n"}, root_commit(store))
+    ours = put(store, {"main/.tombstones": stones, "main/c.md": "c\n"}, base)
+    theirs = put(store, {"main/c.md": "c\n", "main/b.md": MEMORY.format("b", "Gone.\n\nKept.")}, base)
+    merged = merge_commits(store, ours, theirs)
+    assert "Kept." in read(store, merged.commit)["main/b.md"]
+    assert "Gone." not in read(store, merged.commit)["main/b.md"]
+    assert ("main/b.md", "Gone.") in merged.buried
+
+
+def test_a_file_that_moves_aside_takes_nothing_that_stood_there(store: Repository) -> None:
+    one, other = MEMORY.format("one", "One."), MEMORY.format("other", "Other, and longer.")
+    base = put(store, {}, root_commit(store))
+    aside = merge_commits(
+        store, put(store, {"main/a.md": one}, base), put(store, {"main/a.md": other}, base)
+    ).split[0]
+    kept = {aside: MEMORY.format("other", "Other, and longer.\n\nEdited since.")}
+    base = put(store, kept, root_commit(store))
+    merged = merge_commits(
+        store, put(store, kept | {"main/a.md": one}, base), put(store, kept | {"main/a.md": other}, base)
+    )
+    assert claims(store, merged.commit) == {"One.", "Other, and longer.", "Edited since."}
+
+
+@pytest.mark.parametrize("path", ["main/a:b.md", "main/a\\b.md", "main/con.md"])
+def test_an_unsafe_path_stays_as_it_is_and_stops_nothing(store: Repository, path: str) -> None:
+    ours = put(store, {"main/a.md": "a\n"}, root_commit(store))
+    theirs = put(store, {path: "x\n", "main/b.md": "b\n"}, root_commit(store))
+    merged = merge_commits(store, ours, theirs)
+    assert merged == merge_commits(store, theirs, ours)
+    assert read(store, merged.commit) == {"main/a.md": "a\n", path: "x\n", "main/b.md": "b\n"}
+    # Edited and deleted, it merges as a whole; two versions of it are two files.
+    edited = put(store, {"main/a.md": "a\n", path: "y\n", "main/b.md": "b\n"}, merged.commit)
+    other = put(store, {"main/a.md": "a\n", path: "z\n", "main/b.md": "b\n"}, merged.commit)
+    gone = put(store, {"main/a.md": "a\n", "main/b.md": "b\n"}, merged.commit)
+    beside = put(store, {"main/a.md": "new\n", path: "x\n", "main/b.md": "b\n"}, merged.commit)
+    assert read(store, merge_commits(store, edited, gone).commit)[path] == "y\n"
+    assert path not in read(store, merge_commits(store, gone, beside).commit)
+    assert read(store, merge_commits(store, edited, beside).commit)[path] == "y\n"
+    both = read(store, merge_commits(store, edited, other).commit)
+    assert sorted(text for text in both.values()) == ["a\n", "b\n", "y\n", "z\n"] and path in both
+    assert merge_commits(store, edited, other) == merge_commits(store, other, edited)
+
+
+def test_a_path_that_is_a_file_here_and_a_folder_there_is_both(store: Repository) -> None:
+    """The file gets another name: of what both sides said, nothing is lost."""
+    base = put(store, {"main/kept.md/old.md": "old\n", "main/c.md": "c\n"}, root_commit(store))
+    ours = put(store, {"main/a.md": "a\n", "main/kept.md/old.md": "new\n", "main/c.md": "c\n"}, base)
+    theirs = put(store, {"main/a.md/b.md": "b\n", "main/kept.md": "file\n", "main/c.md": "c\n"}, base)
+    merged = merge_commits(store, ours, theirs)
+    assert merged == merge_commits(store, theirs, ours)
+    found = read(store, merged.commit)
+    assert sorted(found.values()) == ["a\n", "b\n", "c\n", "file\n", "new\n"], found
+    assert found["main/a.md/b.md"] == "b\n" and found["main/kept.md/old.md"] == "new\n"
+    assert merge_commits(store, merged.commit, theirs).commit == merged.commit
+
+
+@pytest.mark.parametrize("name", [".GIT", ".git", ".."])
+def test_what_git_itself_would_not_write_is_left_in_history(
+    store: Repository, git: Callable[..., str], name: str
+) -> None:
+    """It comes with somebody's push; whatever is merged with that, or written after it, is without it."""
+    base = put(store, {"main/a.md": "a\n", "sub/s.md": "s\n"}, root_commit(store))
+    folder = git("-C", store.git_dir, "rev-parse", f"{base}:main")
+    rows = git("-C", store.git_dir, "ls-tree", folder) + f"\n040000 tree {folder}\t{name}\n"
+    bad = git("-C", store.git_dir, "mktree", input=rows)
+    root = git("-C", store.git_dir, "ls-tree", base).replace(folder, bad)
+    who = Signature("Eve", "eve@example.com", START)
+    tree = git("-C", store.git_dir, "mktree", input=root + "\n")
+    theirs = store.add_commit(tree, (base,), who, who, "x\n")
+    ours = put(store, {"main/a.md": "a\n\nmore\n", "sub/s.md": "s\n"}, base)
+    apart = put(store, {"main/a.md": "a\n", "sub/s.md": "s\n\nmore\n"}, base)
+    for one in (ours, apart):
+        merged = merge_commits(store, one, theirs)
+        assert merged == merge_commits(store, theirs, one)
+        assert read(store, merged.commit) == read(store, one)
+    assert read(store, merge_commits(store, ours, merge_commits(store, apart, theirs).commit).commit) == {
+        "main/a.md": "a\n\nmore\n",
+        "sub/s.md": "s\n\nmore\n",
+    }
+    assert set(read(store, theirs)) == {"main/a.md", "sub/s.md", f"main/{name}/a.md"}
+    written = write_tree(store, tree, {"main/b.md": b"b\n"})
+    assert set(read_files(store, written)) == {"main/a.md", "main/b.md", "sub/s.md"}
+
+
+def test_a_symbolic_link_never_becomes_a_file(store: Repository) -> None:
+    link = store.add_tree({"evil.md": Entry(LINK, store.add_blob(b"/etc/passwd"))})
+    who = Signature("Eve", "eve@example.com", START)
+    theirs = store.add_commit(
+        store.add_tree({"main": Entry(0o040000, link)}), (root_commit(store),), who, who, "x\n"
+    )
+    ours = put(store, {"main/a.md": "a\n"}, root_commit(store))
+    assert read(store, merge_commits(store, ours, theirs).commit) == {"main/a.md": "a\n"}
+
+
+BODY = st.lists(st.sampled_from(["One.", "Two.", "Three.", "- four", "Five\nand more."]), max_size=4)
+SIDE = st.dictionaries(
+    st.sampled_from(["main/a.md", "main/b.md", "other/a.md"]),
+    BODY.map(lambda parts: "\n\n".join(parts) + "\n"),
+)
+
+
+@given(SIDE, st.lists(SIDE, min_size=3, max_size=3))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_order_of_merges_gives_the_same_claims(
+    store: Repository, common: dict[str, str], sides: list[dict[str, str]]
+) -> None:
+    base = put(store, common, root_commit(store))
+    heads = [put(store, side, base, time=START + number) for number, side in enumerate(sides)]
+    seen = set()
+    for order in permutations(heads):
+        merged = order[0]
+        for head in order[1:]:
+            merged = merge_commits(store, merged, head).commit
+        seen.add(frozenset(claims(store, merged)))
+    assert len(seen) == 1
+
+
+def test_only_an_index_in_another_case_stands_aside(store: Repository) -> None:
+    files = {
+        "main/MEMORY.md": "- [A](a.md)\n",
+        "main/a.md": MEMORY.format("a", "A."),
+        "other/memory.md": "?\n",
+    }
+    tree = store.commit(put(store, files, root_commit(store))).tree
+    assert standing_aside(store, tree) == {"other/memory.md": "is taken for the index"}
+
+
+def test_another_number_in_the_format_file_is_no_newer_format(store: Repository) -> None:
+    made = put(store, {".gitmem": "format = 1\nlimit = 99\n"}, root_commit(store))
+    check_format(store, "refs/gitmem/project", Tip(made, store.commit(made).tree))

@@ -1,0 +1,104 @@
+"""Objects that are added together are one process for the command's backend, and as durable as any."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from gitmem.git.command import GitCommand, Result
+from gitmem.git.open import open_repository
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import BLOB, Entry, MissingObject, Repository, Signature
+
+ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
+
+
+class Counting(GitCommand):
+    """The git command, noting what it is asked."""
+
+    asked: list[str] = []  # noqa: RUF012 - one test at a time
+
+    def run(self, args, **given) -> Result:
+        self.asked.append(args[0])
+        return super().run(args, **given)
+
+
+@pytest.fixture(params=["auto sha1", "git sha1", "git sha256"])
+def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Repository:
+    prefer, object_format = request.param.split()
+    command = Counting(dict(os.environ))
+    command.run(["init", "-q", f"--object-format={object_format}", str(tmp_path)])
+    command.asked.clear()
+    return open_repository(tmp_path, command, prefer)
+
+
+def grow(repo: Repository, texts: list[bytes]) -> str:
+    entries = {f"{number}.md": Entry(BLOB, repo.add_blob(text)) for number, text in enumerate(texts)}
+    return repo.add_commit(repo.add_tree(entries), (), ANN, ANN, "Learn\n")
+
+
+def test_they_are_read_inside_and_stand_on_disk_at_the_end(repo: Repository, tmp_path: Path) -> None:
+    chance = random.Random(5)
+    sizes = (0, 1, 15, 16, 17, 2047, 2048, 40_000)  # where the length in a pack's header grows
+    texts = [chance.randbytes(size) for size in sizes]
+    with repo.together():
+        commit = grow(repo, texts)
+        tree = repo.tree(repo.commit(commit).tree)
+        assert [repo.blob(entry.oid) for entry in tree.values()] == texts
+    git = GitCommand(dict(os.environ))
+    assert git.run(["cat-file", "-t", commit], cwd=tmp_path).text == "commit"
+    for entry, text in zip(tree.values(), texts, strict=True):
+        assert git.run(["cat-file", "blob", entry.oid], cwd=tmp_path).stdout == text
+    assert git.run(["fsck", "--strict"], cwd=tmp_path).returncode == 0
+
+
+def test_together_they_cost_the_command_one_process(repo: Repository) -> None:
+    Counting.asked.clear()
+    with repo.together():
+        grow(repo, [b"%d\n" % number for number in range(50)])
+    assert len(Counting.asked) == (1 if type(repo.store).__name__ == "CommandObjects" else 0)
+
+
+@pytest.mark.parametrize("repo", ["git sha1", "git sha256"], indirect=True)
+def test_what_was_not_finished_is_not_there(repo: Repository) -> None:
+    """Libgit2 writes at once and leaves loose objects behind, which git prunes in time."""
+    with pytest.raises(RuntimeError), repo.together():
+        commit = grow(repo, [b"half\n"])
+        raise RuntimeError
+    with pytest.raises(MissingObject):
+        repo.commit(commit)
+
+
+def test_one_inside_another_ends_with_the_outer_one(repo: Repository) -> None:
+    with repo.together():
+        with repo.together():
+            first = repo.add_blob(b"inner\n")
+        commit = grow(repo, [b"outer\n"])
+        assert repo.blob(first) == b"inner\n"
+    assert repo.commit(commit).message == "Learn\n"
+    assert repo.blob(first) == b"inner\n"
+
+
+def test_a_tree_that_names_a_missing_object_is_refused(repo: Repository) -> None:
+    nowhere = "1" * repo.hex_length
+    with repo.together(), pytest.raises(MissingObject):
+        repo.add_tree({"a.md": Entry(BLOB, nowhere)})
+
+
+def test_refs_are_found_loose_and_packed_without_asking_git(repo: Repository, tmp_path: Path) -> None:
+    commit = grow(repo, [b"x\n"])
+    for name in ("refs/gitmem/a", "refs/gitmem/a-b", "refs/heads/gitmem/a"):
+        move_ref(repo, name, commit, None, "x")
+    git = GitCommand(dict(os.environ))
+    git.run(["tag", "-a", "-m", "x", "v1", commit], cwd=tmp_path)
+    git.run(["pack-refs", "--all", "--prune"], cwd=tmp_path)
+    move_ref(repo, "refs/gitmem/b", commit, None, "x")
+    Counting.asked.clear()
+    for name in ("refs/gitmem/a", "refs/gitmem/a-b", "refs/heads/gitmem/a", "refs/gitmem/b"):
+        assert repo.ref(name) == commit
+    for name in ("refs/gitmem/c", "refs/gitmem/a/b", "refs/gitmem/a-", "refs/heads/gitmem"):
+        assert repo.ref(name) is None
+    assert not Counting.asked

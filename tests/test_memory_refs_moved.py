@@ -1,0 +1,157 @@
+"""Memory lands in one place, `ledger/land.py`: all other calls that move a ref are listed with a reason."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "gitmem"
+GIT = PACKAGE / "git"
+
+MOVES = {"move_ref", "move_refs"}
+"""Calls that move a ref, or several at once."""
+
+ORDERS = {"update-ref", "symbolic-ref"}
+"""Commands of git's that do."""
+
+LINES_OF_MEMORY = {
+    "ledger/land.py": "lands a change, and a commit that is made already",
+    "ledger/purge.py": "all refs of memory in one transaction, and refs of its own",
+    "ledger/replay.py": "memory that another machine's purge of proposals has to reach",
+    "ledger/share.py": "the private ref, deleted once the shared one holds what it held",
+    "integrations/doctor/refs.py": "a ref that was lost or damaged, brought back; what it held is kept",
+}
+"""Modules that move a line of memory itself."""
+
+NO_MEMORY = {
+    "ledger/acceptance.py": "what was accepted, which waits to be sent",
+    "ledger/arrival.py": "side branches and proposals that follow a purge",
+    "ledger/backup.py": "proposals and dreams as another machine has them",
+    "ledger/decide.py": "a dream's branch, edited, refreshed, decided, brought back; an unsent acceptance",
+    "ledger/departure.py": "side branches that follow what left; what it told before, kept",
+    "ledger/epochs.py": "a history that somebody else's purge replaced, kept",
+    "ledger/erase.py": "replaced histories that were kept long enough; what remotes had before a purge",
+    "ledger/foreign.py": "a commit that its ref lost, kept from git's gc",
+    "ledger/inbox.py": "a teammate's branch that waits, and which are turned down",
+    "ledger/leaving.py": "what was there before memory was shared, kept",
+    "ledger/proposals.py": "a proposal's own ref",
+    "ledger/side_branches.py": "a branch of a request",
+    "integrations/docs/review.py": "the branch of living documents",
+    "integrations/docs/update.py": "the branch of living documents",
+    "integrations/requests.py": "a dream's branch, as it was pushed",
+    "notes/kept.py": "session notes",
+}
+"""Modules that move refs that hold no memory, or none yet."""
+
+READS = {
+    "integrations/docs/code_branch.py": "which branch HEAD is",
+    "integrations/docs/opening.py": "which branch HEAD is",
+}
+"""Modules that give git an order of those names and move nothing."""
+
+
+def moving(tree: ast.AST) -> Iterator[int]:
+    """Lines of a module that move a ref, or have git do it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in MOVES:
+                yield node.lineno
+        elif isinstance(node, ast.List) and node.elts:
+            words = {one.value for one in node.elts if isinstance(one, ast.Constant)}
+            if words & ORDERS:
+                yield node.lineno
+
+
+def found() -> dict[str, list[int]]:
+    """Modules that move refs, the room of git itself left out: file to lines."""
+    lines = {
+        path.relative_to(PACKAGE).as_posix(): list(moving(ast.parse(path.read_text())))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if GIT not in path.parents
+    }
+    return {path: where for path, where in lines.items() if where}
+
+
+def test_nothing_moves_a_ref_that_is_not_listed_with_its_reason() -> None:
+    listed = {*LINES_OF_MEMORY, *NO_MEMORY, *READS}
+    unknown = {path: lines for path, lines in found().items() if path not in listed}
+    assert unknown == {}, "land a change by gitmem.ledger.land, or list the module and say why"
+
+
+def test_each_module_that_is_listed_still_does() -> None:
+    assert sorted({*LINES_OF_MEMORY, *NO_MEMORY, *READS} - found().keys()) == []
+    assert not LINES_OF_MEMORY.keys() & NO_MEMORY.keys()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "move_ref(repo, ref, new, old, 'x')",
+        "refs.move_ref(self.repo, ref, new, old, 'x')",
+        "move_refs(repo, moves, 'x')",
+        "git.run(['update-ref', ref, new])",
+        "words = ['-c', 'a=b', 'update-ref', '--stdin']",
+    ],
+)
+def test_a_move_is_seen_however_it_is_written(code: str) -> None:
+    assert list(moving(ast.parse(code)))
+
+
+WITHOUT_COPIES = {
+    "dream/review.py": "tombstones of what was rejected, which no working copy shows",
+    "flows/commit_trailers.py": "seen to after it, and at worst by the next save",
+    "flows/extract/run.py": "seen to after all changes of a session, and at worst by the next save",
+    "integrations/benching/dream_ground.py": "memory that is made up for a benchmark",
+    "integrations/checked_out.py": "a checked-out branch, which is a working copy itself",
+    "integrations/hosting.py": "files of a host, no agent's",
+    "integrations/suggestions.py": "tombstones of what was rejected",
+    "ledger/acceptance.py": "what waits to be sent: a ref of its own",
+    "ledger/decide.py": "a dream's branch; tombstones",
+    "ledger/foreign.py": "part of what brings copies up to date",
+    "ledger/inbox.py": "part of a sync, which brings all of them up to date; tombstones",
+    "ledger/paging.py": "part of what brings copies up to date",
+    "ledger/projects.py": "a note of where a project is: a ref of its own",
+    "ledger/share.py": "attributes, no agent's",
+    "ledger/snapshot_intake.py": "a note of the snapshot that was made: no edit",
+    "ledger/suggestions.py": "suggestions of an older form, taken off the ref that they were on",
+    "ledger/working_copy.py": "a working copy itself",
+    "notes/kept.py": "session notes: a ref of their own",
+}
+"""Modules that land a change without bringing working copies up to date."""
+
+LANDS = {"land": 4, "land_change": None}
+"""Calls that land a change, and how many arguments they take with copies, where these have a place."""
+
+
+def landing_alone(tree: ast.AST) -> Iterator[int]:
+    """Lines of a module that land a change and pass no `copies`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in LANDS:
+            place = LANDS[node.func.id]
+            given = place is not None and len(node.args) >= place
+            if not given and not any(one.arg == "copies" for one in node.keywords):
+                yield node.lineno
+
+
+def test_whoever_lands_a_change_brings_working_copies_up_to_date() -> None:
+    alone = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if any(landing_alone(ast.parse(path.read_text())))
+    }
+    assert alone == WITHOUT_COPIES.keys()
+
+
+def test_what_is_made_already_lands_in_one_place_too() -> None:
+    """Merges with what was fetched, a replay of what may leave, one project's memory in another's."""
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "land_commit"
+    }
+    assert found == {f"ledger/{name}.py" for name in ("arrival", "departure", "projects", "share")}
