@@ -105,7 +105,7 @@ def test_a_review_shows_line_time_and_session_of_each_new_claim(ground: Ground) 
     assert "   + Always run the linter before every push." in told.lines
     assert f"     log 2026-11-16 14:05:33Z [feedback, session 258c7280]: {LINTER.text}" in told.lines
     assert f"     log 2026-11-17 09:00:00Z [feedback, session 258c7280]: {AGAIN.text}" in told.lines
-    assert "     taught by Ann, 2026-11-16, by extract (offline), session 258c7280" in told.lines
+    assert "     said by Ann, 2026-11-16, by extract (offline), session 258c7280" in told.lines
     assert "   = Indent Makefiles with tabs." in told.lines and "proved: no claim is lost" in text
     claims = [one for change in told.value["changes"] for one in change["claims"]]
     assert {one["line"]["text"] for one in claims} == {LINTER.text, AGAIN.text, MOVED.text, TABS.text}

@@ -143,7 +143,8 @@ def test_a_session_that_goes_on_beyond_its_turns_is_ended(ground: Ground) -> Non
 
 
 def test_a_scope_without_memories_asks_nobody(ground: Ground) -> None:
-    assert ground.engine.consolidate(replace(GIVEN, files={})) == Consolidation()
+    done = ground.engine.consolidate(replace(GIVEN, files={}))
+    assert done == Consolidation(compared=done.compared) and ground.meter.told == []
 
 
 def test_what_several_answers_cost_is_counted_once() -> None:
