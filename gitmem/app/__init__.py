@@ -1,0 +1,1 @@
+"""The process around memory: context, state, worker, hooks, clients, set-up, doctor."""
