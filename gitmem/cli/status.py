@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from gitmem.core.text import counted, one_line
 from gitmem.git.repository import short_name
 from gitmem.integrations.scope_standing import ScopeStanding, Upstream
 from gitmem.integrations.standing import Standing, standing
+from gitmem.ledger.state import noticed
 
 if TYPE_CHECKING:
     from gitmem.ledger.inbox import Outgoing
@@ -88,6 +90,9 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
+    for path in found.damaged:
+        out.data(f"  what ran in the background was damaged and is begun anew; the old file: {path}")
+        noticed(Path(path).parent)
     for one in found.outgoing:
         out.data(f"  {_waits(one)}")
     if found.purge:

@@ -15,6 +15,7 @@ from gitmem.integrations.saving import look_all
 from gitmem.integrations.scope_standing import ScopeStanding, scope_standing
 from gitmem.integrations.worker import read_state
 from gitmem.ledger.record import read_record
+from gitmem.ledger.state import notice
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
@@ -45,6 +46,7 @@ class Standing:
     taken_by: str = ""
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
 
@@ -86,6 +88,7 @@ class Standing:
             "purge": {"id": self.purge.id, "remote": self.purge.remote} if self.purge else None,
             "stale_work_trees": list(self.stale_trees),
             "folder_taken_by": self.taken_by or None,
+            "damaged": list(self.damaged),
             "paused": self.paused.as_value() if self.paused else None,
         }
 
@@ -129,6 +132,11 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         outgoing=_outgoing(workspace),
         purge=cast(
             "ForeignPurge | None", next((one.subject for one in items if one.kind == "purge"), None)
+        ),
+        damaged=tuple(
+            str(folder / name)
+            for folder in (workspace.state, workspace.private_state)
+            if (name := notice(folder))
         ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
     )
