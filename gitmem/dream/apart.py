@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope
 
-_APART = Space("dream apart", 50, "dream-apart.json")
+_APART = Space("dream apart", 50, ("dream-apart.json",))
 
 KEPT = 5_000
 """Keys of one scope and engine, the newest: 20 a dream last for most of a year of nights."""

@@ -5,24 +5,14 @@ Without it a dream compares all memories with one another, and finds the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
-
 from gitmem.core.account import is_memory
 from gitmem.engines.engine import Compared
 from gitmem.git.repository import MissingObject, Repository
 from gitmem.git.trees import changed_files
-from gitmem.ledger.state import Space, json_entries
+from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope
 
-
-def _former(path: Path) -> Mapping[str, Any]:
-    return {unquote(path.parent.name): dict(json_entries(path))}
-
-
-_COMPARED = Space("dream compared", 100, "dream/*/compared.json", _former)
+_COMPARED = Space("dream compared", 100, ("dream/*/compared.json",), of_folder)
 """By memory ref; one of 100,000 pairs is 16 MB, and most have a few dozen."""
 
 RULES = 1

@@ -19,7 +19,7 @@ def _former(path: Path) -> Mapping[str, Any]:
     return {str(row[1]): row[0] for row in pairs if len(row) == 2}
 
 
-_DECIDED = Space("decided", 20, "decided.json", _former)
+_DECIDED = Space("decided", 20, ("decided.json",), _former)
 """In a clone's state: commands, and when what they take back was decided, in epoch seconds."""
 
 

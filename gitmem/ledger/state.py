@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 
 from gitmem.ledger.files import delete_index, keep_newest, linked, read_json
 
@@ -69,6 +70,11 @@ def json_entries(path: Path) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def of_folder(path: Path) -> Mapping[str, Any]:
+    """The one entry of a former file that stood in a folder called as a ref."""
+    return {unquote(path.parent.name): dict(json_entries(path))}
+
+
 @dataclass(frozen=True)
 class Space:
     """One kind of entry: each has a key, and a value that JSON can hold.
@@ -78,14 +84,14 @@ class Space:
     Attributes:
         name: tells it apart in the file.
         kept: how many entries there are at most; the oldest go.
-        former: pattern of the files below the folder that held them before `state.db` did. Each is read
+        former: patterns of the files below the folder that held them before `state.db` did. Each is read
             once, at the first use, and deleted.
         entries: reads one of those; anything in it is hostile.
     """
 
     name: str
     kept: int
-    former: str = ""
+    former: tuple[str, ...] = ()
     entries: Callable[[Path], Mapping[str, Any]] = json_entries
 
     def get(self, folder: Path, key: str) -> Any:
@@ -133,7 +139,7 @@ class Space:
 
     def _take_over(self, folder: Path) -> None:
         """Takes over what the former files hold; one that cannot be deleted is read again the next time."""
-        former = folder.glob(self.former) if self.former else ()
+        former = [path for pattern in self.former for path in folder.glob(pattern)]
         for path in [each for each in former if not linked(folder, each)]:
 
             def write(db: sqlite3.Connection, path: Path = path) -> None:

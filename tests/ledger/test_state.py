@@ -163,7 +163,7 @@ def test_where_no_file_can_be_nothing_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_former_file_is_taken_over_once(tmp_path: Path) -> None:
-    space = Space("old", 3, "old.json")
+    space = Space("old", 3, ("old.json",))
     (tmp_path / "old.json").write_text('{"a": 1, "b": [2]}')
     assert space.all(tmp_path) == {"a": 1, "b": [2]}
     assert not (tmp_path / "old.json").exists() and rows(tmp_path) == [
@@ -174,7 +174,7 @@ def test_a_former_file_is_taken_over_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", ["[1, 2]", "{", "", "\xff"])
 def test_a_damaged_former_file_holds_nothing(tmp_path: Path, data: str) -> None:
-    space = Space("old", 3, "old.json")
+    space = Space("old", 3, ("old.json",))
     (tmp_path / "old.json").write_bytes(data.encode("latin-1"))
     assert space.put(tmp_path, "a", 1) and space.all(tmp_path) == {"a": 1}
     assert not (tmp_path / "old.json").exists()
@@ -185,7 +185,7 @@ def test_a_link_in_the_place_of_a_former_file_is_left_alone(tmp_path: Path) -> N
     (tmp_path / "theirs/old.json").write_text('{"a": 1}')
     (tmp_path / "state").mkdir()
     (tmp_path / "state/dream").symlink_to(tmp_path / "theirs")
-    assert Space("old", 3, "dream/old.json").all(tmp_path / "state") == {}
+    assert Space("old", 3, ("dream/*.json",)).all(tmp_path / "state") == {}
     assert (tmp_path / "theirs/old.json").exists()
 
 

@@ -20,7 +20,7 @@ from gitmem.integrations.edges import Edges
 from gitmem.integrations.extraction import rule_texts
 from gitmem.integrations.notes.recorded import clean_messages, cleaner, said_in, template
 from gitmem.integrations.spool import Job
-from gitmem.ledger import stuck
+from gitmem.ledger import failures
 from gitmem.ledger.files import log, read_json, write_atomically
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.known import known_before
@@ -152,8 +152,8 @@ class _Taker:
     def _held(self, session: str) -> str:
         if not all(error.of_input for error in self.failures):
             return f"{self.engine.name} failed at others"
-        held = stuck.held(self.workspace.state, _stuck(session), self.engine.name, self.edges.now)
-        return f"{held.tries} tries with {self.engine.name} failed; it waits" if held else ""
+        held = failures.held(self.workspace.state, "notes", session, self.edges.now, self.engine.name)
+        return f"{held.times} tries with {self.engine.name} failed; it waits" if held else ""
 
     def _look(self, file: SessionFile, *, pressing: bool) -> str:
         """Takes the notes; returns why not, empty where it did."""
@@ -192,13 +192,13 @@ class _Taker:
         except EngineError as error:
             self.failures.append(error)
             if error.of_input:
-                stuck.failed(self.workspace.state, _stuck(file.id), name, self.edges.now)
+                failures.failed(self.workspace.state, "notes", file.id, self.edges.now, name)
             return f"{name} failed; it is asked again"
         except RepositoryError:
             # What was paid for cannot be kept: it is not to be paid for at every prompt.
-            stuck.failed(self.workspace.state, _stuck(file.id), name, self.edges.now)
+            failures.failed(self.workspace.state, "notes", file.id, self.edges.now, name)
             raise
-        stuck.worked(self.workspace.state, _stuck(file.id))
+        failures.worked(self.workspace.state, "notes", file.id)
         self._remember(file, AGAIN_TOKENS, session.messages[-1].uuid)
         return ""
 
@@ -247,10 +247,6 @@ class _Taker:
     def _remember(self, file: SessionFile, lacks: int, last: str) -> None:
         self._looks.pop(file.id, None)
         self._looks[file.id] = Look(file.size, lacks, last)
-
-
-def _stuck(session: str) -> str:
-    return f"notes:{session}"
 
 
 def _read(workspace: Workspace) -> dict[str, Look]:
