@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from gitmem.core.text import iso
 from gitmem.git.locks import is_alive
 from gitmem.integrations.checked_out import stale_trees
 from gitmem.integrations.edges import Edges
@@ -13,7 +14,8 @@ from gitmem.integrations.pausing import Pause, current
 from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import look_all
 from gitmem.integrations.scope_standing import ScopeStanding, scope_standing
-from gitmem.integrations.worker import read_state
+from gitmem.integrations.worker import failed_jobs, read_state
+from gitmem.ledger.failures import Failure, resting
 from gitmem.ledger.record import read_record
 from gitmem.ledger.state import notice
 from gitmem.ledger.workspace import Workspace
@@ -47,6 +49,7 @@ class Standing:
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
+    resting: tuple[Failure, ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
 
@@ -89,6 +92,10 @@ class Standing:
             "stale_work_trees": list(self.stale_trees),
             "folder_taken_by": self.taken_by or None,
             "damaged": list(self.damaged),
+            "resting": [
+                {"what": one.told, "times": one.times, "why": one.why, "until": iso(one.until)}
+                for one in self.resting
+            ],
             "paused": self.paused.as_value() if self.paused else None,
         }
 
@@ -123,7 +130,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         pinned=pinned,
         hooks={one.hook: one.standing for one in states},
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
-        failed=len(list((spool / "failed").glob("*"))) if (spool / "failed").is_dir() else 0,
+        failed=len(failed_jobs(common)),
         worker=bool(state and is_alive(state.process)),
         waiting=len(items),
         taken_by=str(workspace.taken_by or ""),
@@ -132,6 +139,11 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         outgoing=_outgoing(workspace),
         purge=cast(
             "ForeignPurge | None", next((one.subject for one in items if one.kind == "purge"), None)
+        ),
+        resting=tuple(
+            one
+            for folder in (workspace.state, workspace.private_state)
+            for one in resting(folder, edges.now)
         ),
         damaged=tuple(
             str(folder / name)

@@ -73,6 +73,11 @@ class Failure:
     until: float
     why: str
 
+    @property
+    def told(self) -> str:
+        """What it is, for a person: `step sessions`, `dream refs/gitmem/project`, `session … (engine)`."""
+        return f"{self.kind} {self.name}" + (f" ({self.by})" if self.by else "")
+
     def holds(self, now: float) -> bool:
         """Whether it rests; one of a time that is yet to come was noted by a clock that was set back."""
         return self.tried <= now < self.until
@@ -134,6 +139,18 @@ def failed(state: Path, kind: Kind, name: str, now: float, by: str = "", why: st
 def worked(state: Path, kind: Kind, name: str) -> None:
     """Notes that it went well."""
     _FAILED.delete(state, f"{kind} {name}")
+
+
+def of_kind(state: Path, kind: Kind) -> dict[str, Failure]:
+    """All failures of a kind, by name, whether or not they rest."""
+    found = (_parse(key, value) for key, value in _FAILED.all(state).items())
+    return {one.name: one for one in found if one is not None and one.kind == kind}
+
+
+def forget(state: Path, kind: Kind) -> None:
+    """Lets all of a kind be tried again at once: a person asked for it."""
+    for name in of_kind(state, kind):
+        worked(state, kind, name)
 
 
 def resting(state: Path, now: float) -> tuple[Failure, ...]:

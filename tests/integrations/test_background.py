@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.app.job_subjects import memory_scope
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage, parse
@@ -24,7 +25,6 @@ from gitmem.git.trees import read_files
 from gitmem.integrations import engines, hook_entry, jobs, pausing, place, saying, switches, worker
 from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
 from gitmem.integrations.extraction import withholds
-from gitmem.integrations.jobs import memory_scope
 from gitmem.integrations.spool import Job, put, take
 from gitmem.ledger.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.ledger.land import Write, land

@@ -12,6 +12,7 @@ import pytest
 from database import SESSION, Database
 from transcripts import Transcript
 
+from gitmem.app.job_subjects import edges_of
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse
 from gitmem.integrations import jobs, worker
@@ -226,7 +227,7 @@ def test_a_work_tree_that_is_gone_or_anothers_is_not_entered(
 ) -> None:
     git("init", "-q", tmp_path / "other")
     for named in (str(tmp_path / "other"), str(tmp_path / "gone"), "relative", "/x\0y", ""):
-        edges = jobs.edges_of((repo / ".git").resolve(), Job("commit", named), dict(os.environ))
+        edges = edges_of((repo / ".git").resolve(), Job("commit", named), dict(os.environ))
         assert edges is not None and edges.cwd == repo.resolve()
 
 
