@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.app.spool import Job
 from gitmem.core import frontmatter
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode
+from gitmem.flows.context import Edges, real_edges
 from gitmem.flows.extract.sessions import Source
+from gitmem.flows.memory_trees import is_memory_tree
+from gitmem.flows.place import find_repository
 from gitmem.git.command import GitCommand, worktrees
-from gitmem.integrations.checked_out import is_memory_tree
-from gitmem.integrations.edges import Edges, real_edges
-from gitmem.integrations.place import find_repository
-from gitmem.integrations.spool import Job
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName, Workspace

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.app.job_subjects import edges_of, ended, sources, subagent_sources
+from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.core.errors import EngineError, GitmemError, Resting
 from gitmem.core.text import iso, one_line
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Watch, extract_sessions, park_untold
-from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.integrations.pausing import paused
-from gitmem.integrations.saying import NAME_CHARS, leave
-from gitmem.integrations.sessions import present_session, sessions_here
-from gitmem.integrations.spool import SELECT, Job, coalesce
-from gitmem.integrations.switches import switched_off
+from gitmem.flows.notices import NAME_CHARS, leave
+from gitmem.flows.pause import paused
+from gitmem.flows.sessions import present_session, sessions_here
+from gitmem.flows.switches import switched_off
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
 from gitmem.ledger.job_record import fit
@@ -61,7 +61,7 @@ class Work:
     @cached_property
     def engine(self) -> Engine:
         """Who thinks."""
-        from gitmem.integrations.engines import engine_for
+        from gitmem.flows.engines import engine_for
 
         return engine_for(self.workspace, self.edges)
 
@@ -173,8 +173,8 @@ def _choose(work: Work) -> None:
 
     What goes wrong is noted and not tried again: the next prompt asks anew.
     """
-    from gitmem.integrations import picked
-    from gitmem.integrations.recalling import MODELS, choose_ahead, configured
+    from gitmem.app import prompt_choice as picked
+    from gitmem.flows.recall import MODELS, choose_ahead, configured
     from gitmem.ledger import per_session
 
     workspace, tally = work.workspace, work.watch.tally
@@ -200,7 +200,7 @@ def _rewrites(work: Work) -> None:
 
 def _checkout(work: Work) -> None:
     """Follows what was checked out, in each work tree once."""
-    from gitmem.integrations.refresh import after_checkout
+    from gitmem.flows.snapshots import after_checkout
 
     found: dict[Path, bool] = {}
     for part, there in work.of(_FOLLOWS_CODE):
@@ -214,7 +214,7 @@ def _checkout(work: Work) -> None:
 
 def _merge(work: Work) -> None:
     """Takes in what git fetched of shared memory; a sync says to a person what cannot be."""
-    from gitmem.integrations.exchange import after_merge
+    from gitmem.flows.exchange import after_merge
 
     for line in after_merge(work.workspace, work.edges):
         log(work.common, line)
@@ -222,7 +222,7 @@ def _merge(work: Work) -> None:
 
 def _rules(work: Work) -> None:
     """Moves memories that became rules of the code, or are rules no more."""
-    from gitmem.integrations.promoting.following import follow_rules
+    from gitmem.flows.promotion.following import follow_rules
 
     told = work.of(_RULES_CHANGE)
     pairs = [pair for part, _ in told for pair in part.rewritten]
@@ -232,7 +232,7 @@ def _rules(work: Work) -> None:
 
 def _commits(work: Work) -> None:
     """Stores what commits of the code plainly ask for."""
-    from gitmem.integrations.extraction import commits_learned
+    from gitmem.flows.extraction import commits_learned
 
     tally, asked = work.watch.tally, commits_learned(work.workspace, work.edges)
     tally.stored += len(asked.stored)
@@ -244,8 +244,8 @@ def _commits(work: Work) -> None:
 
 def _sessions(work: Work) -> None:
     """Saves what agents and people wrote, and extracts from the repository's sessions."""
-    from gitmem.integrations.extraction import context_of
-    from gitmem.integrations.saving import save_all
+    from gitmem.flows.extraction import context_of
+    from gitmem.flows.save import save_all
 
     workspace, edges, tally = work.workspace, work.edges, work.watch.tally
 
@@ -285,7 +285,7 @@ def _sessions(work: Work) -> None:
 
 def _notes(work: Work) -> None:
     """Takes notes of sessions; before a compaction without the engine, where that fails."""
-    from gitmem.integrations.notes.taking import take_notes
+    from gitmem.flows.session_notes.taking import take_notes
 
     if not work.off:
         take_notes(work.workspace, work.edges, work.engine, work.files, work.news, work.watch.tally)
@@ -293,7 +293,7 @@ def _notes(work: Work) -> None:
 
 def _documents(work: Work) -> None:
     """Proposes what makes living documents true again, of each work tree that got new commits."""
-    from gitmem.integrations.docs.after_commits import keep_documents
+    from gitmem.flows.documents.after_commits import keep_documents
 
     for cwd in dict.fromkeys(there.cwd for _, there in work.of(_COMMITS_COME)):
         place = replace(work.edges, cwd=cwd)
@@ -302,7 +302,7 @@ def _documents(work: Work) -> None:
 
 def _dream(work: Work) -> None:
     """Consolidates where it is time; a session that ended counts, one that goes on does not."""
-    from gitmem.integrations.dreams.dreaming import maybe_dream
+    from gitmem.flows.dreams.dreaming import maybe_dream
 
     told = {part.session_id for part in work.news.all} | present_session(work.environ)
     present = frozenset(told - {*ended(work.news), ""})

@@ -11,10 +11,10 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.engines.engine import Considered
+from gitmem.flows.engines import engine_for
 from gitmem.flows.extract.run import Outcome, extract_sessions, foresee
-from gitmem.integrations.engines import engine_for
-from gitmem.integrations.extraction import context_of
-from gitmem.integrations.sessions import sessions_here
+from gitmem.flows.extraction import context_of
+from gitmem.flows.sessions import sessions_here
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.transcripts.discover import read as read_session
 from gitmem.transcripts.opencode import is_recording

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from gitmem.app.job_subjects import edges_of
+from gitmem.app.spool import Job
 from gitmem.app.steps import Work, run_steps
+from gitmem.flows.context import real_edges, workspace_at
 from gitmem.flows.extract.run import Step, Watch, quietly
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.place import DISABLE, is_on
-from gitmem.integrations.spool import Job
+from gitmem.flows.place import DISABLE, is_on
 from gitmem.ledger.files import log
 from gitmem.ledger.job_record import Tally, recorded
 

@@ -23,8 +23,8 @@ from gitmem.dream.apart import keep_apart, known_apart
 from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import Step
 from gitmem.engines.messages import ApiSettings
-from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
-from gitmem.integrations.stopping import Stopped
+from gitmem.flows.dreams.dreaming import DreamOutcome, dream
+from gitmem.flows.stop import Stopped
 
 Git = Callable[..., str]
 
