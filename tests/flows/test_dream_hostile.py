@@ -22,7 +22,7 @@ from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
 from gitmem.flows.dreams.dreaming import dream, maybe_dream
 from gitmem.flows.dreams.kill import kill_dreams
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Entry, Signature
