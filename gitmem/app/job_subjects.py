@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.core import frontmatter
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode
-from gitmem.flows.context import Edges, real_edges
+from gitmem.flows.context import Edges
 from gitmem.flows.extract.sessions import Source
 from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.flows.place import find_repository

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitmem.app import prompt_choice as picked
+from gitmem.app.context import real_edges
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
-from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.pause import paused
 from gitmem.flows.place import find_initialised
 from gitmem.flows.recall import MODELS, TELLING, ask, configured
@@ -183,7 +184,7 @@ def _agent(payload: Mapping[str, Any]) -> str:
     name = payload.get("agent_type")
     if not payload.get("agent_id") or not isinstance(name, str):
         return ""
-    from gitmem.ledger.lookup import chosen_agent
+    from gitmem.ledger.holdings import chosen_agent
 
     with suppress(GitmemError):
         return chosen_agent(name) or ""

@@ -200,7 +200,7 @@ def _rewrites(work: Work) -> None:
 
 def _checkout(work: Work) -> None:
     """Follows what was checked out, in each work tree once."""
-    from gitmem.flows.snapshots import after_checkout
+    from gitmem.app.checkout import after_checkout
 
     found: dict[Path, bool] = {}
     for part, there in work.of(_FOLLOWS_CODE):
@@ -288,7 +288,7 @@ def _notes(work: Work) -> None:
     from gitmem.flows.session_notes.taking import take_notes
 
     if not work.off:
-        take_notes(work.workspace, work.edges, work.engine, work.files, work.news, work.watch.tally)
+        take_notes(work.workspace, work.edges, work.engine, work.files, work.news.named, work.watch.tally)
 
 
 def _documents(work: Work) -> None:

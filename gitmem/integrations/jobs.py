@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job
 from gitmem.app.steps import Work, run_steps
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.flows.extract.run import Step, Watch, quietly
 from gitmem.flows.place import DISABLE, is_on
 from gitmem.ledger.files import log
