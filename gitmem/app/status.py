@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.scope_status import ScopeStanding, scope_standing
+from gitmem.app.worker import failed_jobs, read_state
 from gitmem.core.text import iso
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
@@ -14,7 +15,6 @@ from gitmem.flows.pause import Pause, current
 from gitmem.flows.place import default_argv
 from gitmem.flows.save import look_all
 from gitmem.git.locks import is_alive
-from gitmem.integrations.worker import failed_jobs, read_state
 from gitmem.ledger.failures import Failure, resting
 from gitmem.ledger.record import read_record
 from gitmem.ledger.state import notice

@@ -311,7 +311,7 @@ def _dream(work: Work) -> None:
 
 def _upkeep(work: Work) -> None:
     """Packs what is due and keeps indexes warm."""
-    from gitmem.integrations.upkeep import keep_house
+    from gitmem.app.upkeep import keep_house
 
     for trouble in keep_house(work.workspace, work.edges):
         log(work.common, f"upkeep: {trouble}")

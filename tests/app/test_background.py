@@ -14,6 +14,7 @@ import pytest
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
+from gitmem.app import jobs, worker
 from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import memory_scope
 from gitmem.app.spool import Job, put, take
@@ -30,7 +31,6 @@ from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.extraction import withholds
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations import jobs, worker
 from gitmem.ledger.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
@@ -49,7 +49,7 @@ KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
     monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
-    monkeypatch.setattr("gitmem.integrations.upkeep.keep_house", lambda *_: ())
+    monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
     made = store_project_id(workspace_at(real_edges(repo)))
     made.state.mkdir(exist_ok=True)
     assert made.private.git_dir.is_dir()

@@ -12,13 +12,13 @@ import pytest
 from database import SESSION, Database
 from transcripts import Transcript
 
+from gitmem.app import jobs, worker
 from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse
 from gitmem.flows.context import initialised_at, workspace_at
-from gitmem.integrations import jobs, worker
 from gitmem.ledger import rewrites
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id

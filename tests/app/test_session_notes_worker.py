@@ -14,9 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground  # noqa: F401 - a fixture
 from transcripts import Transcript
 
+from gitmem.app import jobs
 from gitmem.app.session_context import session_start
 from gitmem.app.spool import Job
 from gitmem.app.uninstall import plan_uninstall
+from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import parse, render
 from gitmem.core.trailers import Usage
@@ -24,8 +26,6 @@ from gitmem.core.trailers import parse as trailers
 from gitmem.engines.engine import Notes, NotesInput
 from gitmem.flows import engines
 from gitmem.flows.pause import pause
-from gitmem.integrations import jobs
-from gitmem.integrations.upkeep import keep_house
 from gitmem.ledger.backup import private_refs
 from gitmem.ledger.job_record import read_runs
 from gitmem.notes.kept import all_notes, notes_of
@@ -75,7 +75,7 @@ class Engine:
 @pytest.fixture
 def engine(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:  # noqa: F811
     monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
-    monkeypatch.setattr("gitmem.integrations.upkeep.keep_house", lambda *_: ())
+    monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
     made = Engine()
     monkeypatch.setattr(engines, "engine_for", lambda *_: made)
     yield made

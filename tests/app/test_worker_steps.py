@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app import worker
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job, put, take
 from gitmem.app.steps import STEPS, Step, Work, run_steps
 from gitmem.core.errors import EngineError, RepositoryError, Resting
 from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.extract.run import Watch
-from gitmem.integrations import worker
 from gitmem.ledger import failures
 from gitmem.ledger.workspace import store_project_id
 

@@ -185,8 +185,7 @@ def test_what_a_model_says_is_two_things_it_is_not_asked_again(ground: Ground) -
         return made
 
     first = answer("different")
-    with closing(sqlite3.connect(ground.workspace.state / "state.db")) as db:
-        kept = dict(db.execute("SELECT key, value FROM kv WHERE space = 'dream apart'").fetchall())
+    kept = kept_apart(ground)
     assert "Pairs of claims to be judged" in asked[0] and "port 9090" in asked[0]
     assert [name.startswith("project anthropic:") for name in kept] == [True]
     assert "9090" not in json.dumps(kept)
@@ -202,7 +201,12 @@ def test_a_dry_run_remembers_nothing(ground: Ground) -> None:
     with ScriptedApi([Answer('[{"pair": "P1", "is": "different"}]')]) as api:
         thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
         dream(ground.workspace, ground.edges, scope="project", dry_run=True, engine=thinker)
-    assert not (ground.workspace.state / "state.db").exists()
+    assert kept_apart(ground) == {}
+
+
+def kept_apart(ground: Ground) -> dict[str, str]:
+    with closing(sqlite3.connect(ground.workspace.state / "state.db")) as db:
+        return dict(db.execute("SELECT key, value FROM kv WHERE space = 'dream apart'").fetchall())
 
 
 def test_what_an_older_version_kept_of_answers_is_taken_over(ground: Ground) -> None:

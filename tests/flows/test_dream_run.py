@@ -15,6 +15,7 @@ import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
 from ran import Gitmem
 
+from gitmem.app import jobs
 from gitmem.app.spool import Job, put
 from gitmem.app.spool import take as take_jobs
 from gitmem.core.account import references
@@ -50,7 +51,6 @@ from gitmem.flows.stop import SIGNALS, Stopped
 from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
-from gitmem.integrations import jobs
 from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.job_record import Tally, read_runs
@@ -343,7 +343,7 @@ def test_a_job_whose_dream_is_ended_is_done_all_the_same(
         kept.append(given)
         return ()
 
-    monkeypatch.setattr("gitmem.integrations.upkeep.keep_house", keep)
+    monkeypatch.setattr("gitmem.app.upkeep.keep_house", keep)
     use(monkeypatch, Double(lambda _: signal.raise_signal(signal.SIGTERM)))
     converse(ground)
     jobs.run(ground.repo / ".git", Job("commit", str(ground.repo)), dict(os.environ))

@@ -12,12 +12,12 @@ from urllib.parse import quote
 from gitmem.app import spool
 from gitmem.app.doctor.evidence import Standing, stand
 from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted
 from gitmem.flows.place import start_worker
 from gitmem.git.command import worktrees
 from gitmem.git.locks import is_alive
-from gitmem.integrations.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.record import read_record, record_path
 from gitmem.ledger.workspace import LIVE_FOLDERS, Scope

@@ -157,7 +157,7 @@ def _prune_notes(repo: Repository, before: float) -> list[str]:
 
 def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
     """Archives old logs."""
-    from gitmem.integrations.upkeep import age_out_logs  # a day has passed: seldom
+    from gitmem.app.upkeep import age_out_logs  # a day has passed: seldom
 
     troubles = []
     for scope in scopes:
