@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -167,9 +169,23 @@ def test_a_lost_state_costs_no_more_than_another_look(ground: Ground, engine: En
     talk = Talk(ground)
     talk.say(LONG)
     do(ground)
-    (ground.workspace.state / "noted.json").write_text("[]")
+    (ground.workspace.state / "state.db").unlink()
     assert "tokens since" in why(do(ground)) or why(do(ground)) == "nothing new was said"
     assert len(engine.given) == 1
+
+
+def test_what_an_older_version_noted_of_its_looks_is_taken_over(ground: Ground, engine: Engine) -> None:  # noqa: F811
+    talk = Talk(ground)
+    talk.say(LONG)
+    do(ground)
+    state = ground.workspace.state
+    with closing(sqlite3.connect(state / "state.db")) as db:
+        ((session, look),) = db.execute("SELECT key, value FROM kv WHERE space = 'noted'").fetchall()
+    assert list(json.loads(look)) == ["size", "lacks", "last"]
+    (state / "state.db").unlink()
+    (state / "noted.json").write_text(f'{{"{session}": {look}}}')
+    assert why(do(ground)) == "nothing new was said"
+    assert not (state / "noted.json").exists() and len(engine.given) == 1
 
 
 def test_before_a_compaction_little_news_is_noted_at_once(ground: Ground, engine: Engine) -> None:  # noqa: F811
