@@ -122,7 +122,9 @@ def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None
             "log": [fit(text) for text in tally.log[:LINES]],
             "error": error,
         }
-        _RUNS.put(state, f"{run['time']} {os.urandom(8).hex()}", run)
+        # Where gitmem is not set up, nothing is left.
+        if state.is_dir():
+            _RUNS.put(state, f"{run['time']} {os.urandom(8).hex()}", run)
 
 
 def read_runs(state: Path) -> list[dict[str, Any]]:
