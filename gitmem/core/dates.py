@@ -12,7 +12,6 @@ import calendar
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from functools import lru_cache
 from itertools import islice
 
 from gitmem.values import dataclass
@@ -166,7 +165,6 @@ def unclear(text: str, said: datetime) -> tuple[Phrase, ...]:
     return tuple(phrase for phrase in relative_dates(text, said) if phrase.date is None)
 
 
-@lru_cache(maxsize=65_536)
 def relative_dates(text: str, said: datetime | None = None) -> tuple[Phrase, ...]:
     """Lists the relative dates that have no annotation yet, in order, without overlaps.
 

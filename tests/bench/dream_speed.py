@@ -6,8 +6,9 @@ Each round parses all memories and consolidates them, with empty caches, and the
 what is proposed is judged once. `seconds` are of the processor; `x parse` is the time as a multiple of
 parsing. `proved` is a dream as people get it: at most `MOST` changes, made anew without those that its own
 proof refuses; `refused` counts these. The shares of what was planted stand beside it, so that no speed is
-won by finding less. Of 300 memories, and of any number above, as much is planted. `second`: a dream, and the
-next one after a few memories changed, with what it offers otherwise than a dream that compares all anew.
+won by finding less. Of 300 memories, and of any number above, as much is planted. `second`: a dream, and
+the next one after a few memories changed, with what it offers otherwise than a dream that compares all
+anew.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from dream_corpus import Corpus, corpus
 from dream_score import score
 
-from gitmem.core import account, claim, dates, facts
+from gitmem.core import account, claim, facts
 from gitmem.core.account import is_memory
 from gitmem.core.memory import parse
 from gitmem.dream.plan import prove_plan
@@ -121,7 +122,6 @@ def timed(run: Callable[[], object]) -> float:
     for cached in (
         account.claims_at,
         parse,
-        dates.relative_dates,
         claim.parse_body,
         facts.about,
         facts.lacking,
