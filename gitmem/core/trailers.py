@@ -100,6 +100,9 @@ SUBJECT_WIDTH = 72
 ASKING = "Ask whether "
 """How the subject of a question begins: a commit that lands where a person accepts just that one."""
 
+JUDGED = "judged by "
+"""How the line of a reason begins that names the model by which two claims are one, or one is newer."""
+
 
 MOVE_JOB = "move-"
 """What the job of a move begins with: its two commits, in two scopes, share it and are undone together."""

@@ -17,7 +17,7 @@ from gitmem.core.facts import lacking, undated
 from gitmem.core.index import INDEX
 from gitmem.core.memory import parse
 from gitmem.core.text import counted, one_line
-from gitmem.core.trailers import Telling
+from gitmem.core.trailers import JUDGED, Telling
 from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_paths
 from gitmem.ledger.blame import Origin, origins_of
@@ -177,10 +177,17 @@ def worth(changes: Iterable[DreamCommit]) -> Worth:
     return Worth(lines, max(0, characters) // TOKEN, stale)
 
 
+def is_judged(change: DreamCommit) -> bool:
+    """Whether a model alone says that what goes is said by what stays."""
+    return not change.asks and any(line.startswith(JUDGED) for line in change.reason.splitlines())
+
+
 def summary_lines(changes: Sequence[DreamCommit]) -> Iterator[str]:
-    """Lines that sum changes up: how many of each kind, and what they save."""
+    """Lines that sum changes up: how many of each kind, how many a model judged, and what they save."""
     for kind, number in by_kind(changes).items():
         yield f"  {counted(number, *KINDS[kind])}"
+    if judged := [str(change.n) for change in changes if is_judged(change)]:
+        yield f"  of these judged by a model, to be read before all is accepted: {', '.join(judged)}"
     if saved := worth(changes).words:
         yield f"saves {saved}"
 

@@ -19,7 +19,7 @@ from gitmem.ledger.workspace import Scope
 
 FILE = "compared.json"
 
-RULES = 1
+RULES = 2
 """Raised when the engine finds other pairs than before: what an older one noted is compared anew."""
 
 MOST_BYTES = 16_000_000

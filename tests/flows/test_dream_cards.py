@@ -12,9 +12,11 @@ from dream_parked import DREAM_ID, Made, park, ref_of
 from gitmem.cli.output import Output
 from gitmem.cli.review_walk import walk
 from gitmem.cli.run import make_context
-from gitmem.core.trailers import ASKING, Fate, parse
+from gitmem.core.trailers import ASKING, JUDGED, Fate, parse
+from gitmem.dream.cards import summary_lines
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
 from gitmem.ledger.decide import edit, laid_out
+from gitmem.ledger.dreams import DreamCommit
 
 NUMBER = 20
 LATER = 1_795_000_000
@@ -165,3 +167,19 @@ def test_a_card_fits_sixty_columns_and_breaks_no_word(ground: Ground, gitmem, mo
     monkeypatch.setenv("COLUMNS", "60")
     out = gitmem("review", "show", DREAM_ID).out
     assert max(map(len, out.splitlines())) < 60 and set(out.split()) == whole
+
+
+def test_what_a_model_alone_judged_is_named_apart_before_all_is_accepted() -> None:
+    def change(n: int, subject: str, reason: str) -> DreamCommit:
+        return DreamCommit(n, "", subject, reason, (), (), {})
+
+    judged = f"one: “a”\nother: “b”\n{JUDGED}anthropic:small: they are alike"
+    changes = [
+        change(1, "Leave to b what a says too", "Both say it."),
+        change(2, "Leave to d what c says too", judged),
+        change(3, f"{ASKING}“e” stands for what f says", judged),
+        change(4, "Let g supersede what h said", f"{JUDGED}anthropic:small"),
+    ]
+    told = [line for line in summary_lines(changes) if "judged by a model" in line]
+    assert len(told) == 1 and told[0].endswith(": 2, 4")
+    assert not [line for line in summary_lines(changes[:1]) if "judged" in line]
