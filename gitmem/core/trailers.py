@@ -99,6 +99,8 @@ _CLAIM = re.compile(
 SUBJECT_WIDTH = 72
 ASKING = "Ask whether "
 """How the subject of a question begins: a commit that lands where a person accepts just that one."""
+LEFT_OUT = "Leave out change "
+"""How the subject of a commit begins that keeps the number of a change which others are not asked about."""
 
 
 MOVE_JOB = "move-"

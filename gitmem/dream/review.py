@@ -19,11 +19,12 @@ from gitmem.dream.cards import show
 from gitmem.dream.proving import failures_of, overtaken_by
 from gitmem.git.repository import Signature
 from gitmem.git.trees import changed_files, read_files, read_paths
-from gitmem.ledger.decide import SHORTEST, buried, close, replayed, revived, some, whole
+from gitmem.ledger.decide import SHORTEST, buried, close
 from gitmem.ledger.dreams import Dream, DreamCommit, open_dreams, reviewed
 from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
 from gitmem.ledger.merge import check_paths
+from gitmem.ledger.portion import replayed, revived, some, whole
 from gitmem.ledger.tombstones import spade
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
