@@ -502,7 +502,8 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     """Brings a dream back whose acceptance or rejection was just undone.
 
     Where it had been landed whole, its commits are history by now: they are made again on the memory as
-    it is, with what they said.
+    it is, with what they said. So is a part of one that is not kept here; it has other numbers then, so it
+    waits as a dream of its own.
 
     Args:
         undone: the decision's commit on the memory ref.
@@ -523,7 +524,10 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     if aside is not None and fork_point(repo, tip.commit, aside) not in (None, aside):
         again = aside
     elif told.writer == "dream" and len(undone.parents) == 2:
-        again = _again(scope, ref, undone)
+        again = _again(scope, ref, undone, tip)
+        if again and " " in told.reviewed:
+            id = f"d-{again[: len(id) - 2]}"
+            ref = dreams_in(scope).waiting + id
     if again is None:
         return Reopened(id, "anew")
     move_ref(repo, ref, again, None, f"gitmem undo: bring {id} back")
@@ -551,7 +555,7 @@ def _left_off(scope: Scope, ref: str, here: str, aside: str | None, tip: Tip) ->
     return wait_apart(whole, lacking, tip.commit, f"what {whole.id} was sent without") if lacking else ""
 
 
-def _again(scope: Scope, ref: str, undone: Commit) -> str | None:
+def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:
     repo = scope.repo
     before, tip = undone.parents
     try:
@@ -559,7 +563,7 @@ def _again(scope: Scope, ref: str, undone: Commit) -> str | None:
         if base is None or base == tip:
             return None
         dream = read_dream(scope, ref, tip, base, before)
-        return summed_up(dream, base, replayed(dream, dream.changes, read_tip(repo, scope.ref)))
+        return summed_up(dream, base, replayed(dream, dream.changes, now))
     except MissingObject:
         return None
 

@@ -14,7 +14,9 @@ from gitmem.cli.review_walk import walk
 from gitmem.cli.run import make_context
 from gitmem.core.trailers import ASKING, Fate, parse
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
+from gitmem.git.refs import move_ref
 from gitmem.ledger.decide import edit, laid_out
+from gitmem.ledger.workspace import TURNED_DOWN
 
 NUMBER = 20
 LATER = 1_795_000_000
@@ -132,6 +134,36 @@ class TestInParts:
         gitmem("undo", landed.written.commit)
         assert once(ground) == set()
         assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [2]
+
+    def test_an_undo_where_the_dream_is_not_kept_lets_what_was_accepted_wait_again(
+        self,
+        ground: Ground,
+        gitmem,  # type: ignore[no-untyped-def]
+    ) -> None:
+        """As in another clone: its numbers are others there, and no decision on those counts for it."""
+        dream_of(ground, 3)
+        reject(ground.workspace, DREAM_ID, (1, 3), "", ANN, LATER)
+        landed = accept(ground.workspace, DREAM_ID, (2,), ANN, LATER)
+        repo = ground.scope().repo
+        move_ref(repo, TURNED_DOWN + DREAM_ID, None, repo.ref(TURNED_DOWN + DREAM_ID), "test")
+        assert landed.written
+        said = gitmem("undo", landed.written.commit).err
+        (again,) = open_dreams(ground.workspace)
+        assert once(ground) == set() and f"{again.id} waits again" in said
+        accept(ground.workspace, again.id, None, ANN, LATER)
+        assert once(ground) == {1}
+
+
+def test_an_accepted_change_that_was_undone_waits_and_is_not_offered_twice(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    ground.put(TWICE)
+    gitmem("dream", "--force", "--scope", "project")
+    (dream,) = open_dreams(ground.workspace)
+    accept(ground.workspace, dream.id, None, ANN, LATER)
+    said = gitmem("undo").err
+    assert f"{dream.id} waits again" in said
+    gitmem("dream", "--force", "--scope", "project")
+    (still,) = open_dreams(ground.workspace)
+    assert (still.id, len(still.open)) == (dream.id, len(dream.open))
 
 
 def test_no_dream_offers_again_what_was_turned_down(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
