@@ -15,6 +15,7 @@ from gitmem.core.names import homes, is_agent_folder
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
+from gitmem.dream.answers import Answer, as_answered
 from gitmem.dream.cards import show
 from gitmem.dream.proving import failures_of, overtaken_by
 from gitmem.git.repository import Signature
@@ -82,6 +83,7 @@ def accept(
     job: str = "",
     copies: Copies | None = None,
     at: str = "",
+    answers: Mapping[int, Answer] | None = None,
 ) -> Landed:
     """Lands a dream, or some of its changes, on the memory ref.
 
@@ -101,20 +103,21 @@ def accept(
         job: what the commit shares with others that are undone with it.
         copies: brings working copies up to date.
         at: the dream's newest commit as it was shown, or the beginning of its name; empty for any.
+        answers: number of a question on two claims to what the person says of them; that lands instead.
 
     Raises:
-        UsageError: no such dream or change.
+        UsageError: no such dream, change or question.
         CheckFailed: it moved since it was shown; the person said no; memory changed so that a claim
             would be lost, a secret would be stored, or the proof of what was chosen fails.
     """
-    dream = _as_shown(find_dream(workspace, id), at)
+    dream = as_answered(_as_shown(find_dream(workspace, id), at), answers or {})
     chosen = _chosen(dream, numbers)
     if numbers is None:
         chosen = tuple(change for change in chosen if not change.asks)
         if not chosen:
             hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
             raise UsageError(f"{dream.id} holds nothing but questions", hint)
-    everything = len(chosen) == len(dream.changes)
+    everything = len(chosen) == len(dream.changes) and not answers
     author = replace(author, time=int(now))
     _refuse_foreign(dream, chosen, everything)
     answered: frozenset[str] = frozenset()
