@@ -15,11 +15,12 @@ import pytest
 from git_config import GIT_CONFIG
 from ran import Ran
 
+from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
+from gitmem.flows.context import workspace_at
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import real_edges, workspace_at
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Workspace
 

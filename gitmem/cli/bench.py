@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.bench_dream import dream
+from gitmem.cli.bench_dream import dream, engine_named
 from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
 from gitmem.core.errors import UsageError
 from gitmem.engines.choose import ENGINES
 
 if TYPE_CHECKING:
-    from gitmem.engines.engine import Engine
+    pass
 
 Verbose = Annotated[bool, typer.Option("--verbose", help="Name each miss and false find.")]
 
@@ -45,9 +45,9 @@ def extract(
     `excluded`, what must not be kept, `{"message": UUID, "key": [WORDS]}`. Other keys are ignored. A find
     matches a label when it stems from its message and holds its key words.
     """
+    from gitmem.app.bench.extraction import score
+    from gitmem.app.bench.gold import read_gold
     from gitmem.cli.bench_show import show_extraction
-    from gitmem.integrations.benching.extraction import score
-    from gitmem.integrations.benching.gold import read_gold
 
     run = context(ctx, as_json=as_json)
     if engine not in ENGINES:
@@ -87,10 +87,10 @@ def recall(
         return
     if corpus is None or queries is None:
         raise UsageError("Two files are needed", "Give --corpus FILE --queries FILE, or --own.")
+    from gitmem.app.bench.corpus import read_given
+    from gitmem.app.bench.recall import measure
     from gitmem.cli.bench_show import show_recall
     from gitmem.git.command import GitCommand
-    from gitmem.integrations.benching.corpus import read_given
-    from gitmem.integrations.benching.recall import measure
 
     given = read_given(run.edges.cwd / corpus.expanduser(), run.edges.cwd / queries.expanduser())
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
@@ -101,7 +101,7 @@ def recall(
 
 
 def _own(run: Context) -> None:
-    from gitmem.integrations.benching.own import as_value, ask_own
+    from gitmem.app.bench.own import as_value, ask_own
 
     asked = ask_own(run.workspace, run.out.say)
     if run.out.as_json:
@@ -111,14 +111,3 @@ def _own(run: Context) -> None:
     for one in lost:
         run.out.data(f"{one.scope}/{one.path}: {one.why}")
     run.out.data(f"{len(asked) - len(lost)} of {len(asked)} are found by their own description")
-
-
-def engine_named(run: Context, name: str) -> Engine:
-    """The engine to measure: one that asks a model is the person's, held to the day's ceilings."""
-    if name == "offline":
-        from gitmem.engines.offline import OfflineEngine
-
-        return OfflineEngine()
-    from gitmem.integrations.engines import engine_for
-
-    return engine_for(run.any_workspace, run.edges, name)

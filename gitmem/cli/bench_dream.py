@@ -14,6 +14,7 @@ from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.engines.choose import ENGINES
+from gitmem.engines.engine import Engine
 
 MOST_NIGHTS = 1_000
 LOST_SHOWN = 10
@@ -44,9 +45,9 @@ def dream(
     (descriptions, and a sentence of each claim, as they arrived) whose memory is among the first five.
     Exit code 1 where a claim was lost.
     """
-    from gitmem.integrations.benching.dream import dream_nights
-    from gitmem.integrations.benching.dream_corpus import own_memory, read_folder
-    from gitmem.integrations.benching.dream_figures import dream_figures
+    from gitmem.app.bench.dream import dream_nights
+    from gitmem.app.bench.dream_corpus import own_memory, read_folder
+    from gitmem.app.bench.dream_figures import dream_figures
 
     run = context(ctx, as_json=as_json)
     if engine not in ENGINES:
@@ -57,7 +58,6 @@ def dream(
         files = own_memory(run.workspace)
         if not files:
             raise UsageError("There is no memory here", "Name a folder of memory: --corpus DIR.")
-    from gitmem.cli.bench import engine_named
 
     thinker = engine_named(run, engine)
     if engine != "offline":
@@ -79,7 +79,7 @@ def dream(
 
 
 def _say_what_leaves(run: Context, engine: str, nights: int, files: int, size: int) -> None:
-    from gitmem.integrations.benching.dream_sent import dream_costs
+    from gitmem.app.bench.dream_sent import dream_costs
 
     for line in dream_costs(run.any_workspace, run.edges, engine, nights, files, size):
         run.out.say(line)
@@ -145,3 +145,14 @@ def _recall(recall: dict[str, Any]) -> str:
 
 def _shown(share: dict[str, Any]) -> str:
     return "none" if share["share"] is None else f"{share['share']:.1f}"
+
+
+def engine_named(run: Context, name: str) -> Engine:
+    """The engine to measure: one that asks a model is the person's, held to the day's ceilings."""
+    if name == "offline":
+        from gitmem.engines.offline import OfflineEngine
+
+        return OfflineEngine()
+    from gitmem.flows.engines import engine_for
+
+    return engine_for(run.any_workspace, run.edges, name)

@@ -12,12 +12,13 @@ from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOpti
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.merge import kind
+from gitmem.flows.context import allowed_fingerprints
+from gitmem.flows.save import copies_of
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import allowed_fingerprints
-from gitmem.integrations.saving import copies_of
+from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.land import read_tip, together
 from gitmem.ledger.log import last_known
-from gitmem.ledger.lookup import chosen_agent, chosen_scopes, find
+from gitmem.ledger.lookup import chosen_scopes, find
 from gitmem.ledger.moments import is_root, resolve_all
 from gitmem.ledger.restore import Restored, plan_restore, restore_as_of, write_out
 from gitmem.ledger.workspace import Scope, Workspace

@@ -11,15 +11,16 @@ from database import Database
 from ran import Gitmem, Ran
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.cli import extract as verb
 from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
+from gitmem.flows.context import initialised_at
+from gitmem.flows.dreams.said import SaidSince
 from gitmem.flows.extract import lookback
-from gitmem.integrations.dreams.said import SaidSince
-from gitmem.integrations.edges import initialised_at, real_edges
-from gitmem.integrations.extraction import context_of
-from gitmem.integrations.sessions import sessions_here
+from gitmem.flows.extraction import context_of
+from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.transcripts.claude_home import slug
 

@@ -14,8 +14,9 @@ import psutil
 import pytest
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
+from gitmem.flows.context import initialised_at
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import initialised_at, real_edges
 from gitmem.ledger.job_record import read_runs
 from gitmem.transcripts.claude_home import slug
 

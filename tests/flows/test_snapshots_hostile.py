@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 
-from gitmem.git.locks import writer_lock
-from gitmem.integrations import worker
-from gitmem.integrations.context import session_start
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.refresh import (
-    after_checkout,
+from gitmem.app.checkout import after_checkout
+from gitmem.app.context import real_edges
+from gitmem.app.session_context import session_start
+from gitmem.flows.context import workspace_at
+from gitmem.flows.snapshots import (
     pending_snapshots,
     settle_snapshot,
     snapshot_standings,
 )
+from gitmem.git.locks import writer_lock
+from gitmem.integrations import worker
 from gitmem.ledger.snapshot import read_commit, read_worktree
 from gitmem.rules.snapshot import STATE_BYTES, digest
 

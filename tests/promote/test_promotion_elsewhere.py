@@ -19,6 +19,7 @@ from promotion_ground import (
 )
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.core.errors import CheckFailed
 from gitmem.core.memory import parse
 from gitmem.core.names import archived_path
@@ -29,9 +30,8 @@ from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import plan_extraction
+from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature
-from gitmem.integrations.edges import real_edges
-from gitmem.integrations.extraction import context_of
 from gitmem.ledger.known import known_at
 from gitmem.ledger.land import Write, land
 from gitmem.transcripts.claude_code import read_session

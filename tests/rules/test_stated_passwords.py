@@ -10,17 +10,18 @@ import pytest
 from planted_secrets import Maker
 from ran import Ran
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.flows.context import workspace_at
+from gitmem.flows.edit import Wanted, composed, remember
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
+from gitmem.flows.review import queue
+from gitmem.flows.save import save_all
 from gitmem.integrations.agent_writes import carry_out
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.editing import Wanted, composed, remember
-from gitmem.integrations.review import queue
-from gitmem.integrations.saving import save_all
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
 from gitmem.ledger.known import Known

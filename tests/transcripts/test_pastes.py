@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
 from gitmem.engines.anthropic import render
+from gitmem.flows.dreams.said import said as as_dreamt
 from gitmem.flows.extract.sessions import turns_of
-from gitmem.integrations.dreams.said import said as as_dreamt
-from gitmem.integrations.sessions import find
+from gitmem.flows.sessions import find
 from gitmem.notes.resume import resume_of
 from gitmem.transcripts.discover import read
 from gitmem.transcripts.model import Message, Session

@@ -1,0 +1,122 @@
+"""The outside world of one command, as whoever starts it gives it, and the workspace around its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.core.errors import RepositoryError
+from gitmem.flows.exit import configure
+from gitmem.flows.place import data_folder
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
+from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.ledger.catalog import MemoryCatalog
+
+
+def _nobody(_: str) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The outside world of one command.
+
+    Attributes:
+        environ: environment of the process, less what could redirect gitmem.
+        cwd: folder that the command is about.
+        now: seconds since the epoch.
+        say: tells the person something that no result of a flow carries.
+        person_in: the folder that the person is in, where that may be another; None where it is not known.
+    """
+
+    environ: Mapping[str, str]
+    cwd: Path
+    now: float
+    say: Callable[[str], None] = field(default=_nobody, repr=False, compare=False)
+    person_in: Path | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def home(self) -> Path:
+        """The person's home directory."""
+        return Path(self.environ.get("HOME") or "~").expanduser()
+
+    @property
+    def data(self) -> Path:
+        """Folder of the private repository."""
+        return data_folder(self.environ, self.home)
+
+    @property
+    def config(self) -> Path:
+        """Claude Code's own folder."""
+        return claude_config_dir(self.environ, self.home)
+
+
+def _catalog(state: Path) -> MemoryCatalog:
+    from gitmem.search.index import Catalog  # most hooks ask it nothing
+
+    return Catalog.open(state)
+
+
+def workspace_at(edges: Edges) -> Workspace:
+    """The memory of the repository around `edges.cwd`; `init` need not have run.
+
+    Raises:
+        RepositoryError: there is no repository, or it is bare, or it may not be used.
+    """
+    around = Surroundings(GitCommand(edges.environ), edges.home, edges.data, edges.config, _catalog)
+    workspace = open_workspace(around, edges.cwd)
+    if workspace.layout.bare or workspace.layout.worktree is None:
+        raise RepositoryError(
+            f"{workspace.layout.git_dir} has no work tree", "Run it in a repository with a work tree."
+        )
+    root = workspace.layout.common_dir
+    root = (root.parent if root.name == ".git" else root).resolve()
+    auto = auto_memory_dir(edges.environ, edges.home, root, read_settings(edges.config))
+    opened = Workspace(around, workspace.layout, workspace.settings, auto)
+    configure(lambda: allowed_fingerprints(opened), edges.data)
+    return opened
+
+
+def initialised_at(edges: Edges) -> Workspace:
+    """The same, for commands that need `init` to have run.
+
+    Raises:
+        RepositoryError: it has not.
+    """
+    workspace = workspace_at(edges)
+    if workspace.settings.get("projectId") and workspace.state.is_dir() and not workspace.has_private:
+        raise RepositoryError(
+            f"{workspace.private_path}, which holds private memory, is missing or was emptied",
+            "Run: git mem doctor",
+        )
+    if not workspace.initialised:
+        raise RepositoryError(f"{workspace.layout.worktree} has no gitmem memory yet", "Run: git mem init")
+    return workspace
+
+
+def by_command(workspace: Workspace, *, fetches: bool = True) -> Workspace:
+    """Opens a workspace's repositories through the `git` command.
+
+    A look needs some ten calls, which together take less time than importing pygit2.
+
+    Args:
+        fetches: whether git may fetch what a partial clone lacks; a hook waits for no network.
+    """
+    git = workspace.git if fetches else replace(workspace.git, fetches=False)
+    workspace.code = GitRepository(git, workspace.main_layout)
+    if workspace.has_private:
+        workspace.private = open_repository(workspace.private_path, git, prefer="git", bare=True)
+    return workspace
+
+
+def allowed_fingerprints(workspace: Workspace) -> frozenset[str]:
+    """Fingerprints of secrets that the person accepted: `gitmem.allow`, from their own configuration."""
+    return frozenset(word for value in workspace.settings.all("allow") for word in value.split())
