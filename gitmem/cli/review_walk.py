@@ -18,7 +18,7 @@ from gitmem.cli.review_decide import show_batch
 from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted, one_line
-from gitmem.dream.answers import Answer, of_two
+from gitmem.dream.answers import Answer
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
 from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide
 from gitmem.flows.disputes import Dispute
@@ -80,7 +80,7 @@ class Step:
     @property
     def asks(self) -> bool:
         """Whether it is a dream's question on two claims; on one alone it is answered by yes or no."""
-        return self.change is not None and of_two(self.change)
+        return self.change is not None and self.change.compares
 
     @property
     def keys(self) -> str:

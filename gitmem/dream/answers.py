@@ -31,11 +31,6 @@ ANSWERS: tuple[Answer, ...] = get_args(Answer)
 SAME = "both say the same, as a person answered"
 
 
-def of_two(change: DreamCommit) -> bool:
-    """Whether a change asks of two claims that stand; what else is asked is answered by yes or no."""
-    return change.asks and any(fate.target in change.stood for fate in change.fates)
-
-
 def sides(change: DreamCommit, origins: Origins) -> tuple[str, str]:
     """The earlier and the later of the two claims of a question, by reference.
 
@@ -62,7 +57,7 @@ def as_answered(dream: Dream, answers: Mapping[int, Answer]) -> Dream:
         return dream
     known = {change.n: change for change in dream.open}
     for n in answers:
-        if n not in known or not of_two(known[n]):
+        if n not in known or not known[n].compares:
             raise UsageError(
                 f"{dream.id} has no open question {n} on two claims",
                 f"Look: git mem review show {dream.id}",

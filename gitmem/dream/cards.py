@@ -35,6 +35,9 @@ LONG = 6
 WIDE = 1_200
 """Characters of a line that are shown unless all are asked for: a paragraph is one line."""
 
+TITLE = 120
+"""Terminal cells of a claim that a title quotes; the terminal breaks what it has no room for."""
+
 TOKEN = 4
 """Characters of English prose to a token of a model, by the vendors' rule of thumb."""
 
@@ -260,10 +263,13 @@ def show(
         asks = any(change.asks for change in dream.open)
         yield f"decide: git mem review -i, or all of it{' but questions' if asks else ''}:"
         yield f"  git mem review accept {dream.id} --at {dream.tip[:12]}"
+    waits = {change.n: change for change in dream.open} if not rejected else {}
     for card in cards_of(dream.changes, origins or {}, failures):
         yield ""
         yield from card_lines(card, whole=whole)
-        if card.n in {change.n for change in dream.open} and not rejected:
+        if card.n in waits and waits[card.n].compares:
+            yield f"   git mem review accept {dream.id} {card.n} --same|--newer|--older|--different"
+        elif card.n in waits:
             yield f"   git mem review accept|reject {dream.id} {card.n}"
     if notes := summary_notes(dream):
         yield ""
@@ -350,7 +356,16 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
         replace(side, notes=()) if side.notes == after else side
         for side, after in zip(sides, following, strict=True)
     ]
-    return Card(change.n, change.subject, kind_of(change), tuple(sides), by + decided, reason, proof)
+    # Where two begin alike, what stands is what a question quotes.
+    order = [_flat(side.text) for side in sorted(sides, key=lambda side: side.mark != "=")]
+    title = _QUOTED.sub(lambda quote: _in_full(quote[0], quote[1], quote[2], order), change.subject)
+    return Card(change.n, title, kind_of(change), tuple(sides), by + decided, reason, proof)
+
+
+def _in_full(quote: str, said: str, cut: str, texts: Sequence[str]) -> str:
+    """A quote of a title, which a commit's subject has no room for, as long as a title may have it."""
+    found = next((text for text in texts if cut and said.strip() and text.startswith(said.strip())), "")
+    return f"“{one_line(found, TITLE)}”" if found else quote
 
 
 def _repeats(line: str, texts: Sequence[str]) -> bool:

@@ -292,11 +292,16 @@ def _said(pair: tuple[Choice, Item]) -> tuple[Verdict, str]:
 
 
 def _told(done: Sequence[tuple[Choice, Item, Decided]]) -> str:
-    """How many of each kind, in the order in which they were decided."""
+    """How many of each kind, in the order in which they were decided; of a dream, how many changes."""
     verbs = {"accept": "accepted", "reject": "rejected"}
     parts = []
     for verdict, verb in verbs.items():
-        kinds = Counter(item.kind for choice, item, _ in done if choice.verdict == verdict)
+        kinds: Counter[str] = Counter()
+        for choice, item, _ in done:
+            if choice.verdict == verdict and item.kind == "dream" and choice.numbers:
+                kinds["change"] += len(choice.numbers)
+            elif choice.verdict == verdict:
+                kinds[item.kind] += 1
         if kinds:
             parts.append(f"{verb} {', '.join(counted(number, kind) for kind, number in kinds.items())}")
     known = sum(made.line.startswith("known already") for _, _, made in done)

@@ -78,6 +78,11 @@ class DreamCommit:
         return self.subject.startswith(ASKING)
 
     @property
+    def compares(self) -> bool:
+        """Whether it asks of two claims that stand; what else is asked is answered by yes or no."""
+        return self.asks and any(fate.target in self.stood for fate in self.fates)
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """Under which it is remembered when it is rejected, and known while it waits."""
         return reject_keys(self.fates, self.stood)

@@ -162,6 +162,15 @@ class TestAnswers:
         assert once(ground) == set()
 
 
+def test_a_title_quotes_as_much_of_a_claim_as_there_is_room_for(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    """A commit's subject cuts it; where both begin alike, the one that stands is meant."""
+    made = said_once(0, f"{ASKING}“Part 0 …” stands")
+    park(ground, [made])
+    shown = gitmem("review", "show", DREAM_ID).out
+    assert "1. Ask whether “Part 0 is ready.” stands\n" in shown
+    assert f"review accept {DREAM_ID} 1 --same|--newer|--older|--different\n" in shown
+
+
 class TestAsShown:
     def test_a_dream_that_moved_is_refused(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
         shown = dream_of(ground, 3).tip
