@@ -476,8 +476,10 @@ def taught_by(origin: Origin) -> str:
     """Who taught a claim, when, and by what, in one phrase."""
     told = origin.told[0] if origin.told else None
     who = (told.author.partition("<")[0].strip() if told else "") or "somebody"
-    phrase = f"{who}, {datetime.fromtimestamp(origin.time, UTC).date().isoformat()}"
-    return phrase + (_way(told) if told else "")
+    day = datetime.fromtimestamp(origin.time, UTC).date().isoformat()
+    if told and told.provenance.op == "adopt":
+        return f"{who}, nobody knows when, in a file of {day}"
+    return f"{who}, {day}" + (_way(told) if told else "")
 
 
 def _way(told: Telling) -> str:
