@@ -195,8 +195,15 @@ class Walk:
         if isinstance(step.item.subject, Dispute):
             words = ["[1-9] stands", *(["[a]ll stand"] if "a" in step.keys else []), "[l]ater"]
         if step.asks:
-            words = ["[s]ame", "[n]ewer", "[o]lder", "[d]ifferent", "[e]dit", "[l]ater"]
+            words = ["[s]ame", *self._ages(step), "[d]ifferent", "[e]dit", "[l]ater"]
         return " ".join([*words, *(["[u]ndo"] if self._trail else []), "[q]uit [?] "])
+
+    def _ages(self, step: Step) -> list[str]:
+        """The keys for either of two claims, each with the mark that this one has on the card."""
+        subject, later = step.item.subject, ""
+        if step.change is not None and isinstance(subject, Dream):
+            later = self._card(subject, step.change.n).later
+        return [f"[n]ewer ({later})", f"[o]lder ({'-' if later == '=' else '='})"]
 
     def _help(self, step: Step, key: str) -> None:
         self._out.say("help" if key == "?" else "that is no key for this")

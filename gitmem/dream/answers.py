@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from gitmem.core.account import path_of, reference
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import Memory
 from gitmem.core.trailers import Provenance, parse
-from gitmem.dream.cards import Origins, claim_origins
+from gitmem.dream.cards import Origins, by_time, claim_origins, first_said
 from gitmem.engines.offline.duplicates import relate
 from gitmem.engines.offline.pairs import Judgement, Pair
 from gitmem.engines.offline.work import Work
@@ -29,18 +28,6 @@ Answer = Literal["same", "newer", "older"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 
 SAME = "both say the same, as a person answered"
-
-
-def sides(change: DreamCommit, origins: Origins) -> tuple[str, str]:
-    """The earlier and the later of the two claims of a question, by reference.
-
-    Where nobody knows when they were said, or both were on one day, the one that stands on the card is
-    taken for the later.
-    """
-    fate = next(fate for fate in change.fates if fate.target in change.stood)
-    goes, stays = (_said(origins, one) for one in (fate.source, fate.target))
-    turned = goes is not None and stays is not None and goes.date() > stays.date()
-    return (fate.target, fate.source) if turned else (fate.source, fate.target)
 
 
 def as_answered(dream: Dream, answers: Mapping[int, Answer]) -> Dream:
@@ -74,14 +61,14 @@ def _change(dream: Dream, change: DreamCommit, answer: Answer, origins: Origins)
     asked = repo.commit(change.commit)
     ground = repo.commit(asked.parents[0]).tree
     work = Work(read_files(repo, ground))
-    earlier, later = sides(change, origins)
+    earlier, later = by_time(change, origins)
     goes, stays = (later, earlier) if answer == "older" else (earlier, later)
     if answer == "same":
         fate = next(fate for fate in change.fates if fate.target in change.stood)
         goes, stays = fate.source, fate.target
     places = [_place(work, one) for one in (goes, stays)]
     judgement = Judgement("same" if answer == "same" else "amends")
-    said = {one: when for one in (goes, stays) if (when := _said(origins, one))}
+    said = {one: when for one in (goes, stays) if (when := first_said(origins, one))}
     authors = {one: who for one in (goes, stays) if (who := _who(origins, one))}
     gone, left = places
     if gone and left:
@@ -108,11 +95,6 @@ def _place(work: Work, ref: str) -> tuple[Memory, int] | None:
         if memory and reference(memory.path, claim) == ref:
             return memory, at
     return None
-
-
-def _said(origins: Origins, ref: str) -> datetime | None:
-    found = origins.get(ref, ())
-    return datetime.fromtimestamp(found[0].time, UTC) if found else None
 
 
 def _who(origins: Origins, ref: str) -> str:

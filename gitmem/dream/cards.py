@@ -87,6 +87,7 @@ class Card:
         state: what is to be said behind the title: by whom, and whether it is decided.
         reason: why, perhaps several lines.
         proof: what came of proving it; empty where that was not tried.
+        later: of a question on two claims, the mark of the one that is taken for the later; else empty.
     """
 
     n: int
@@ -96,6 +97,7 @@ class Card:
     state: str = ""
     reason: str = ""
     proof: tuple[str, ...] = ()
+    later: str = ""
 
 
 @dataclass(frozen=True)
@@ -359,7 +361,27 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
     # Where two begin alike, what stands is what a question quotes.
     order = [_flat(side.text) for side in sorted(sides, key=lambda side: side.mark != "=")]
     title = _QUOTED.sub(lambda quote: _in_full(quote[0], quote[1], quote[2], order), change.subject)
-    return Card(change.n, title, kind_of(change), tuple(sides), by + decided, reason, proof)
+    later = by_time(change, origins)[1] if change.compares else ""
+    mark = "=" if later in change.stood else "-" if later else ""
+    return Card(change.n, title, kind_of(change), tuple(sides), by + decided, reason, proof, mark)
+
+
+def by_time(change: DreamCommit, origins: Origins) -> tuple[str, str]:
+    """The earlier and the later of the two claims that a question compares, by reference.
+
+    Where nobody knows when they were said, or both were on one day, the one that stands on the card is
+    taken for the later.
+    """
+    fate = next(fate for fate in change.fates if fate.target in change.stood)
+    goes, stays = (first_said(origins, one) for one in (fate.source, fate.target))
+    turned = goes is not None and stays is not None and goes.date() > stays.date()
+    return (fate.target, fate.source) if turned else (fate.source, fate.target)
+
+
+def first_said(origins: Origins, ref: str) -> datetime | None:
+    """When a claim came into being; None where that is not known."""
+    found = origins.get(ref, ())
+    return datetime.fromtimestamp(found[0].time, UTC) if found else None
 
 
 def _in_full(quote: str, said: str, cut: str, texts: Sequence[str]) -> str:
