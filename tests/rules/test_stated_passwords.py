@@ -21,10 +21,10 @@ from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
 from gitmem.flows.review import queue
 from gitmem.flows.save import save_all
-from gitmem.integrations.agent_writes import carry_out
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
 from gitmem.ledger.known import Known
+from gitmem.mcp.writes import carry_out
 from gitmem.transcripts.model import Message, Session
 
 Git = Callable[..., str]
