@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitmem.api import Memories as Memories
     from gitmem.api import open as open
-    from gitmem.integrations.memory_tool.tool import AsyncGitMemoryTool as AsyncGitMemoryTool
-    from gitmem.integrations.memory_tool.tool import GitMemoryTool as GitMemoryTool
+    from gitmem.memory_tool.tool import AsyncGitMemoryTool as AsyncGitMemoryTool
+    from gitmem.memory_tool.tool import GitMemoryTool as GitMemoryTool
 
 __version__ = "0.1.0"
 __all__ = ["AsyncGitMemoryTool", "GitMemoryTool", "Memories", "__version__", "open"]
@@ -20,8 +20,8 @@ __all__ = ["AsyncGitMemoryTool", "GitMemoryTool", "Memories", "__version__", "op
 _PLACES = {
     "Memories": "gitmem.api",
     "open": "gitmem.api",
-    "AsyncGitMemoryTool": "gitmem.integrations.memory_tool.tool",
-    "GitMemoryTool": "gitmem.integrations.memory_tool.tool",
+    "AsyncGitMemoryTool": "gitmem.memory_tool.tool",
+    "GitMemoryTool": "gitmem.memory_tool.tool",
 }
 
 

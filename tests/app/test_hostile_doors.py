@@ -28,13 +28,13 @@ from gitmem.flows.choice import by_model
 from gitmem.flows.context import initialised_at
 from gitmem.flows.memory_facts import FILE, _read
 from gitmem.git.command import GitCommand, peek
-from gitmem.integrations.memory_tool.backend import Backend
-from gitmem.integrations.memory_tool.words import Refused
 from gitmem.ledger import per_session
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.tainted import note_tainted
 from gitmem.mcp.writes import carry_out
+from gitmem.memory_tool.backend import Backend
+from gitmem.memory_tool.commands import Refused
 from gitmem.search.code import VERSION, Known, Shelf
 
 __all__ = ["ground"]

@@ -41,8 +41,8 @@ from gitmem.dream.cards import Card, Side
 from gitmem.flows.context import initialised_at
 from gitmem.flows.pull_request_body import request_body
 from gitmem.git.trees import read_file
-from gitmem.integrations.memory_tool.backend import Backend
-from gitmem.integrations.memory_tool.words import Refused
+from gitmem.memory_tool.backend import Backend
+from gitmem.memory_tool.commands import Refused
 
 ROOT = Path(__file__).parent.parent.parent
 
