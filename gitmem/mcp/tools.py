@@ -19,15 +19,16 @@ from gitmem.core.change import TYPES, Change, Edited, MemoryType, Origin
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import RECALLED
 from gitmem.core.memory import Memory, parse
-from gitmem.core.names import agent_name, file_address, kind
+from gitmem.core.names import file_address, kind
 from gitmem.core.text import fence_for_model, iso
 from gitmem.core.text import one_line as on_one_line
 from gitmem.core.trailers import one_line
 from gitmem.flows import blame as blaming
 from gitmem.flows import code_commits, last_recalls
 from gitmem.flows import show as showing
+from gitmem.flows.agent_writes import ASKED, Outcome, carry_out, may_write, remembered
 from gitmem.flows.context import allowed_fingerprints
-from gitmem.flows.edit import Wanted, composed, left_behind, scope_of
+from gitmem.flows.edit import Wanted, left_behind
 from gitmem.flows.edit import forget as forget_anywhere
 from gitmem.flows.exit import credentials
 from gitmem.flows.recall import ask
@@ -43,7 +44,6 @@ from gitmem.ledger.lookup import Ambiguous, Found, find
 from gitmem.ledger.tainted import read_tainted
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
-from gitmem.mcp.writes import Outcome, carry_out, may_write
 from gitmem.search.display import as_context, as_json
 from gitmem.search.recall import capped, plain_place
 
@@ -51,7 +51,6 @@ RECALL_CHARS = 120_000
 LOGGED = 20
 SHORT = 12
 CLAIM_CHARS = 400
-ASKED = "an agent asked for it through a tool"
 _USUAL: MemoryType = "feedback"
 
 
@@ -384,25 +383,15 @@ def remember(
         CheckFailed: it may not be stored, see `carry_out`.
     """
     wanted = Wanted(text, type, one_line(name), description, why, how, agent, scope)
-    where, folder = scope_of(call.workspace, wanted), agent_name(agent)
-    slug, about, body = composed(wanted, call.edges.now, allowed_fingerprints(call.workspace))
-    old = _named(call, slug, where.name, folder)
-    change = Change(
-        op="update" if old else "add",
-        name=old.memory.name if old else slug,
-        description=old.memory.description if old else about,
-        type=cast(MemoryType, type),
-        body=body,
-        reason=why or ASKED,
-        confidence=1.0,
-        asked=False,
-        origin=Origin(session=call.session),
-        agent=folder,
-        file=old.file if old else "",
-    )
-    done = carry_out(call.workspace, call.edges, Placed(where.name, change), call.told)
+    placed, done = remembered(call.workspace, call.edges, wanted, call.told)
+    change, old = placed.change, placed.change.op == "update"
     file = _file_of(done.written) or change.file
-    place = {"scope": where.name, "agent": sound(folder), "file": sound(file), "name": sound(change.name)}
+    place = {
+        "scope": placed.scope,
+        "agent": sound(change.agent),
+        "file": sound(file),
+        "name": sound(change.name),
+    }
     return _told(
         place,
         done,
@@ -517,15 +506,6 @@ def _refuse_secrets(call: Call, file: str, data: bytes) -> None:
         raise CheckFailed(
             f"{file} holds a secret that came with shared memory", "A person runs: git mem purge"
         )
-
-
-def _named(call: Call, name: str, scope: str, agent: str) -> Found | None:
-    try:
-        return find(call.workspace, name, scope, agent, whole=True)
-    except Ambiguous:
-        raise
-    except UsageError:
-        return None
 
 
 def _file_of(written: Written | None) -> str:

@@ -24,6 +24,7 @@ from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
 from gitmem.flows import switches
+from gitmem.flows.agent_writes import carry_out
 from gitmem.flows.choice import by_model
 from gitmem.flows.context import initialised_at
 from gitmem.flows.memory_facts import FILE, _read
@@ -32,7 +33,6 @@ from gitmem.ledger import per_session
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.tainted import note_tainted
-from gitmem.mcp.writes import carry_out
 from gitmem.memory_tool.backend import Backend
 from gitmem.memory_tool.commands import Refused
 from gitmem.search.code import VERSION, Known, Shelf

@@ -15,6 +15,7 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.flows.agent_writes import carry_out
 from gitmem.flows.context import workspace_at
 from gitmem.flows.edit import Wanted, composed, remember
 from gitmem.flows.extract.plan import plan_extraction
@@ -24,7 +25,6 @@ from gitmem.flows.save import save_all
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
 from gitmem.ledger.known import Known
-from gitmem.mcp.writes import carry_out
 from gitmem.transcripts.model import Message, Session
 
 Git = Callable[..., str]

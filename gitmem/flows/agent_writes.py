@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gitmem.core import tombstone
-from gitmem.core.errors import CheckFailed
+from gitmem.core.change import Change, Origin
+from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.names import agent_name
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.edit import Wanted, composed, scope_of
 from gitmem.flows.notices import ANY, leave
 from gitmem.flows.pause import paused
 from gitmem.flows.place import DISABLE, disabled
@@ -22,6 +25,7 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import claim_keys, is_text, nameless, texts
 from gitmem.ledger.land import Written, memory_commit
+from gitmem.ledger.lookup import Ambiguous, Found, find
 from gitmem.ledger.suggestions import (
     AGENT,
     change_from_json,
@@ -35,6 +39,9 @@ from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.screen import weigh
 from gitmem.rules.secrets import Secret
+
+ASKED = "an agent asked for it through a tool"
+"""Why something changes, where the agent gave no reason."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,34 @@ def may_write(edges: Edges) -> None:
         raise CheckFailed(f"Nothing is stored: {DISABLE} is set", f"Start the client without {DISABLE}.")
 
 
+def remembered(
+    workspace: Workspace, edges: Edges, wanted: Wanted, told: Provenance
+) -> tuple[Placed, Outcome]:
+    """Stores one memory, or adds to the one of that name; arguments and errors as for `carry_out`.
+
+    Raises:
+        UsageError: a memory about a person that should go to the team, or a name that several have.
+    """
+    where, agent = scope_of(workspace, wanted), agent_name(wanted.agent)
+    name, description, body = composed(wanted, edges.now, allowed_fingerprints(workspace))
+    old = _named(workspace, name, where.name, agent)
+    change = Change(
+        op="update" if old else "add",
+        name=old.memory.name if old else name,
+        description=old.memory.description if old else description,
+        type=wanted.type,  # type: ignore[arg-type]
+        body=body,
+        reason=wanted.why or ASKED,
+        confidence=1.0,
+        asked=False,
+        origin=Origin(session=told.session),
+        agent=agent,
+        file=old.file if old else "",
+    )
+    placed = Placed(where.name, change)
+    return placed, carry_out(workspace, edges, placed, told)
+
+
 def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> Outcome:
     """Stores a change in a private scope; parks one of the project's, and what may be a secret, for review.
 
@@ -87,6 +122,15 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
         return Outcome(waiting=waiting, warnings=tuple(dict.fromkeys(said)))
     scope, who = workspace.scope(placed.scope), workspace.author(edges.now)
     return Outcome(land_change(scope, placed, who, told, allow=allow, copies=copies_of(workspace, edges)))
+
+
+def _named(workspace: Workspace, name: str, scope: str, agent: str) -> Found | None:
+    try:
+        return find(workspace, name, scope, agent, whole=True)
+    except Ambiguous:
+        raise
+    except UsageError:
+        return None
 
 
 def _parked(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> str:
