@@ -92,7 +92,7 @@ def test_what_is_stored_in_a_session_is_an_agents(gitmem: Gitmem, repo: Path) ->
         assert more.commit and "real database" in memories.show("no-mocks").text
         parked = memories.remember("CI runs on arm.", type="project", scope="project", name="ci")
         assert not parked.commit and parked.waiting in gitmem("review").out
-        with pytest.raises(UsageError, match="neither|Nothing|There is no"):
+        with pytest.raises(UsageError):
             memories.show("ci")
         assert memories.forget("no-mocks")
         assert {(entry.writer, entry.session) for entry in memories.log("no-mocks")} == {("agent", "s-1")}
