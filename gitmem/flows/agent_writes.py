@@ -16,7 +16,7 @@ from gitmem.core.names import agent_name
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.edit import Wanted, composed, scope_of
+from gitmem.flows.edit import Wanted, composed, scope_of, where_writable
 from gitmem.flows.notices import ANY, leave
 from gitmem.flows.pause import paused
 from gitmem.flows.place import DISABLE, disabled
@@ -121,7 +121,11 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
         said = [f"it may hold a credential ({one.rule}): {one.redacted}" for one in doubts]
         return Outcome(waiting=waiting, warnings=tuple(dict.fromkeys(said)))
     scope, who = workspace.scope(placed.scope), workspace.author(edges.now)
-    return Outcome(land_change(scope, placed, who, told, allow=allow, copies=copies_of(workspace, edges)))
+    unwritten: list[str] = []
+    copies = where_writable(copies_of(workspace, edges), unwritten)
+    written = land_change(scope, placed, who, told, allow=allow, copies=copies)
+    left = [f"stored, but not in the agent's folder: {why}" for why in unwritten[-1:]]
+    return Outcome(written, warnings=tuple(left))
 
 
 def _named(workspace: Workspace, name: str, scope: str, agent: str) -> Found | None:

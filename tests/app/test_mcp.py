@@ -16,6 +16,7 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.core.trailers import parse as trailers
 from gitmem.flows.notices import take
+from gitmem.ledger import layout
 from gitmem.ledger.tainted import note_tainted
 from gitmem.ledger.workspace import SCOPES
 
@@ -301,6 +302,25 @@ def test_forget_tells_where_agents_still_read_what_could_not_be_saved(filled: Gr
     assert "Tell the person: agents still read" in text(result) and result.structured_content["commit"]
     assert "tone" in text(call(filled, "forget", name="tone"))
     assert call(filled, "forget", claim="Port 8080 is taken by the proxy.").structured_content["waiting"]
+
+
+def test_what_cannot_be_laid_out_is_stored_and_told(
+    filled: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tool said that it failed, of what stood in a commit."""
+    live = filled.workspace.live_directory("local", "main", filled.workspace.worktrees[0].path)
+    assert live is not None
+    live.path.mkdir(parents=True)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(layout, "_write_new", refuse)
+    result = call(filled, "remember", text="The log is big.", name="big")
+    (warning,) = result.structured_content["warnings"]
+    assert "stored, but not in the agent's folder" in warning and "Permission denied" in warning
+    assert result.structured_content["commit"] and not result.is_error
+    assert "main/big.md" in filled.tree("local")
 
 
 def test_it_says_when_to_recall_and_offers_prompts(filled: Ground) -> None:
