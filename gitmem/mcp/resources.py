@@ -17,12 +17,12 @@ from gitmem.flows.context import allowed_fingerprints
 from gitmem.flows.withholding import without_secrets
 from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.git.trees import read_file
-from gitmem.integrations.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
 from gitmem.ledger.tainted import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope
+from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.rules.paths import check_path
 from gitmem.search.recall import capped, plain_place
 

@@ -11,8 +11,11 @@
 
 A program speaks for the person who runs it, as `git mem` does: what it stores is theirs, and goes to the
 scope that `git mem remember` would choose. What it is given is as `git mem --json` prints it: without
-secrets, control characters and tags that a client takes for its own. What a model asks for belongs into
-`gitmem.GitMemoryTool`.
+secrets, control characters and tags that a client takes for its own.
+
+What a model asks for is no word of the person's: `gitmem.open(path, session="…")` opens memory for it. What
+is stored then is an agent's, refused where it was forgotten before, and left for the person where it would
+be the team's or may hold a secret.
 """
 
 from __future__ import annotations
@@ -28,11 +31,15 @@ from gitmem.app.context import real_edges
 from gitmem.core.change import MemoryType
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import RECALLED
+from gitmem.core.names import kind
+from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.exit import value
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 
 if TYPE_CHECKING:
+    from gitmem.core.trailers import Writer
+    from gitmem.flows.edit import Wanted
     from gitmem.ledger.log import LogEntry
     from gitmem.search.recall import Recall
 
@@ -45,8 +52,10 @@ class Remembered:
         scope: `project`, `local` or `user`.
         agent: the agent's folder in the tree.
         file: its file in that folder.
-        commit: the commit that stored it; empty where it said so already.
-        warnings: rules that saw in it what may be a credential; it is stored all the same.
+        commit: the commit that stored it; empty where it said so already, or waits.
+        warnings: rules that saw in it what may be a credential; it is stored all the same. In a session,
+            what the person should be told of it, in words.
+        waiting: id of what waits for the person in `git mem review`; in a session alone.
     """
 
     scope: str
@@ -56,6 +65,27 @@ class Remembered:
     description: str
     commit: str
     warnings: tuple[str, ...] = ()
+    waiting: str = ""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A memory that stands.
+
+    Attributes:
+        scope, agent, file: as those of `Remembered`.
+        text: its body; empty in a list.
+        taught: when it was last taught, UTC; None where unknown.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    name: str
+    description: str
+    type: str
+    taught: datetime | None
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,9 +121,10 @@ class Memories:
     Not for several threads at once: open one for each.
     """
 
-    def __init__(self, path: Path, workspace: Workspace) -> None:
+    def __init__(self, path: Path, workspace: Workspace, session: str = "") -> None:
         self._path = path
         self._workspace = workspace
+        self._session = session
 
     @property
     def path(self) -> Path:
@@ -151,22 +182,27 @@ class Memories:
 
         Args:
             text: the fact, in markdown; relative dates in it are annotated.
-            name: the same name again updates that memory; made from the text where empty.
+            name: the same name again updates that memory, or in a session adds to it; made from the text
+                where empty.
             type: `user`, `feedback`, `project` or `reference`.
             scope: None for the scope of its type.
             description: one line that would find it again; the first sentence where empty.
             why: the reason.
             how: when and how it applies.
             allow: what may be a secret may go into the project scope; elsewhere it is stored and told.
+                Not in a session.
 
         Raises:
             UsageError: no text, or an unknown type or scope.
-            CheckFailed: it holds a secret, or may hold one and goes to the project scope.
+            CheckFailed: it holds a secret, or may hold one and goes to the project scope; in a session also
+                what is never stored or was forgotten.
             RepositoryError: git knows no identity, or the repository cannot be written.
         """
         from gitmem.flows.edit import Wanted, remember
 
         wanted = Wanted(text, type, name, description, why, how, agent, scope or "", allow)
+        if self._session:
+            return value(self._remembered(wanted))
         done = remember(self._workspace, self._edges(), wanted)
         return Remembered(
             scope=done.scope.name,
@@ -177,6 +213,99 @@ class Memories:
             commit=done.written.commit if done.written else "",
             warnings=tuple(one.rule for one in done.warnings),
         )
+
+    def _remembered(self, wanted: Wanted) -> Remembered:
+        from gitmem.flows.agent_writes import remembered
+
+        placed, done = remembered(self._workspace, self._edges(), wanted, self._told())
+        change, commit = placed.change, done.written.commit if done.written else ""
+        files = [path for path, data in (done.written.edits if done.written else {}).items() if data]
+        file = next((path for path in files if kind(path) == "memory"), "").partition("/")[2]
+        return Remembered(
+            placed.scope,
+            change.agent,
+            file or placed.file,
+            change.name,
+            change.description,
+            commit,
+            done.warnings,
+            done.waiting,
+        )
+
+    def list(self, *, scope: ScopeName | None = None, agent: str | None = None) -> tuple[Kept, ...]:
+        """Gives a line on each memory, by scope, agent and file; what was paged out is not among them.
+
+        Raises:
+            UsageError: an unknown scope.
+            RepositoryError: the repository cannot be read.
+        """
+        from gitmem.ledger.lookup import headers
+
+        found = headers(self._workspace, scope, agent)
+        return value(
+            tuple(
+                Kept(one.scope, one.agent, one.file, one.name, one.description, one.type, _time(one.time))
+                for one in found
+                if not one.secret
+            )
+        )
+
+    def show(
+        self,
+        name: str,
+        *,
+        scope: ScopeName | None = None,
+        agent: str | None = None,
+        at: str | None = None,
+    ) -> Kept:
+        """Gives one memory whole.
+
+        Args:
+            name: its name or file, or `scope/agent/name`.
+            at: as for `recall`.
+
+        Raises:
+            UsageError: there is none of that name, or several; or `at` means nothing.
+            RepositoryError: the repository cannot be read.
+        """
+        from gitmem.flows.show import show
+
+        whole = show(self._workspace, self._edges(), name, scope, agent, at)
+        found, memory = whole.found, whole.readable[0]
+        return value(
+            Kept(
+                found.scope,
+                found.agent,
+                found.file,
+                memory.name,
+                memory.description,
+                memory.type,
+                _time(whole.taught),
+                memory.body.strip(),
+            )
+        )
+
+    def forget(self, name: str, *, scope: ScopeName | None = None, agent: str | None = None) -> str:
+        """Deletes one memory, and sees to it that no merge and no extraction brings it back.
+
+        Args:
+            name: its whole name or file, or `scope/agent/name`.
+
+        Returns:
+            The commit, which `git mem undo` takes back; empty where it was gone already.
+
+        Raises:
+            UsageError: there is none of that name, or several; or it is the team's, in a session.
+            RepositoryError: the repository cannot be written.
+        """
+        from gitmem.flows.edit import forget
+        from gitmem.ledger.lookup import find
+
+        found = find(self._workspace, name, scope, agent, whole=True)
+        if self._session and found.scope == "project":
+            raise UsageError(f"{found.address} is the team's", "Leave it to a person: git mem forget")
+        written = forget(self._workspace, self._edges(), found, self._told())
+        return written.commit if written else ""
 
     def log(
         self, name: str | None = None, *, scope: ScopeName | None = None, agent: str | None = None
@@ -214,6 +343,14 @@ class Memories:
     def _edges(self) -> Edges:
         return real_edges(self._path)
 
+    def _told(self) -> Provenance:
+        writer: Writer = "agent" if self._session else "human"
+        return Provenance(writer=writer, session=self._session, code_commit=self._workspace.code_head())
+
+
+def _time(seconds: int) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None
+
 
 def _learned(scope: str, entry: LogEntry) -> Learned:
     told = entry.provenance
@@ -231,14 +368,16 @@ def _learned(scope: str, entry: LogEntry) -> Learned:
     )
 
 
-def open(path: str | Path = ".") -> Memories:
+def open(path: str | Path = ".", *, session: str = "") -> Memories:
     """Opens the memory of the repository that a folder is in.
 
     Args:
         path: a folder inside a work tree in which `git mem init` ran.
+        session: id of the conversation in which a model asks; empty where the program speaks for its
+            person.
 
     Raises:
         RepositoryError: there is no repository, or `git mem init` has not run in it.
     """
     where = Path(path).absolute()
-    return Memories(where, by_command(initialised_at(real_edges(where))))
+    return Memories(where, by_command(initialised_at(real_edges(where))), session)

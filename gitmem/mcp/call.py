@@ -1,20 +1,22 @@
-"""One call of a client: the memory that it is about, opened for it alone, and what it is answered."""
+"""One call of a client: the memory that it is about, opened for it alone, and how it is answered."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+from mcp_types import CallToolResult, TextContent
 
 from gitmem.app.context import real_edges
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import fence_for_model
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges, by_command, initialised_at
-from gitmem.flows.exit import line
+from gitmem.flows.exit import line, shown, value
 from gitmem.ledger.lookup import Ambiguous
 from gitmem.ledger.workspace import Workspace
 
@@ -27,21 +29,12 @@ SHOWN_BYTES = 48 * 1024
 
 
 @dataclass(frozen=True)
-class Caller:
-    """Who calls.
+class Call:
+    """One call, with the memory as it stands now.
 
     Attributes:
-        folder: where the repository is looked for; None for the server's own working directory.
         session: names this run of the server and the client in trailers, e.g. `mcp-claude-code-1f0c9d2e`.
     """
-
-    folder: Path | None
-    session: str
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call, with the memory as it stands now."""
 
     workspace: Workspace
     edges: Edges
@@ -53,35 +46,23 @@ class Call:
         return Provenance(writer="agent", session=self.session, code_commit=self.workspace.code_head())
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a tool gives back.
-
-    Attributes:
-        text: for a model: facts, with the text of memories fenced as data.
-        value: the same for programs.
-    """
-
-    text: str
-    value: Mapping[str, Any] = field(default_factory=dict)
-
-
-Run = Callable[[Call, Mapping[str, Any]], Answer]
-
-
 @contextmanager
-def opened(caller: Caller) -> Iterator[Call]:
+def opened(folder: Path | None, session: str) -> Iterator[Call]:
     """Opens the memory for one call, and ends what that started.
 
     Settings and refs may have moved on since the last call, so that nothing is kept from it.
 
+    Args:
+        folder: where the repository is looked for; None for the server's own working directory.
+        session: as in `Call`.
+
     Raises:
         RepositoryError: there is no repository with memory.
     """
-    edges = real_edges(caller.folder)
+    edges = real_edges(folder)
     workspace = by_command(initialised_at(edges))
     try:
-        yield Call(workspace, edges, caller.session)
+        yield Call(workspace, edges, session)
     finally:
         workspace.close()
 
@@ -102,3 +83,21 @@ def in_words(error: GitmemError) -> str:
         return f"{error.kind} error: several fit.\n{listed}hint: {line(error.hint, 600)}"
     lines = [f"{error.kind} error: {line(error.message, 600)}"]
     return "\n".join([*lines, f"hint: {line(error.hint, 600)}"] if error.hint else lines)
+
+
+def answer(text: str, parts: object) -> CallToolResult:
+    """What a tool gives back, as it may leave.
+
+    Args:
+        text: for a model.
+        parts: the same for programs.
+    """
+    content = TextContent(type="text", text=shown(text))
+    return CallToolResult(content=[content], structured_content=cast(dict[str, Any], value(parts)))
+
+
+def failed(error: GitmemError) -> CallToolResult:
+    """An error as the answer of a tool, so that a model can put it right."""
+    about = {"kind": error.kind, "message": line(error.message, 600), "hint": line(error.hint, 600)}
+    content = TextContent(type="text", text=in_words(error))
+    return CallToolResult(content=[content], is_error=True, _meta={"gitmem/error": about})
