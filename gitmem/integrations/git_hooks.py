@@ -109,7 +109,7 @@ def plan_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) -> tu
 
     Args:
         common_dir: the common git directory, absolute.
-        argv: the words that start gitmem from anywhere, e.g. `place.default_argv()`.
+        argv: the words that start gitmem from anywhere, e.g. `Launcher.argv`.
         setup: from `read_setup`.
 
     Returns:

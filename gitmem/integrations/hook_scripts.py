@@ -57,7 +57,7 @@ def fence(hook: str, argv: Sequence[str], kept: bool = False, made: bool = False
     """
     lines = [BEGIN, KEPT if kept else MADE if made else b"", _body(hook, argv, BESIDE_HOOKS)]
     if kept:
-        lines.append(_template("git-kept.sh").replace("@HOOK@", hook).encode().rstrip(b"\n"))
+        lines.append(template("git-kept.sh").replace("@HOOK@", hook).encode().rstrip(b"\n"))
     return b"\n".join([line for line in lines if line] + [END, b""])
 
 
@@ -114,7 +114,7 @@ def _body(hook: str, argv: Sequence[str], state: str) -> bytes:
     names = ["git-pre-push.sh"] if hook == "pre-push" else ["git-post.sh"]
     if hook == "post-rewrite":
         names.insert(0, "git-rewrite-stdin.sh")
-    text = "".join(_template(name) for name in names)
+    text = "".join(template(name) for name in names)
     filled = {
         "@STATE@": state,
         "@EVENT@": EVENTS[hook],
@@ -129,7 +129,12 @@ def _body(hook: str, argv: Sequence[str], state: str) -> bytes:
 
 
 @cache
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """The text of a shipped script.
+
+    Raises:
+        RepositoryError: it is not there.
+    """
     path = hooks_folder() / name
     try:
         return path.read_text(encoding="utf-8")

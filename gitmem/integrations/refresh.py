@@ -69,14 +69,14 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
 
 
 def _add_hooks(workspace: Workspace) -> list[str]:
+    from gitmem.app.launcher import Launcher  # who asks what waits needs neither
     from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
-    from gitmem.integrations.place import default_argv  # who asks what waits needs neither
 
     top, common = workspace.layout.worktree, workspace.layout.common_dir
     if top is None or not has_hooks(common) or is_memory_tree(top):
         return []
     try:
-        settings = plan_claude_hooks(top, common, default_argv(), workspace.git)
+        settings = plan_claude_hooks(top, common, Launcher(workspace.around.data).argv, workspace.git)
         apply_settings(settings)
     except RepositoryError as error:
         return [error.message]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
@@ -26,7 +27,6 @@ from gitmem.integrations.editing import move
 from gitmem.integrations.exchange import named_backup
 from gitmem.integrations.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_setup
-from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import adopt_folder, save_all, settle_old_places
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.lookup import Found
@@ -64,6 +64,7 @@ class InitPlan:
         why: what speaks for, or against, those.
         left: project that this repository has been so far; what was learned as that comes along.
         backup: address of the backup to start from; empty for none.
+        launcher: what hooks start, to be written; None where it stands.
     """
 
     project_id: str
@@ -83,12 +84,14 @@ class InitPlan:
     why: str = ""
     left: str = ""
     backup: str = ""
+    launcher: Launcher | None = None
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
         hooks = any(action.kind != "by-hand" for action in self.hooks)
         here = self.new or self.left or self.backup
+        hooks = hooks or self.launcher is not None
         set_up = hooks or self.settings.changes or self.merging.changes or self.exclude or self.engine
         return bool(here or self.adopt or set_up)
 
@@ -130,6 +133,8 @@ class InitPlan:
                 f"take {oldest} of them out of {live.path} to the archive, where recall still finds them "
                 f"(an agent keeps {HOT_MEMORIES} at hand)"
             )
+        if self.launcher:
+            found.append(f"write {self.launcher.path}, by which hooks find this gitmem")
         found += [str(action) for action in self.hooks]
         if self.settings.changes or self.settings.by_hand:
             found.append(str(self.settings))
@@ -199,7 +204,9 @@ def plan_init(
     common = workspace.layout.common_dir
     if workspace.taken_by:
         problems.append(_taken(workspace.taken_by))
-    merging = plan_merge_setup(workspace.git, common, default_argv())
+    launcher = Launcher(workspace.around.data)
+    starts = launcher.argv
+    merging = plan_merge_setup(workspace.git, common, starts)
     problems += [
         f"{key}: you have set it otherwise, so git does not use gitmem there" for key in merging.foreign
     ]
@@ -209,8 +216,8 @@ def plan_init(
         project_id=choice.id,
         new=not workspace.initialised,
         adopt=tuple(adopt),
-        hooks=plan_git_hooks(common, default_argv(), setup),
-        settings=plan_claude_hooks(top, common, default_argv(), workspace.git),
+        hooks=plan_git_hooks(common, starts, setup),
+        settings=plan_claude_hooks(top, common, starts, workspace.git),
         merging=merging,
         exclude=_missing_excludes(workspace, tracked),
         engine=engine if engine and engine != workspace.settings.get("engine") else "",
@@ -223,6 +230,7 @@ def plan_init(
         why=choice.why,
         left=known if workspace.initialised and known != choice.id else "",
         backup=backup,
+        launcher=None if launcher.is_ours else launcher,
     )
 
 
@@ -249,6 +257,8 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
     _exclude(workspace, plan.exclude)
     if plan.engine:
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
+    if plan.launcher:
+        plan.launcher.write()
     apply(plan.hooks, workspace.git)
     _hook_claude(workspace, plan.settings)
     if plan.merging.changes:
@@ -287,7 +297,9 @@ def _hook_claude(workspace: Workspace, plan: SettingsPlan) -> None:
     except RepositoryError:
         # The worker hooks a new work tree as well, and may have been first.
         top = workspace.top
-        again = plan_claude_hooks(top, workspace.layout.common_dir, default_argv(), workspace.git)
+        again = plan_claude_hooks(
+            top, workspace.layout.common_dir, Launcher(workspace.around.data).argv, workspace.git
+        )
         if again.changes:
             apply_settings(again)
 

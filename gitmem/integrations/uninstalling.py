@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
@@ -22,7 +23,6 @@ from gitmem.integrations.claude_hooks import (
 from gitmem.integrations.edges import Edges
 from gitmem.integrations.git_hooks import HookAction, apply, plan_removal, read_setup
 from gitmem.integrations.git_merge import MergeSetup, apply_merge_setup, plan_merge_removal
-from gitmem.integrations.place import default_argv
 from gitmem.integrations.saving import save_all
 from gitmem.integrations.setup import FENCE, excludes
 from gitmem.ledger.files import linked
@@ -88,7 +88,10 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
     """Finds what `uninstall` has to do; memory files and refs stay."""
     common = workspace.layout.common_dir
     setup = read_setup(workspace.git, workspace.layout.worktree or common, common)
-    settings = [plan_claude_removal(tree.path, common, default_argv()) for tree in workspace.worktrees]
+    settings = [
+        plan_claude_removal(tree.path, common, Launcher(workspace.around.data).argv)
+        for tree in workspace.worktrees
+    ]
     archived, refs = [], []
     for scope in workspace.scopes if workspace.initialised else ():
         tip = scope.repo.ref(scope.ref)

@@ -16,10 +16,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gitmem.app.launcher import Launcher
 from gitmem.core.errors import EngineError, RepositoryError, UsageError
 from gitmem.git.locks import ProcessIdentity
 from gitmem.integrations import spool
-from gitmem.integrations.place import clean_environment
+from gitmem.integrations.place import clean_environment, data_folder
 from gitmem.integrations.spool import Job
 from gitmem.ledger.files import log, replace_file
 from gitmem.values import dataclass
@@ -64,6 +65,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     if not (common_dir / "gitmem").is_dir():
         raise RepositoryError(f"{common_dir}: gitmem is not set up there", "Run `git mem init`.")
     detach()
+    Launcher(data_folder(environ, Path(environ.get("HOME") or "~").expanduser())).renew()
     return work(common_dir, clean_environment(environ))
 
 
