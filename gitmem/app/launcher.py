@@ -16,7 +16,7 @@ from pathlib import Path
 
 import gitmem
 from gitmem.core.errors import RepositoryError
-from gitmem.integrations.hook_scripts import template
+from gitmem.app.hook_scripts import template
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 

@@ -7,10 +7,10 @@ import hashlib
 from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError
 from gitmem.git.command import config_get_all
-from gitmem.integrations import hook_scripts
+from gitmem.app import hook_scripts
 from gitmem.integrations.claude_hooks import EVENTS, apply_settings, carries, command, plan_claude_hooks
-from gitmem.integrations.git_hooks import HOOKS, HookAction, apply, plan_git_hooks, read_setup
-from gitmem.integrations.git_merge import (
+from gitmem.app.git_hooks import HOOKS, HookAction, apply, plan_git_hooks, read_setup
+from gitmem.app.git_drivers import (
     DRIVER_KEY,
     apply_merge_setup,
     merge_command,

@@ -11,9 +11,9 @@ from gitmem.app.launcher import Launcher
 from gitmem.app.renewal import renew_hooks
 from gitmem.git.command import GitCommand
 from gitmem.integrations.claude_hooks import apply_settings, installed, plan_claude_hooks
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
-from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
+from gitmem.flows.context import real_edges, workspace_at
+from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
+from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.ledger.workspace import Workspace
 
 OLD = ("/opt/old/bin/python", "-P", "-m", "gitmem")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gitmem.app.launcher import Launcher
 from gitmem.git.command import GitCommand
-from gitmem.integrations.git_hooks import apply, plan_git_hooks, read_setup
+from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
 
 TARGET_MS = 10.0
 
