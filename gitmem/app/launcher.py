@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import gitmem
-from gitmem.core.errors import RepositoryError
 from gitmem.app.hook_scripts import template
+from gitmem.core.errors import RepositoryError
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from gitmem.app.launcher import Launcher
-from gitmem.core.errors import GitmemError
-from gitmem.git.command import config_get_all
 from gitmem.app import hook_scripts
-from gitmem.integrations.claude_hooks import EVENTS, apply_settings, carries, command, plan_claude_hooks
-from gitmem.app.git_hooks import HOOKS, HookAction, apply, plan_git_hooks, read_setup
 from gitmem.app.git_drivers import (
     DRIVER_KEY,
     apply_merge_setup,
@@ -17,6 +12,11 @@ from gitmem.app.git_drivers import (
     plan_merge_setup,
     text_command,
 )
+from gitmem.app.git_hooks import HOOKS, HookAction, apply, plan_git_hooks, read_setup
+from gitmem.app.launcher import Launcher
+from gitmem.core.errors import GitmemError
+from gitmem.git.command import config_get_all
+from gitmem.integrations.claude_hooks import EVENTS, apply_settings, carries, command, plan_claude_hooks
 from gitmem.ledger.files import replace_file
 from gitmem.ledger.workspace import Workspace
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
+from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
@@ -15,6 +17,10 @@ from gitmem.core.merge import kind
 from gitmem.core.names import is_memory_file
 from gitmem.core.text import counted
 from gitmem.flows.commit_trailers import begin_with_commits
+from gitmem.flows.context import Edges
+from gitmem.flows.edit import move
+from gitmem.flows.exchange import named_backup
+from gitmem.flows.save import adopt_folder, save_all, settle_old_places
 from gitmem.git.command import config_set, config_unset
 from gitmem.git.remote import without_credentials
 from gitmem.integrations.claude_hooks import (
@@ -22,12 +28,6 @@ from gitmem.integrations.claude_hooks import (
     apply_settings,
     plan_claude_hooks,
 )
-from gitmem.flows.context import Edges
-from gitmem.flows.edit import move
-from gitmem.flows.exchange import named_backup
-from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
-from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
-from gitmem.flows.save import adopt_folder, save_all, settle_old_places
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.paging import hot_memories

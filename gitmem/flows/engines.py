@@ -12,8 +12,8 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
 from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
-from gitmem.integrations.claude_hooks import carries
 from gitmem.flows.context import Edges
+from gitmem.integrations.claude_hooks import carries
 from gitmem.ledger.files import read_json
 from gitmem.ledger.settings import PERSONAL
 from gitmem.ledger.workspace import Workspace

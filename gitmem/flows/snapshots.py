@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
-from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.waiting import SNAPSHOTS
 from gitmem.ledger.files import write_atomically

@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.git.command import GitCommand
-from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
 
 TARGET_MS = 10.0
 

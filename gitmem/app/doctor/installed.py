@@ -6,17 +6,17 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
+from gitmem.flows.engines import choice_for
+from gitmem.flows.save import code_tree, save_all
 from gitmem.git.command import config_get
 from gitmem.git.remote import normalise_url
 from gitmem.integrations.claude_hooks import apply_settings, plan_claude_hooks
-from gitmem.app.doctor.finding import Finding, Patient
-from gitmem.flows.engines import choice_for
-from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
-from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
-from gitmem.flows.save import code_tree, save_all
 from gitmem.ledger.record import read_record
 from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
 from gitmem.ledger.workspace import LIVE_FOLDERS
