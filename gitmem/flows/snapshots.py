@@ -1,4 +1,4 @@
-"""After the code changed: snapshots that came with it, and live directories of a new work tree."""
+"""Snapshots that came with the code: which wait for a person, how one is settled, and how one is made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.waiting import SNAPSHOTS
 from gitmem.ledger.files import write_atomically
@@ -25,24 +24,6 @@ from gitmem.ledger.snapshot_intake import (
     take_trusted,
 )
 from gitmem.ledger.workspace import Workspace
-
-
-def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
-    """Looks for snapshots and lays memory out, from what is here; the network is never used.
-
-    Args:
-        new: the work tree was just made: it gets the client's hooks, too, where another has them.
-
-    Returns:
-        What was done or waits, a line each.
-    """
-    # What stands in a live directory is memory already, and must not be taken for none.
-    save_all(workspace, edges)
-    lines, _ = look_for_snapshots(workspace, edges)
-    if new:
-        lines += _add_hooks(workspace)
-    save_all(workspace, edges, fresh=True)
-    return tuple(lines)
 
 
 def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], bool]:
@@ -66,21 +47,6 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
         if one.waits:
             lines.append(f"a snapshot of {one.agent} waits: git mem review")
     return lines, bool(taken)
-
-
-def _add_hooks(workspace: Workspace) -> list[str]:
-    from gitmem.app.launcher import Launcher  # who asks what waits needs neither
-    from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
-
-    top, common = workspace.layout.worktree, workspace.layout.common_dir
-    if top is None or not has_hooks(common) or is_memory_tree(top):
-        return []
-    try:
-        settings = plan_claude_hooks(top, common, Launcher(workspace.around.data).argv, workspace.git)
-        apply_settings(settings)
-    except RepositoryError as error:
-        return [error.message]
-    return [str(settings)] if settings.changes or settings.by_hand else []
 
 
 def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:

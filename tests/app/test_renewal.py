@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from gitmem.app.context import real_edges
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.renewal import renew_hooks
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.git.command import GitCommand
 from gitmem.integrations.claude_hooks import apply_settings, installed, plan_claude_hooks
 from gitmem.ledger.workspace import Workspace
