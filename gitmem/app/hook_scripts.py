@@ -25,6 +25,9 @@ EVENTS = {
     "post-rewrite": "rewrite",
     "pre-push": "",
 }
+READ_STDIN = frozenset({"post-rewrite", "pre-push"})
+"""Hooks to which git says something on stdin."""
+
 BESIDE_HOOKS = '"${0%/*}/../gitmem"'
 INSIDE_STATE = '"${0%/*}/.."'
 
@@ -65,6 +68,18 @@ def script(hook: str, argv: Sequence[str]) -> bytes:
     """Renders the free-standing script in `<common git dir>/gitmem/hooks/<hook>`, for git's own hook
     configuration and for a line in another tool's hook."""
     return SHEBANG + _body(hook, argv, INSIDE_STATE) + b"\n"
+
+
+def call(hook: str, made: bool = False) -> bytes:
+    """Renders the block that stands in another tool's hook of this name: it names no path of this machine,
+    since such hooks are often tracked, and does nothing in a clone without gitmem.
+
+    Args:
+        made: nothing was there before.
+    """
+    text = template("git-call-stdin.sh" if hook in READ_STDIN else "git-call.sh").replace("@HOOK@", hook)
+    lines = [BEGIN, *([MADE] if made else []), text.encode().rstrip(b"\n"), END, b""]
+    return b"\n".join(lines)
 
 
 def program(data: bytes) -> Path | None:

@@ -104,6 +104,12 @@ class InitPlan:
             for id in self.others
         ]
 
+    @property
+    def lacks(self) -> list[str]:
+        """What cannot be installed, a line each that ends with the command that mends it."""
+        found = [str(action) for action in self.hooks if action.kind == "by-hand"]
+        return [*found, *([self.settings.by_hand] if self.settings.by_hand else [])]
+
     def lines(self, workspace: Workspace) -> list[str]:
         """What will be done, one line a thing."""
         found = []
@@ -135,8 +141,8 @@ class InitPlan:
             )
         if self.launcher:
             found.append(f"write {self.launcher.path}, by which hooks find this gitmem")
-        found += [str(action) for action in self.hooks]
-        if self.settings.changes or self.settings.by_hand:
+        found += [str(action) for action in self.hooks if action.kind != "by-hand"]
+        if self.settings.changes:
             found.append(str(self.settings))
         if self.merging.changes:
             found.append(str(self.merging))
@@ -168,7 +174,13 @@ class InitDone:
 
 
 def plan_init(
-    workspace: Workspace, engine: str = "", project: str = "", *, backup: str = "", started: bool = False
+    workspace: Workspace,
+    engine: str = "",
+    project: str = "",
+    *,
+    backup: str = "",
+    started: bool = False,
+    chain: bool = False,
 ) -> InitPlan:
     """Finds what `init` has to do here; nothing is written.
 
@@ -178,6 +190,7 @@ def plan_init(
         backup: address of the backup to start from; where empty, the one that is named counts on a machine
             that has no private memory yet.
         started: whether what the backup holds has been taken in.
+        chain: whether hooks of another tool are to call gitmem's.
 
     Raises:
         UsageError: no memory is kept for that project.
@@ -216,7 +229,7 @@ def plan_init(
         project_id=choice.id,
         new=not workspace.initialised,
         adopt=tuple(adopt),
-        hooks=plan_git_hooks(common, starts, setup),
+        hooks=plan_git_hooks(common, starts, setup, chain=chain),
         settings=plan_claude_hooks(top, common, starts, workspace.git),
         merging=merging,
         exclude=_missing_excludes(workspace, tracked),
