@@ -203,6 +203,19 @@ def test_a_commit_alone_extracts_from_the_sessions_before_it(world: World) -> No
     assert taught["Code-Commit"] == world.person.run("git", "rev-parse", "HEAD")
 
 
+def test_a_compaction_shows_the_person_one_short_command(world: World) -> None:
+    """The client prints each hook's command there, and hands that line to the model, too."""
+    world.api.add(Step("Hello."), Step("Still here."), Step("<summary>They said hello.</summary>"))
+    session = world.person.prompt("Hello").session
+    world.person.prompt("Are you there?", more=("--resume", session))
+    stream = ("--resume", session, "--output-format", "stream-json", "--verbose")
+    done = world.person.ask("/compact", *stream)
+    (shown,) = re.findall(r"<local-command-stdout>Compacted (.*?)</local-command-stdout>", done.stdout)
+    folder = f"{world.person.home}/.local/share/gitmem/bin"
+    assert shown == f"PreCompact [{folder}/gitmem hook claude PreCompact || true] completed successfully"
+    world.settle()
+
+
 def python_gone(world: World, broken: Path) -> World:
     path = world.person.home / ".local/share/gitmem/bin/gitmem"
     path.write_text(path.read_text().replace(sys.executable, str(broken / "python")))
