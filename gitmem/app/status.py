@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
+from gitmem.app.launcher import Launcher
 from gitmem.app.scope_status import ScopeStanding, scope_standing
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
 from gitmem.flows.memory_trees import stale_trees
 from gitmem.flows.pause import Pause, current
-from gitmem.flows.place import default_argv
 from gitmem.flows.save import look_all
 from gitmem.git.locks import is_alive
 from gitmem.integrations.worker import read_state
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """All that `status` shows."""
+    """All that `status` shows.
+
+    Attributes:
+        hooks_lost: since when hooks have found no gitmem, epoch seconds; None where they find one.
+    """
 
     project: str
     sharing: str
@@ -45,6 +49,7 @@ class Standing:
     taken_by: str = ""
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
+    hooks_lost: float | None = None
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
 
@@ -73,6 +78,7 @@ class Standing:
                 for saved in self.live
             ],
             "hooks": self.hooks,
+            "hooks_lost": self.hooks_lost,
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
             "review": self.waiting,
             "outgoing": [
@@ -103,7 +109,8 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
             pinned[str(saved.live.path)] = record.pinned
     common = workspace.layout.common_dir
     top = workspace.layout.worktree or common
-    states = inspect_git_hooks(common, default_argv(), read_setup(workspace.git, top, common))
+    launcher = Launcher(workspace.around.data)
+    states = inspect_git_hooks(common, launcher.argv, read_setup(workspace.git, top, common))
     spool = workspace.state / "spool"
     state = read_state(common)
     chosen = choice_for(workspace, edges)
@@ -119,6 +126,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         live=live,
         pinned=pinned,
         hooks={one.hook: one.standing for one in states},
+        hooks_lost=launcher.missed,
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
         failed=len(list((spool / "failed").glob("*"))) if (spool / "failed").is_dir() else 0,
         worker=bool(state and is_alive(state.process)),
