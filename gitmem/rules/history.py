@@ -38,7 +38,7 @@ def judge_commits(_before: Side | None, _after: Side, context: Context) -> Itera
 def judge_questions(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
     """Finds questions of a dream that nobody answered: a host lands what they only ask about.
 
-    The commit by which a person accepts one names its subject.
+    The commit by which a person accepts one names its subject. A squash has it behind blanks or a star.
     """
     answered = {
         line.partition(". ")[2]
@@ -47,7 +47,6 @@ def judge_questions(_before: Side | None, _after: Side, context: Context) -> Ite
         for line in one.message.splitlines()
     }
     for one in context.revisions:
-        # Where a host squashed it with other commits, it stands further in, or behind a star.
         lines = (line.strip().removeprefix("* ") for line in one.message.splitlines())
         subject = next((line for line in lines if line.startswith(ASKING) and line not in answered), "")
         if subject and any(told.provenance.op == "dream" for told in tellings(one.message)):

@@ -95,8 +95,7 @@ def _step(step: Step, ground: Ground) -> Iterator[Finding]:
     found += misheard(step)
     if not step.person:
         found += fewer(step.before, step.after, step.fates)
-        made_up = (*inventions(step, ground), *refiled(step))
-        found += (_theirs(one, step) if step.squashed else one for one in made_up)
+        found += (_theirs(one, step) for one in (*inventions(step, ground), *refiled(step)))
     found += _stored(step, ground)
     told: set[tuple[str, str, str]] = set()
     for failure in found:
@@ -118,10 +117,9 @@ def _stored(step: Step, ground: Ground) -> Iterator[Finding]:
 def _theirs(found: Finding, step: Step) -> Finding:
     """A finding of what was made up, as a notice where others may answer for it in a squash."""
     mine = found.claim in step.named if found.claim else found.path in map(path_of, step.named)
-    if mine or found.rule == "place":
-        return found
     what = f"others, whose commits were squashed with a dream's, answer for it: {found.message}"
-    return replace(found, rule="unchecked", level="notice", message=what)
+    told = replace(found, rule="unchecked", level="notice", message=what)
+    return told if step.squashed and not mine and found.rule != "place" else found
 
 
 def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> Iterator[Finding]:
@@ -163,8 +161,8 @@ def _fates(step: Step) -> tuple[Fate, ...]:
     if not (step.person or step.squashed):
         return step.fates
     said = {fate.source for fate in step.fates}
-    edits = [one for one in proposals(step.before, step.after) if one.after not in step.named]
-    by_hand = (one for one in edits if one.kind == "changed" and one.before not in said)
+    made = (one for one in proposals(step.before, step.after) if one.kind == "changed")
+    by_hand = (one for one in made if one.after not in step.named and one.before not in said)
     return (*step.fates, *(Fate("superseded", one.before, one.after, "by hand") for one in by_hand))
 
 
