@@ -9,19 +9,19 @@ from __future__ import annotations
 # Checkers know the name; to import it from `typing` would cost every hook some milliseconds.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitmem.integrations.api import Memories as Memories
-    from gitmem.integrations.api import open as open
-    from gitmem.integrations.memory_tool.tool import AsyncGitMemoryTool as AsyncGitMemoryTool
-    from gitmem.integrations.memory_tool.tool import GitMemoryTool as GitMemoryTool
+    from gitmem.api import Memories as Memories
+    from gitmem.api import open as open
+    from gitmem.memory_tool.tool import AsyncGitMemoryTool as AsyncGitMemoryTool
+    from gitmem.memory_tool.tool import GitMemoryTool as GitMemoryTool
 
 __version__ = "0.1.0"
 __all__ = ["AsyncGitMemoryTool", "GitMemoryTool", "Memories", "__version__", "open"]
 
 _PLACES = {
-    "Memories": "gitmem.integrations.api",
-    "open": "gitmem.integrations.api",
-    "AsyncGitMemoryTool": "gitmem.integrations.memory_tool.tool",
-    "GitMemoryTool": "gitmem.integrations.memory_tool.tool",
+    "Memories": "gitmem.api",
+    "open": "gitmem.api",
+    "AsyncGitMemoryTool": "gitmem.memory_tool.tool",
+    "GitMemoryTool": "gitmem.memory_tool.tool",
 }
 
 

@@ -28,8 +28,9 @@ if [ -z "${GITMEM_DISABLE:-}" ] && [ -d "$gitmem_state" ] && [ -x @PROGRAM@ ] &&
     else
       while [ -e "$gitmem_job" ]; do gitmem_job=$gitmem_job-; done
     fi
-    # What is there and no file would keep whoever opens it waiting.
-    [ -s "$gitmem_job" ] || { [ -e "$gitmem_job" ] && [ ! -f "$gitmem_job" ]; } ||
+    # What is there and no file would keep whoever opens it waiting. Where gitmem was not found, nobody would
+    # ever take a job away; a later one looks at all that came meanwhile.
+    [ -s "$gitmem_job" ] || [ -e @PROGRAM@.missing ] || { [ -e "$gitmem_job" ] && [ ! -f "$gitmem_job" ]; } ||
       { printf 'gitmem-job 1\nevent=%s\nargs=%s\n%sworktree=%s\n' @EVENT@ "$*" "${gitmem_pairs:-}" "$PWD" \
         >"$gitmem_job"; } 2>/dev/null || :
     if [ -z "$gitmem_busy" ] && { [ @EVENT@ = rewrite ] || [ -z "$gitmem_rebase" ]; }; then

@@ -24,6 +24,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TOP_LEVEL = {
     "pyproject.toml",
+    "docs",
     "gitmem",
     "snapshots",
     "hooks",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gitmem.app.launcher import Launcher
 from gitmem.core.errors import RepositoryError
 from gitmem.flows.context import Edges
 from gitmem.flows.memory_trees import is_memory_tree
-from gitmem.flows.place import default_argv
 from gitmem.flows.save import save_all
 from gitmem.flows.snapshots import look_for_snapshots
 from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
@@ -35,7 +35,7 @@ def _add_hooks(workspace: Workspace) -> list[str]:
     if top is None or not has_hooks(common) or is_memory_tree(top):
         return []
     try:
-        settings = plan_claude_hooks(top, common, default_argv(), workspace.git)
+        settings = plan_claude_hooks(top, common, Launcher(workspace.around.data).argv, workspace.git)
         apply_settings(settings)
     except RepositoryError as error:
         return [error.message]

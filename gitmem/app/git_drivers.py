@@ -32,8 +32,8 @@ MODE = 0o644
 NAME_KEY, DRIVER_KEY, TEXT_KEY = "merge.gitmem.name", "merge.gitmem.driver", "diff.gitmem.textconv"
 _OURS: Mapping[str, tuple[str, ...]] = {
     NAME_KEY: (NAME,),
-    DRIVER_KEY: (" -m gitmem merge-driver ",),
-    TEXT_KEY: (" -m gitmem textconv ",),
+    DRIVER_KEY: ("gitmem merge-driver ",),
+    TEXT_KEY: ("gitmem textconv ",),
 }
 
 
@@ -94,7 +94,7 @@ def plan_merge_setup(git: GitCommand, common_dir: Path, argv: Sequence[str]) -> 
 
     Args:
         common_dir: the common git directory, absolute.
-        argv: the words that start gitmem from anywhere, e.g. `place.default_argv()`.
+        argv: the words that start gitmem from anywhere, e.g. `Launcher.argv`.
 
     Raises:
         RepositoryError: the configuration or the file cannot be read.

@@ -26,8 +26,14 @@ from gitmem.values import dataclass
 HOOKS = tuple(scripts.EVENTS)
 # The first git that runs `hook.<name>.command`.
 CONFIG_HOOKS = (2, 54)
-BY_HAND = 'h=$(git rev-parse --git-common-dir)/gitmem/hooks/${0##*/}; [ ! -x "$h" ] || "$h" "$@" || exit'
 KEPT = ".gitmem-kept"
+# Where pre-commit keeps the hook that was there before it, and runs it.
+LEGACY = ".legacy"
+PRE_COMMIT = b"hook-impl"
+CALLS = b"/gitmem/hooks/"
+"""In every hook of another tool's that calls ours, however it was written there."""
+
+CHAIN = "git mem init --chain"
 LARGEST = 1024 * 1024
 
 Kind = Literal["write", "delete", "rename", "configure", "unconfigure", "by-hand"]
@@ -105,13 +111,16 @@ def read_setup(git: GitCommand, worktree: Path, common_dir: Path) -> GitSetup:
     return GitSetup((int(major), int(minor)), folder, config)
 
 
-def plan_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) -> tuple[HookAction, ...]:
+def plan_git_hooks(
+    common_dir: Path, argv: Sequence[str], setup: GitSetup, *, chain: bool = False
+) -> tuple[HookAction, ...]:
     """Plans the installation.
 
     Args:
         common_dir: the common git directory, absolute.
-        argv: the words that start gitmem from anywhere, e.g. `place.default_argv()`.
+        argv: the words that start gitmem from anywhere, e.g. `Launcher.argv`.
         setup: from `read_setup`.
+        chain: the person wants the hooks of another tool to call ours, though code may track them.
 
     Returns:
         Steps in order; empty where everything stands as it should.
@@ -135,25 +144,51 @@ def plan_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) -> tu
                     HookAction("configure", hook, what, common_dir / "config", key=key, value=value)
                 )
         if configured:
-            steps += _removal(hook, common_dir / "hooks" / hook) if not elsewhere else []
+            steps += _removal(hook, _place(common_dir, hook)) if not elsewhere else []
         else:
             steps += _remove_config(hook, common_dir, setup)
             if not elsewhere:
-                steps += _install(hook, common_dir / "hooks" / hook, argv)
+                steps += _install(hook, _place(common_dir, hook), argv)
     if elsewhere and not configured:
-        steps += _by_hand(setup.hooks_path or common_dir / "hooks")
+        theirs = _theirs(common_dir, setup)
+        missing = [hook for hook in HOOKS if CALLS not in (_read(theirs / hook) or b"")]
+        if chain:
+            steps += [step for hook in missing for step in _call(hook, theirs / hook)]
+        elif missing:
+            what = f"{theirs} has the hooks, and does not call gitmem for {', '.join(missing)}: {CHAIN}"
+            steps.append(HookAction("by-hand", ",".join(missing), what, theirs))
     return tuple(steps)
 
 
-def _by_hand(folder: Path) -> list[HookAction]:
-    """The one line to add where the hooks are somebody else's; hooks that have it are left out."""
+def _theirs(common_dir: Path, setup: GitSetup) -> Path:
+    """The folder in which people write their hooks, where it is not git's own."""
+    folder = setup.hooks_path or common_dir / "hooks"
     # Husky makes the files in `_` anew; people write theirs beside it.
-    theirs = folder.parent if folder.name == "_" else folder
-    missing = [hook for hook in HOOKS if b"/gitmem/hooks/" not in (_read(theirs / hook) or b"")]
-    if not missing:
-        return []
-    what = f"the hooks belong to {theirs}: add this line to {', '.join(missing)} there: {BY_HAND}"
-    return [HookAction("by-hand", ",".join(missing), what, theirs, BY_HAND.encode())]
+    return folder.parent if folder.name == "_" else folder
+
+
+def _place(common_dir: Path, hook: str) -> Path:
+    """The file that holds our block: the hook, or what pre-commit put aside when it came, and runs."""
+    path = common_dir / "hooks" / hook
+    aside, front = path.with_name(hook + LEGACY), _read(path) or b""
+    if PRE_COMMIT in front and not scripts.has_fence(front) and scripts.has_fence(_read(aside) or b""):
+        return aside
+    return path
+
+
+def _call(hook: str, path: Path) -> list[HookAction]:
+    """Has another tool's hook call ours before all else that it does."""
+    before = _read(path)
+    if before is None and os.path.lexists(path):
+        return [HookAction("by-hand", hook, f"{path} is no regular file: have it call gitmem", path)]
+    if before is not None and before.startswith(b"#!") and not scripts.is_sh(before):
+        what = f"{path} is no shell script: have it run .git/gitmem/hooks/{hook}"
+        return [HookAction("by-hand", hook, what, path)]
+    text = scripts.SHEBANG if before is None else before
+    at = text.index(b"\n") + 1 if text.startswith(b"#!") else 0
+    mode = 0o755 if before is None else stat.S_IMODE(path.stat().st_mode)
+    data = text[:at] + scripts.call(hook, made=before is None) + text[at:]
+    return [HookAction("write", hook, f"call gitmem in {path}", path, data, mode, expected=before)]
 
 
 def plan_removal(common_dir: Path, setup: GitSetup) -> tuple[HookAction, ...]:
@@ -163,7 +198,9 @@ def plan_removal(common_dir: Path, setup: GitSetup) -> tuple[HookAction, ...]:
         steps += _remove_config(hook, common_dir, setup)
         steps += _delete(hook, common_dir / "gitmem" / "hooks" / hook)
         if not (common_dir / "hooks").is_symlink():
-            steps += _removal(hook, common_dir / "hooks" / hook)
+            steps += _removal(hook, _place(common_dir, hook))
+        if _belongs_elsewhere(common_dir, setup):
+            steps += _removal(hook, _theirs(common_dir, setup) / hook)
     return tuple(steps)
 
 
@@ -175,13 +212,13 @@ def inspect_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) ->
     states: list[HookState] = []
     for hook in HOOKS:
         standing: Standing = "ours"
-        path = common_dir / "hooks" / hook
+        path = _place(common_dir, hook)
         if configured:
             path = common_dir / "gitmem" / "hooks" / hook
             present = any(key in setup.config for key, _ in _entries(hook, path))
         elif elsewhere:
-            path = (setup.hooks_path or common_dir / "hooks") / hook
-            present = b"/gitmem/hooks/" in (_read(path) or b"")
+            path = _theirs(common_dir, setup) / hook
+            present = CALLS in (_read(path) or b"")
         else:
             present = scripts.has_fence(_read(path) or b"")
         if not present:

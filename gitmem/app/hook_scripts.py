@@ -25,6 +25,9 @@ EVENTS = {
     "post-rewrite": "rewrite",
     "pre-push": "",
 }
+READ_STDIN = frozenset({"post-rewrite", "pre-push"})
+"""Hooks to which git says something on stdin."""
+
 BESIDE_HOOKS = '"${0%/*}/../gitmem"'
 INSIDE_STATE = '"${0%/*}/.."'
 
@@ -57,7 +60,7 @@ def fence(hook: str, argv: Sequence[str], kept: bool = False, made: bool = False
     """
     lines = [BEGIN, KEPT if kept else MADE if made else b"", _body(hook, argv, BESIDE_HOOKS)]
     if kept:
-        lines.append(_template("git-kept.sh").replace("@HOOK@", hook).encode().rstrip(b"\n"))
+        lines.append(template("git-kept.sh").replace("@HOOK@", hook).encode().rstrip(b"\n"))
     return b"\n".join([line for line in lines if line] + [END, b""])
 
 
@@ -65,6 +68,18 @@ def script(hook: str, argv: Sequence[str]) -> bytes:
     """Renders the free-standing script in `<common git dir>/gitmem/hooks/<hook>`, for git's own hook
     configuration and for a line in another tool's hook."""
     return SHEBANG + _body(hook, argv, INSIDE_STATE) + b"\n"
+
+
+def call(hook: str, made: bool = False) -> bytes:
+    """Renders the block that stands in another tool's hook of this name: it names no path of this machine,
+    since such hooks are often tracked, and does nothing in a clone without gitmem.
+
+    Args:
+        made: nothing was there before.
+    """
+    text = template("git-call-stdin.sh" if hook in READ_STDIN else "git-call.sh").replace("@HOOK@", hook)
+    lines = [BEGIN, *([MADE] if made else []), text.encode().rstrip(b"\n"), END, b""]
+    return b"\n".join(lines)
 
 
 def program(data: bytes) -> Path | None:
@@ -114,7 +129,7 @@ def _body(hook: str, argv: Sequence[str], state: str) -> bytes:
     names = ["git-pre-push.sh"] if hook == "pre-push" else ["git-post.sh"]
     if hook == "post-rewrite":
         names.insert(0, "git-rewrite-stdin.sh")
-    text = "".join(_template(name) for name in names)
+    text = "".join(template(name) for name in names)
     filled = {
         "@STATE@": state,
         "@EVENT@": EVENTS[hook],
@@ -129,7 +144,12 @@ def _body(hook: str, argv: Sequence[str], state: str) -> bytes:
 
 
 @cache
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """The text of a shipped script.
+
+    Raises:
+        RepositoryError: it is not there.
+    """
     path = hooks_folder() / name
     try:
         return path.read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
+from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
@@ -18,7 +19,6 @@ from gitmem.core.text import counted
 from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges
 from gitmem.flows.edit import move
-from gitmem.flows.place import default_argv
 from gitmem.flows.save import adopt_folder, save_all, settle_old_places
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.remote import without_credentials
@@ -64,6 +64,7 @@ class InitPlan:
         why: what speaks for, or against, those.
         left: project that this repository has been so far; what was learned as that comes along.
         backup: address of the backup to start from; empty for none.
+        launcher: what hooks start, to be written; None where it stands.
     """
 
     project_id: str
@@ -83,12 +84,14 @@ class InitPlan:
     why: str = ""
     left: str = ""
     backup: str = ""
+    launcher: Launcher | None = None
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
         hooks = any(action.kind != "by-hand" for action in self.hooks)
         here = self.new or self.left or self.backup
+        hooks = hooks or self.launcher is not None
         set_up = hooks or self.settings.changes or self.merging.changes or self.exclude or self.engine
         return bool(here or self.adopt or set_up)
 
@@ -100,6 +103,12 @@ class InitPlan:
             f"(to use it: git mem init --project {id})"
             for id in self.others
         ]
+
+    @property
+    def lacks(self) -> list[str]:
+        """What cannot be installed, a line each that ends with the command that mends it."""
+        found = [str(action) for action in self.hooks if action.kind == "by-hand"]
+        return [*found, *([self.settings.by_hand] if self.settings.by_hand else [])]
 
     def lines(self, workspace: Workspace) -> list[str]:
         """What will be done, one line a thing."""
@@ -130,8 +139,10 @@ class InitPlan:
                 f"take {oldest} of them out of {live.path} to the archive, where recall still finds them "
                 f"(an agent keeps {HOT_MEMORIES} at hand)"
             )
-        found += [str(action) for action in self.hooks]
-        if self.settings.changes or self.settings.by_hand:
+        if self.launcher:
+            found.append(f"write {self.launcher.path}, by which hooks find this gitmem")
+        found += [str(action) for action in self.hooks if action.kind != "by-hand"]
+        if self.settings.changes:
             found.append(str(self.settings))
         if self.merging.changes:
             found.append(str(self.merging))
@@ -163,7 +174,13 @@ class InitDone:
 
 
 def plan_init(
-    workspace: Workspace, engine: str = "", project: str = "", *, backup: str = "", started: bool = False
+    workspace: Workspace,
+    engine: str = "",
+    project: str = "",
+    *,
+    backup: str = "",
+    started: bool = False,
+    chain: bool = False,
 ) -> InitPlan:
     """Finds what `init` has to do here; nothing is written.
 
@@ -173,6 +190,7 @@ def plan_init(
         backup: address of the backup to start from; where empty, the one that is named counts on a machine
             that has no private memory yet.
         started: whether what the backup holds has been taken in.
+        chain: whether hooks of another tool are to call gitmem's.
 
     Raises:
         UsageError: no memory is kept for that project.
@@ -199,7 +217,9 @@ def plan_init(
     common = workspace.layout.common_dir
     if workspace.taken_by:
         problems.append(_taken(workspace.taken_by))
-    merging = plan_merge_setup(workspace.git, common, default_argv())
+    launcher = Launcher(workspace.around.data)
+    starts = launcher.argv
+    merging = plan_merge_setup(workspace.git, common, starts)
     problems += [
         f"{key}: you have set it otherwise, so git does not use gitmem there" for key in merging.foreign
     ]
@@ -209,8 +229,8 @@ def plan_init(
         project_id=choice.id,
         new=not workspace.initialised,
         adopt=tuple(adopt),
-        hooks=plan_git_hooks(common, default_argv(), setup),
-        settings=plan_claude_hooks(top, common, default_argv(), workspace.git),
+        hooks=plan_git_hooks(common, starts, setup, chain=chain),
+        settings=plan_claude_hooks(top, common, starts, workspace.git),
         merging=merging,
         exclude=_missing_excludes(workspace, tracked),
         engine=engine if engine and engine != workspace.settings.get("engine") else "",
@@ -223,6 +243,7 @@ def plan_init(
         why=choice.why,
         left=known if workspace.initialised and known != choice.id else "",
         backup=backup,
+        launcher=None if launcher.is_ours else launcher,
     )
 
 
@@ -249,6 +270,8 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
     _exclude(workspace, plan.exclude)
     if plan.engine:
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
+    if plan.launcher:
+        plan.launcher.write()
     apply(plan.hooks, workspace.git)
     _hook_claude(workspace, plan.settings)
     if plan.merging.changes:
@@ -287,7 +310,9 @@ def _hook_claude(workspace: Workspace, plan: SettingsPlan) -> None:
     except RepositoryError:
         # The worker hooks a new work tree as well, and may have been first.
         top = workspace.top
-        again = plan_claude_hooks(top, workspace.layout.common_dir, default_argv(), workspace.git)
+        again = plan_claude_hooks(
+            top, workspace.layout.common_dir, Launcher(workspace.around.data).argv, workspace.git
+        )
         if again.changes:
             apply_settings(again)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
+from gitmem.app.launcher import Launcher
 from gitmem.app.scope_status import ScopeStanding, scope_standing
 from gitmem.app.worker import failed_jobs, read_state
 from gitmem.core.text import iso
@@ -12,7 +13,6 @@ from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
 from gitmem.flows.memory_trees import stale_trees
 from gitmem.flows.pause import Pause, current
-from gitmem.flows.place import default_argv
 from gitmem.flows.save import look_all
 from gitmem.git.locks import is_alive
 from gitmem.ledger.failures import Failure, resting
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """All that `status` shows."""
+    """All that `status` shows.
+
+    Attributes:
+        hooks_lost: since when hooks have found no gitmem, epoch seconds; None where they find one.
+    """
 
     project: str
     sharing: str
@@ -50,6 +54,7 @@ class Standing:
     engine_lacks: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     resting: tuple[Failure, ...] = ()
+    hooks_lost: float | None = None
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
 
@@ -78,6 +83,7 @@ class Standing:
                 for saved in self.live
             ],
             "hooks": self.hooks,
+            "hooks_lost": self.hooks_lost,
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
             "review": self.waiting,
             "outgoing": [
@@ -113,7 +119,8 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
             pinned[str(saved.live.path)] = record.pinned
     common = workspace.layout.common_dir
     top = workspace.layout.worktree or common
-    states = inspect_git_hooks(common, default_argv(), read_setup(workspace.git, top, common))
+    launcher = Launcher(workspace.around.data)
+    states = inspect_git_hooks(common, launcher.argv, read_setup(workspace.git, top, common))
     spool = workspace.state / "spool"
     state = read_state(common)
     chosen = choice_for(workspace, edges)
@@ -129,6 +136,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         live=live,
         pinned=pinned,
         hooks={one.hook: one.standing for one in states},
+        hooks_lost=launcher.missed,
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
         failed=len(failed_jobs(common)),
         worker=bool(state and is_alive(state.process)),

@@ -11,12 +11,12 @@ from pathlib import Path
 from gitmem.app.at_action import file_of
 from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_removal
 from gitmem.app.git_hooks import HookAction, apply, plan_removal, read_setup
+from gitmem.app.launcher import Launcher
 from gitmem.app.setup import FENCE, excludes
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
 from gitmem.flows.context import Edges
-from gitmem.flows.place import default_argv
 from gitmem.flows.save import save_all
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
@@ -88,7 +88,10 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
     """Finds what `uninstall` has to do; memory files and refs stay."""
     common = workspace.layout.common_dir
     setup = read_setup(workspace.git, workspace.layout.worktree or common, common)
-    settings = [plan_claude_removal(tree.path, common, default_argv()) for tree in workspace.worktrees]
+    settings = [
+        plan_claude_removal(tree.path, common, Launcher(workspace.around.data).argv)
+        for tree in workspace.worktrees
+    ]
     archived, refs = [], []
     for scope in workspace.scopes if workspace.initialised else ():
         tip = scope.repo.ref(scope.ref)

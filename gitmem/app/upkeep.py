@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.app.at_action import Lessons, keep
+from gitmem.app.renewal import renew_hooks
 from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
@@ -85,7 +86,11 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
         What failed, a line each: nothing of it harms memory.
     """
     lessons: dict[tuple[str, str], Mapping[str, Lesson]] = {}
-    troubles = [*_warm(workspace, lessons), *_keep_warnings(workspace, lessons)]
+    troubles = [
+        *renew_hooks(workspace),
+        *_warm(workspace, lessons),
+        *_keep_warnings(workspace, lessons),
+    ]
     scopes = workspace.scopes
     project = [scope for scope in scopes if scope.name == "project"]
     private = [scope for scope in scopes if scope.name != "project"]

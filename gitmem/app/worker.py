@@ -17,9 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.app import spool
+from gitmem.app.launcher import Launcher
 from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, RepositoryError, Resting, UsageError
-from gitmem.flows.place import clean_environment
+from gitmem.flows.place import clean_environment, data_folder
 from gitmem.git.locks import ProcessIdentity
 from gitmem.ledger.files import log, replace_file
 from gitmem.values import dataclass
@@ -64,6 +65,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     if not (common_dir / "gitmem").is_dir():
         raise RepositoryError(f"{common_dir}: gitmem is not set up there", "Run `git mem init`.")
     detach()
+    Launcher(data_folder(environ, Path(environ.get("HOME") or "~").expanduser())).renew()
     return work(common_dir, clean_environment(environ))
 
 

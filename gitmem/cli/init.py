@@ -48,6 +48,10 @@ def init(
             "--since", metavar="DATE", help="Look back at sessions from then on.", show_default=False
         ),
     ] = "",
+    chain: Annotated[
+        bool,
+        typer.Option("--chain", help="Have hooks of another tool (core.hooksPath) call gitmem's."),
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     quiet: Quiet = False,
@@ -63,6 +67,9 @@ def init(
     it is. --backup URL starts from a backup (git mem backup) and keeps it as yours; the one that your git
     configuration names is used on a machine that has no private memory yet.
 
+    Where git's hooks are another tool's, as husky's, --chain writes a few lines into them. These name no
+    path of this machine and do nothing in a clone without gitmem: the code may track them.
+
     Sessions that were recorded before are looked through by the offline rules where you say so (-y says
     it, too): what you asked to remember is stored, and of the rest the five best finds are shown, for you
     to accept or leave. After a no they are left alone. --since DATE takes those from then on, also later.
@@ -72,13 +79,13 @@ def init(
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
     workspace, back_to = run.any_workspace, since_when(since)
     address = exchange.address(workspace, run.edges, backup) if backup else ""
-    planned = partial(plan_init, workspace, engine or "", backup=address)
+    planned = partial(plan_init, workspace, engine or "", backup=address, chain=chain)
     plan = planned(project)
     if not dry_run:
         plan = _settled(run.out, plan, planned)
     lines = plan.lines(workspace)
     if run.out.as_json and dry_run:
-        steps = [*plan.doubts, *lines]
+        steps = [*plan.doubts, *lines, *plan.lacks]
         run.out.json({"project": plan.project_id, "changes": plan.changes, "steps": steps})
         return
     _tell_doubts(run.out, plan, dry_run)
@@ -90,13 +97,14 @@ def init(
         count = len(recorded_before(run, workspace, back_to))
         if count and (plan.changes or since):
             run.out.data(f"  look through {counted(count, 'recorded session')} of before, if you say so")
+        _tell_lacks(run.out, plan)
         return
     if plan.changes:
         run.out.ask("Do this?")
     if plan.backup:
         run.out.say(f"  {exchange.start_from_backup(workspace, run.edges, plan.backup)}")
         # Which project this is may be known there.
-        planned = partial(plan_init, workspace, engine or "", started=True)
+        planned = partial(plan_init, workspace, engine or "", started=True, chain=chain)
         plan = replace(_settled(run.out, planned(project), planned), backup=plan.backup)
         _tell_doubts(run.out, plan, dry_run)
     done = carry_out_init(workspace, run.edges, plan)
@@ -147,6 +155,7 @@ def init(
 
     if plan.changes or since:
         offer(run, done.workspace, back_to)
+    _tell_lacks(run.out, plan)
 
 
 def _settled(out: Output, plan: InitPlan, planned: Callable[[str], InitPlan]) -> InitPlan:
@@ -161,6 +170,12 @@ def _settled(out: Output, plan: InitPlan, planned: Callable[[str], InitPlan]) ->
     except CheckFailed:
         return plan
     return planned(plan.others[0])
+
+
+def _tell_lacks(out: Output, plan: InitPlan) -> None:
+    """What could not be installed, last, where it is read: each line ends with the command for it."""
+    for line in plan.lacks:
+        out.warn(f"not installed: {line}")
 
 
 def _tell_doubts(out: Output, plan: InitPlan, dry_run: bool) -> None:

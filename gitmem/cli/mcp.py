@@ -7,6 +7,10 @@ from typing import Annotated
 
 import typer
 
+from gitmem.core.errors import RepositoryError
+
+EXTRA = "pip install 'gitmem-vcs[mcp]'"
+
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
@@ -24,7 +28,11 @@ def mcp(
 
     It serves the repository of -C or of the folder that it is started in, else that of the client's roots.
     """
-    from gitmem.integrations.mcp.serve import serve
+    try:
+        import mcp_types  # noqa: F401 - what version 1 of the package mcp had none of
+    except ImportError as error:
+        raise RepositoryError("gitmem mcp needs the package mcp, version 2", EXTRA) from error
+    from gitmem.mcp.server import serve
 
     given = ctx.parent.params.get("directory") if ctx.parent else None
     serve(Path(given).absolute() if given else None, write=write)

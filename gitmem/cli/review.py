@@ -162,6 +162,12 @@ def accept(
     ] = "merge",
     allow: Allow = False,
     at: AsShown = "",
+    same: Annotated[bool, typer.Option("--same", help="To a dream's question: one is enough.")] = False,
+    newer: Annotated[bool, typer.Option("--newer", help="The later one stands, the other goes.")] = False,
+    older: Annotated[bool, typer.Option("--older", help="The earlier one stands, the other goes.")] = False,
+    different: Annotated[
+        bool, typer.Option("--different", help="Both stay, and it is not asked again.")
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -175,9 +181,12 @@ def accept(
     from gitmem.cli.review_decide import Asked, decide_on  # a list decides nothing
 
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+    given = {"same": same, "newer": newer, "older": older, "different": different}
+    answers = tuple(answer for answer, said in given.items() if said)
+    named = tuple(words or ())
     decide_on(
         run,
-        Asked("accept", tuple(words or ()), everything, kind or "", who, how, allowed=allow, at=at),
+        Asked("accept", named, everything, kind or "", who, how, allowed=allow, at=at, answers=answers),
         dry_run=dry_run or _given(ctx, "dry_run"),
     )
 

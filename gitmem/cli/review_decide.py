@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import typer
@@ -12,7 +13,9 @@ from gitmem.cli.review_edit import asked_why
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
+from gitmem.dream.answers import ANSWERS
 from gitmem.flows.decide import (
+    DIFFERENT,
     Batch,
     Choice,
     Decided,
@@ -35,6 +38,7 @@ class Asked:
         words: ids, each perhaps followed by numbers.
         everything: instead of ids, all that `bulk` finds of this kind and from there.
         at: commit of the one dream that is named, as it was shown.
+        answers: options by which questions of one dream were answered.
     """
 
     verdict: Verdict
@@ -46,6 +50,7 @@ class Asked:
     why: str = ""
     allowed: bool = False
     at: str = ""
+    answers: tuple[str, ...] = ()
 
 
 def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
@@ -60,13 +65,20 @@ def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
         raise UsageError("Give ids or --all, not both")
     if asked.at and len(named) != 1:
         raise UsageError("--at is the commit of one dream that was shown", "Name that dream alone.")
+    if asked.answers and (len(named) != 1 or not named[0][1] or len(asked.answers) > 1):
+        raise UsageError(
+            "--same, --newer, --older and --different each answer questions of one dream",
+            f"git mem review accept ID N --{asked.answers[0]}",
+        )
+    asked = _answered(asked)
     if (asked.kind or asked.who) and not asked.everything:
         raise UsageError("--kind and --from choose among --all", f"git mem review {asked.verdict} --all")
     if not named and not asked.everything:
         raise UsageError(f"Say what to {asked.verdict}: ids, or --all", "See what waits: git mem review")
     if not (dry_run or asked.everything or len(named) > 1):
         (id, numbers) = named[0]
-        choice = Choice(id, asked.verdict, numbers, _reason(run, asked, id), asked.at)
+        answer = next((one for one in ANSWERS if one in asked.answers), None)
+        choice = Choice(id, asked.verdict, numbers, _reason(run, asked, id), asked.at, answer)
         _show_one(run, decide_one(_session(run, asked), choice))
         return
     items = queue(run.workspace, run.edges)
@@ -80,6 +92,11 @@ def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
         why = _reason(run, asked, f"these {len(named)}") if named else ""
         choices = [Choice(id, asked.verdict, numbers, why) for id, numbers in named]
         show_batch(run, decide(_session(run, asked), items, choices), left)
+
+
+def _answered(asked: Asked) -> Asked:
+    """What was asked for, where one answer is a rejection: two different things both stay."""
+    return replace(asked, verdict="reject", why=DIFFERENT) if "different" in asked.answers else asked
 
 
 def show_batch(run: Context, batch: Batch, left: list[Item]) -> None:

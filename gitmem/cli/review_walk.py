@@ -18,8 +18,9 @@ from gitmem.cli.review_decide import show_batch
 from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted, one_line
+from gitmem.dream.answers import Answer
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
-from gitmem.flows.decide import Choice, Session, Verdict, decide
+from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide
 from gitmem.flows.disputes import Dispute
 from gitmem.flows.review import queue
 from gitmem.flows.review_dream import dream_cards
@@ -40,8 +41,9 @@ KEYS = {
     "R": "reject, and say why",
     "A": "accept this and the rest of the dream",
     "e": "edit",
-    "s": "same: one of them is enough",
-    "n": "newer: the later one stands instead",
+    "s": "same: one of them is enough, with a link where the other was",
+    "n": "newer: the later one stands, and supersedes the other",
+    "o": "older: the earlier one stands, and the later one goes",
     "d": "different: both stay, and it is not asked again",
     "l": "later",
     "m": "more of it",
@@ -53,12 +55,14 @@ KEYS = {
 _OFFERED = {
     "suggestion": "arRel",
     "dream": "arRAel",
-    "question": "sndel",
+    "question": "snodel",
     "dispute": "al",
     "leaving": "al",
     "document": "rl",
 }
 _USUAL = "arRl"
+
+_ANSWERS: dict[str, Answer] = {"s": "same", "n": "newer", "o": "older"}
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,7 @@ class Step:
     @property
     def asks(self) -> bool:
         """Whether it is a dream's question on two claims; on one alone it is answered by yes or no."""
-        change = self.change
-        return change is not None and change.asks and any(fate.target for fate in change.fates)
+        return self.change is not None and self.change.compares
 
     @property
     def keys(self) -> str:
@@ -192,8 +195,15 @@ class Walk:
         if isinstance(step.item.subject, Dispute):
             words = ["[1-9] stands", *(["[a]ll stand"] if "a" in step.keys else []), "[l]ater"]
         if step.asks:
-            words = ["[s]ame", "[n]ewer", "[d]ifferent", "[e]dit", "[l]ater"]
+            words = ["[s]ame", *self._ages(step), "[d]ifferent", "[e]dit", "[l]ater"]
         return " ".join([*words, *(["[u]ndo"] if self._trail else []), "[q]uit [?] "])
+
+    def _ages(self, step: Step) -> list[str]:
+        """The keys for either of two claims, each with the mark that this one has on the card."""
+        subject, later = step.item.subject, ""
+        if step.change is not None and isinstance(subject, Dream):
+            later = self._card(subject, step.change.n).later
+        return [f"[n]ewer ({later})", f"[o]lder ({'-' if later == '=' else '='})"]
 
     def _help(self, step: Step, key: str) -> None:
         self._out.say("help" if key == "?" else "that is no key for this")
@@ -213,12 +223,15 @@ class Walk:
             return self._on(())
         if key == "d":
             self._out.say("different")
-            return self._decide([step], "reject", why="They are different things.")
+            return self._decide([step], "reject", why=DIFFERENT)
         if key in "rR":
             self._out.say("reject")
             why = self._out.answer("Why? ") if key == "R" else ""
             return self._decide([step], "reject", why=why)
-        self._out.say(KEYS[key].partition(":")[0] if key in "sn" else "accept")
+        if key in _ANSWERS:
+            self._out.say(_ANSWERS[key])
+            return self._decide([step], "accept", answer=_ANSWERS[key])
+        self._out.say("accept")
         if key == "A":
             rest = [one for one in self._steps[self._at :] if one.item.id == step.item.id]
             # A question is answered by itself.
@@ -230,12 +243,16 @@ class Walk:
         return self._decide([step], "accept", numbers)
 
     def _decide(
-        self, these: list[Step], verdict: Verdict, numbers: tuple[int, ...] = (), why: str = ""
+        self,
+        these: list[Step],
+        verdict: Verdict,
+        numbers: tuple[int, ...] = (),
+        why: str = "",
+        answer: Answer | None = None,
     ) -> bool:
         for one in these:
-            self.said[one.key] = Choice(
-                one.item.id, verdict, (one.change.n,) if one.change else numbers, why
-            )
+            number = (one.change.n,) if one.change else numbers
+            self.said[one.key] = Choice(one.item.id, verdict, number, why, answer=answer)
         return self._on(tuple(one.key for one in these))
 
     def _on(self, decided: tuple[tuple[str, int], ...]) -> bool:
@@ -327,7 +344,8 @@ def walk(run: Context, keys: Callable[[], Keys], *, dry_run: bool) -> None:
         if dry_run:
             for choice in decided:
                 numbers = "".join(f" {number}" for number in choice.numbers)
-                run.out.data(f"would {choice.verdict} {choice.id}{numbers}")
+                how = f" --{choice.answer}" if choice.answer else ""
+                run.out.data(f"would {choice.verdict} {choice.id}{numbers}{how}")
         elif decided:
             # The walk took a while: what is decided now is the newest change.
             edges = replace(run.edges, now=real_edges(run.edges.cwd).now)

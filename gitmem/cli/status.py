@@ -82,6 +82,8 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         out.data(f"  the client's own memory folder shows the memory of {found.taken_by}")
     for line in found.stale_trees:
         out.data(f"  {line}")
+    if found.hooks_lost:
+        out.data(f"  hooks have found no gitmem since {day(found.hooks_lost)} (git mem init)")
     dead = [hook for hook, state in found.hooks.items() if state == "dead"]
     if dead:
         out.data(f"  hooks of a gitmem that is gone, which do nothing: {', '.join(dead)} (git mem init)")

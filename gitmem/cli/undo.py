@@ -113,7 +113,7 @@ def undo(
         run.out.say(f"stays: {found.scope.name}/{path} (edited since; delete it with git mem forget)")
     for path, _ in found.buried:
         run.out.say(f"stays forgotten: {found.scope.name}/{path}")
-    for line in again:
+    for line in dict.fromkeys(again):
         run.out.say(line)
     if made:
         run.out.say(f"undo: git mem undo {made[0][:12]}")

@@ -370,9 +370,10 @@ class _Held:
         if one.source and _home(one.source) == _home(one.path):
             # To page a memory out, or to bring it back, is all that this asks for.
             return one.new.key in _keys(self._tree, one.path)
-        return here[one.new.key] > one.new.ordinal or one.new.key in self._fresh.get(
-            agent_folder(one.path), ()
-        )
+        # What is said elsewhere by now is no longer said here as it was.
+        left = one.kind == "changed" and one.old is not None and here[one.old.key] > one.old.ordinal
+        elsewhere = not left and one.new.key in self._fresh.get(agent_folder(one.path), ())
+        return elsewhere or here[one.new.key] > one.new.ordinal
 
 
 def _of_memory(path: str, old: Mapping[str, Claim], new: Mapping[str, Claim]) -> list[Proposal]:

@@ -65,9 +65,11 @@ class Memory:
         return encode((self.front.render() if self.front else "") + self.body)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def parse(path: str, data: bytes) -> Memory:
     """Reads a memory file; never fails. A file is asked for again and again while it is judged and merged.
+
+    Those of one scope fit: whoever goes through more than are kept, twice, finds none of them again.
 
     Args:
         path: its path, for the name of files without frontmatter.

@@ -99,6 +99,11 @@ _CLAIM = re.compile(
 SUBJECT_WIDTH = 72
 ASKING = "Ask whether "
 """How the subject of a question begins: a commit that lands where a person accepts just that one."""
+LEFT_OUT = "Leave out change "
+"""How the subject of a commit begins that keeps the number of a change which others are not asked about."""
+
+JUDGED = "judged by "
+"""How the line of a reason begins that names the model by which two claims are one, or one is newer."""
 
 
 MOVE_JOB = "move-"
@@ -268,8 +273,11 @@ _AUTHOR = re.compile(r"^Author: +(.+)$", re.MULTILINE)
 _DATE = re.compile(r"^Date: +(.+)$", re.MULTILINE)
 _STARRED = re.compile(r"(?:(?<=\A)|(?<=\n\n))\* (?=[^\n]+(?:\n\n|\n?\Z))")
 _TRAILERS = re.compile(r"(?:^[ \t]*Gitmem-[A-Za-z-]+:.*(?:\n|\Z))+", re.MULTILINE)
+_NUMBERED = re.compile(r" \(#\d{1,9}\)$")
 _OPENING = re.compile(r"Gitmem-(?:Op|Writer):", re.IGNORECASE)
-_TEACH_NOTHING = frozenset({"delete", "page", "merge"})
+TEACH_NOTHING: frozenset[str] = frozenset({"delete", "page", "merge"})
+"""What commits do that say nothing new."""
+
 _DATE_FORM = "%a %b %d %H:%M:%S %Y %z"
 """git's default, which `git merge --squash` writes whatever is configured."""
 
@@ -299,9 +307,9 @@ def tellings(message: str) -> tuple[Telling, ...]:
     if _HEADER.search(message):
         return tuple(_listed(message))
     ends = _ends(message)
-    if not ends:
-        return (_told(message),)
     starred = [match.start() for match in _STARRED.finditer(message)]
+    if not ends and not (len(starred) > 1 and _joined(message, starred[-1])):
+        return (_told(message),)
     parts = _cut(message, starred if len(starred) > 1 else [0, *ends])
     return tuple(_told(part) for part in parts if part.strip(" \n-"))
 
@@ -319,7 +327,7 @@ def fitting(told: Iterable[Telling], names: Iterable[str]) -> tuple[Telling, ...
     """
     known = tuple(dict.fromkeys(told))
     sought = [plain for name in names if (plain := _plain(name)).strip()]
-    teaching = tuple(one for one in known if one.provenance.op not in _TEACH_NOTHING) or known
+    teaching = tuple(one for one in known if one.provenance.op not in TEACH_NOTHING) or known
     named = tuple(one for one in teaching if any(name in _said(one) for name in sought))
     return named or teaching
 
@@ -342,6 +350,18 @@ def _listed(message: str) -> Iterator[Telling]:
 def _told(text: str) -> Telling:
     text = text.strip("\n").removeprefix("* ")
     return Telling(text.split("\n", 1)[0].strip(), parse(text))
+
+
+def _joined(message: str, star: int) -> bool:
+    """Whether paragraphs with a star are commits that a host joined, and no list in the text of one.
+
+    Such a message begins with the request's number, and one with trailers goes on behind them.
+
+    Args:
+        star: where the last of them begins.
+    """
+    first = _TRAILERS.search(message)
+    return bool(first and (first.end() <= star or _NUMBERED.search(message.split("\n", 1)[0])))
 
 
 def _ends(message: str) -> list[int]:

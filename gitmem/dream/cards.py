@@ -17,7 +17,7 @@ from gitmem.core.facts import lacking, undated
 from gitmem.core.index import INDEX
 from gitmem.core.memory import parse
 from gitmem.core.text import counted, one_line
-from gitmem.core.trailers import Telling
+from gitmem.core.trailers import JUDGED, Telling
 from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_paths
 from gitmem.ledger.blame import Origin, origins_of
@@ -34,6 +34,9 @@ LONG = 6
 
 WIDE = 1_200
 """Characters of a line that are shown unless all are asked for: a paragraph is one line."""
+
+TITLE = 120
+"""Terminal cells of a claim that a title quotes; the terminal breaks what it has no room for."""
 
 TOKEN = 4
 """Characters of English prose to a token of a model, by the vendors' rule of thumb."""
@@ -84,6 +87,7 @@ class Card:
         state: what is to be said behind the title: by whom, and whether it is decided.
         reason: why, perhaps several lines.
         proof: what came of proving it; empty where that was not tried.
+        later: of a question on two claims, the mark of the one that is taken for the later; else empty.
     """
 
     n: int
@@ -93,6 +97,7 @@ class Card:
     state: str = ""
     reason: str = ""
     proof: tuple[str, ...] = ()
+    later: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,10 +182,17 @@ def worth(changes: Iterable[DreamCommit]) -> Worth:
     return Worth(lines, max(0, characters) // TOKEN, stale)
 
 
+def is_judged(change: DreamCommit) -> bool:
+    """Whether a model alone says that what goes is said by what stays."""
+    return not change.asks and any(line.startswith(JUDGED) for line in change.reason.splitlines())
+
+
 def summary_lines(changes: Sequence[DreamCommit]) -> Iterator[str]:
-    """Lines that sum changes up: how many of each kind, and what they save."""
+    """Lines that sum changes up: how many of each kind, how many a model judged, and what they save."""
     for kind, number in by_kind(changes).items():
         yield f"  {counted(number, *KINDS[kind])}"
+    if judged := [str(change.n) for change in changes if is_judged(change)]:
+        yield f"  of these judged by a model, to be read before all is accepted: {', '.join(judged)}"
     if saved := worth(changes).words:
         yield f"saves {saved}"
 
@@ -260,10 +272,13 @@ def show(
         asks = any(change.asks for change in dream.open)
         yield f"decide: git mem review -i, or all of it{' but questions' if asks else ''}:"
         yield f"  git mem review accept {dream.id} --at {dream.tip[:12]}"
+    waits = {change.n: change for change in dream.open} if not rejected else {}
     for card in cards_of(dream.changes, origins or {}, failures):
         yield ""
         yield from card_lines(card, whole=whole)
-        if card.n in {change.n for change in dream.open} and not rejected:
+        if card.n in waits and waits[card.n].compares:
+            yield f"   git mem review accept {dream.id} {card.n} --same|--newer|--older|--different"
+        elif card.n in waits:
             yield f"   git mem review accept|reject {dream.id} {card.n}"
     if notes := summary_notes(dream):
         yield ""
@@ -350,7 +365,36 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
         replace(side, notes=()) if side.notes == after else side
         for side, after in zip(sides, following, strict=True)
     ]
-    return Card(change.n, change.subject, kind_of(change), tuple(sides), by + decided, reason, proof)
+    # Where two begin alike, what stands is what a question quotes.
+    order = [_flat(side.text) for side in sorted(sides, key=lambda side: side.mark != "=")]
+    title = _QUOTED.sub(lambda quote: _in_full(quote[0], quote[1], quote[2], order), change.subject)
+    later = by_time(change, origins)[1] if change.compares else ""
+    mark = "=" if later in change.stood else "-" if later else ""
+    return Card(change.n, title, kind_of(change), tuple(sides), by + decided, reason, proof, mark)
+
+
+def by_time(change: DreamCommit, origins: Origins) -> tuple[str, str]:
+    """The earlier and the later of the two claims that a question compares, by reference.
+
+    Where nobody knows when they were said, or both were on one day, the one that stands on the card is
+    taken for the later.
+    """
+    fate = next(fate for fate in change.fates if fate.target in change.stood)
+    goes, stays = (first_said(origins, one) for one in (fate.source, fate.target))
+    turned = goes is not None and stays is not None and goes.date() > stays.date()
+    return (fate.target, fate.source) if turned else (fate.source, fate.target)
+
+
+def first_said(origins: Origins, ref: str) -> datetime | None:
+    """When a claim came into being; None where that is not known."""
+    found = origins.get(ref, ())
+    return datetime.fromtimestamp(found[0].time, UTC) if found else None
+
+
+def _in_full(quote: str, said: str, cut: str, texts: Sequence[str]) -> str:
+    """A quote of a title, which a commit's subject has no room for, as long as a title may have it."""
+    found = next((text for text in texts if cut and said.strip() and text.startswith(said.strip())), "")
+    return f"“{one_line(found, TITLE)}”" if found else quote
 
 
 def _repeats(line: str, texts: Sequence[str]) -> bool:
@@ -461,8 +505,10 @@ def taught_by(origin: Origin) -> str:
     """Who taught a claim, when, and by what, in one phrase."""
     told = origin.told[0] if origin.told else None
     who = (told.author.partition("<")[0].strip() if told else "") or "somebody"
-    phrase = f"{who}, {datetime.fromtimestamp(origin.time, UTC).date().isoformat()}"
-    return phrase + (_way(told) if told else "")
+    day = datetime.fromtimestamp(origin.time, UTC).date().isoformat()
+    if told and told.provenance.op == "adopt":
+        return f"{who}, nobody knows when, in a file of {day}"
+    return f"{who}, {day}" + (_way(told) if told else "")
 
 
 def _way(told: Telling) -> str:

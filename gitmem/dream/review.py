@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,15 +16,17 @@ from gitmem.core.names import homes, is_agent_folder
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
+from gitmem.dream.answers import Answer, as_answered
 from gitmem.dream.cards import show
 from gitmem.dream.proving import failures_of, overtaken_by
 from gitmem.git.repository import Signature
 from gitmem.git.trees import changed_files, read_files, read_paths
-from gitmem.ledger.decide import SHORTEST, buried, close, replayed, revived, some, whole
+from gitmem.ledger.decide import SHORTEST, buried, close
 from gitmem.ledger.dreams import Dream, DreamCommit, open_dreams, reviewed
 from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
 from gitmem.ledger.merge import check_paths
+from gitmem.ledger.portion import replayed, revived, some, whole
 from gitmem.ledger.tombstones import spade
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
@@ -32,6 +35,8 @@ from gitmem.rules.invention import UNSEEN
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.values import dataclass
+
+_DAY = re.compile(r" \(\d{4}-\d\d-\d\d\)")
 
 __all__ = ["Dream", "DreamCommit", "Landed", "accept", "find_dream", "open_dreams", "reject", "show"]
 
@@ -81,6 +86,7 @@ def accept(
     job: str = "",
     copies: Copies | None = None,
     at: str = "",
+    answers: Mapping[int, Answer] | None = None,
 ) -> Landed:
     """Lands a dream, or some of its changes, on the memory ref.
 
@@ -100,20 +106,21 @@ def accept(
         job: what the commit shares with others that are undone with it.
         copies: brings working copies up to date.
         at: the dream's newest commit as it was shown, or the beginning of its name; empty for any.
+        answers: number of a question on two claims to what the person says of them; that lands instead.
 
     Raises:
-        UsageError: no such dream or change.
+        UsageError: no such dream, change or question.
         CheckFailed: it moved since it was shown; the person said no; memory changed so that a claim
             would be lost, a secret would be stored, or the proof of what was chosen fails.
     """
-    dream = _as_shown(find_dream(workspace, id), at)
+    dream = as_answered(_as_shown(find_dream(workspace, id), at), answers or {})
     chosen = _chosen(dream, numbers)
     if numbers is None:
         chosen = tuple(change for change in chosen if not change.asks)
         if not chosen:
             hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
             raise UsageError(f"{dream.id} holds nothing but questions", hint)
-    everything = len(chosen) == len(dream.changes)
+    everything = len(chosen) == len(dream.changes) and not answers
     author = replace(author, time=int(now))
     _refuse_foreign(dream, chosen, everything)
     answered: frozenset[str] = frozenset()
@@ -361,9 +368,24 @@ def _refuse_unproved(dream: Dream, failures: Sequence[Finding], answered: Collec
         return
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
     hint = f"See all: git mem review show {dream.id}; mend it: git mem review edit {dream.id}"
-    if len(dream.open) > 1:
+    claims, commits = ({getattr(one, what) for one in failures} for what in ("claim", "commit"))
+    wrong = [
+        change
+        for change in dream.open
+        if change.commit in commits or any({one.source, one.target} & claims for one in change.fates)
+    ]
+    if wrong and all(map(_only_dated, wrong)):
+        numbers = " ".join(str(change.n) for change in wrong)
+        more += ". An earlier gitmem took those words for a day, and this one does not"
+        hint = f"Turn that down: git mem review reject {dream.id} {numbers} -m 'no day is meant'"
+    elif len(dream.open) > 1:
         hint += f"; or accept what is sound by its number: git mem review accept {dream.id} N"
     raise CheckFailed(f"{dream.id} is not proved: {failures[0]}{more}", hint)
+
+
+def _only_dated(change: DreamCommit) -> bool:
+    """Whether all that a change does is to write days behind words."""
+    return all(_DAY.sub("", one.after) == one.before != one.after for one in change.claims)
 
 
 def _reconcile(dream: Dream, ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:

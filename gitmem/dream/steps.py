@@ -12,7 +12,7 @@ from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files
 from gitmem.core.names import INDEX, homes, is_agent_folder
 from gitmem.core.text import decode
-from gitmem.core.trailers import parse, tellings
+from gitmem.core.trailers import TEACH_NOTHING, parse, tellings
 from gitmem.dream.budget import limit, named, spent
 from gitmem.git import repository
 from gitmem.git.repository import BLOB, TREE, Difference, Repository
@@ -165,18 +165,24 @@ def _step(reader: _Reader, step: repository.Step) -> Step:
     lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
     heard = lines_named(said.claims, lambda path: read_log(reader.repo, commit.tree, path))
     old, new = {**old, **more}, {**new, **more}
-    # A squashed commit names the sessions of all that it was.
-    sessions = {one.provenance.session: None for one in tellings(commit.message)}
+    # A squashed commit names the sessions of all that it was, and may speak for others as well.
+    told = [one.provenance for one in tellings(commit.message)]
+    sessions = {one.session: None for one in told}
+    dreams = [one for one in told if dreamt(one)]
+    taught = [one for one in told if not dreamt(one) and one.op not in TEACH_NOTHING]
+    targets = {fate.target for one in dreams for fate in one.claims if fate.target}
     return Step(
         old,
         new,
         said.claims,
-        not dreamt(said),
+        not dreams,
         tuple(foreign),
         commit.oid,
         lines,
         heard,
         tuple(filter(None, sessions)),
+        bool(dreams and taught),
+        frozenset(targets),
     )
 
 

@@ -6,8 +6,10 @@ ends with:
     {"pair": "P1", "is": "same" | "newer" | "different" | "unsure", "newer": "A" | "B", "reason": "…",
      "text": "one wording for both"}
 
-What is the same, or newer, becomes a change that the flow proves like any other; what it refuses, and what
-has no answer that can be used, is asked of a person. So a model that is wrong costs a row to reject.
+What is the same, or newer, becomes a change that the flow proves like any other, and that says who judged;
+what it refuses, and what has no answer that can be used, is asked of a person. So is what is said to be
+newer of claims without days: nothing but the model would say so. A model that is wrong costs a row to
+reject.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 from gitmem.core.account import path_of, reject_keys
 from gitmem.core.facts import lacking
 from gitmem.core.text import one_line
-from gitmem.core.trailers import Fate
+from gitmem.core.trailers import JUDGED, Fate
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.fates import objects
 from gitmem.engines.offline.pairs import Judgement, Pair
@@ -145,7 +147,8 @@ def judged(
         verdict = found.get(at, UNSURE)
         if verdict.kind == "different":
             continue
-        told = f"{engine} says: {verdict.reason}" if verdict.reason else ""
+        said_by = "" if verdict.kind == "unsure" and not verdict.reason else f"{JUDGED}{engine}"
+        told = f"{said_by}: {verdict.reason}" if verdict.reason else said_by
         yield _judged(replace(pair, said=told), verdict, said)
 
 
@@ -160,9 +163,14 @@ def _judged(pair: Pair, verdict: Verdict, said: Mapping[str, datetime]) -> Pair:
         stays = sides(pair)["AB".index(verdict.newer)]
         found = pair if pair.names[1] == stays else _turned(pair)
         earlier, later = (said.get(name) for name in found.names)
-        if earlier and later and earlier > later:
-            contrary = f"{pair.said} (against the days on which they were said)".strip()
-            return replace(pair, said=contrary)
+        if not (earlier and later and earlier <= later):
+            contrary = earlier and later and earlier > later
+            why = (
+                "against the days on which they were said"
+                if contrary
+                else "nobody knows when both were said"
+            )
+            return replace(pair, said=f"{pair.said} ({why})")
         return replace(found, judgement=Judgement("amends", first_goes=False))
     return pair
 

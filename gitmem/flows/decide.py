@@ -15,6 +15,7 @@ from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import BATCH_JOB
 from gitmem.dream import review as dreams
+from gitmem.dream.answers import Answer
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.documents.waiting import Waiting
@@ -69,6 +70,9 @@ class Decided:
 
 Verdict = Literal["accept", "reject"]
 
+DIFFERENT = "They are different things."
+"""Why a question on two claims is rejected: it is not asked again."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -78,6 +82,7 @@ class Choice:
         numbers: of a dream's changes, an inbox's memories or a dispute's claims; empty for all.
         why: of a rejection, kept with it.
         at: a dream's newest commit as it was shown, or the beginning of its name; empty for any.
+        answer: to these questions of a dream; None to accept them as they stand.
     """
 
     id: str
@@ -85,6 +90,7 @@ class Choice:
     numbers: tuple[int, ...] = ()
     why: str = ""
     at: str = ""
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True)
@@ -187,6 +193,8 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
             item = pick(items, choice.id)
             if choice.numbers and not KINDS[item.kind].numbered:
                 raise UsageError(f"{item.id} is one thing and has no numbers")
+            if choice.answer and (item.kind != "dream" or not choice.numbers):
+                raise UsageError(f"--{choice.answer} answers questions of a dream", "Name them: ID N")
             if choice.at and item.kind != "dream":
                 raise UsageError(f"{item.id} is no dream: --at names the commit of one that was shown")
             found.append((choice, item))
@@ -284,11 +292,16 @@ def _said(pair: tuple[Choice, Item]) -> tuple[Verdict, str]:
 
 
 def _told(done: Sequence[tuple[Choice, Item, Decided]]) -> str:
-    """How many of each kind, in the order in which they were decided."""
+    """How many of each kind, in the order in which they were decided; of a dream, how many changes."""
     verbs = {"accept": "accepted", "reject": "rejected"}
     parts = []
     for verdict, verb in verbs.items():
-        kinds = Counter(item.kind for choice, item, _ in done if choice.verdict == verdict)
+        kinds: Counter[str] = Counter()
+        for choice, item, _ in done:
+            if choice.verdict == verdict and item.kind == "dream" and choice.numbers:
+                kinds["change"] += len(choice.numbers)
+            elif choice.verdict == verdict:
+                kinds[item.kind] += 1
         if kinds:
             parts.append(f"{verb} {', '.join(counted(number, kind) for kind, number in kinds.items())}")
     known = sum(made.line.startswith("known already") for _, _, made in done)
@@ -321,6 +334,7 @@ def _accept_dream(one: Dream, asked: Asked) -> Decided:
         asked.job,
         copies_of(workspace, edges),
         asked.choice.at,
+        dict.fromkeys(asked.choice.numbers, asked.choice.answer) if asked.choice.answer else None,
     )
     if landed.written:
         taken = [change for change in landed.dream.changes if change.n in landed.numbers]

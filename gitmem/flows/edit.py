@@ -23,7 +23,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.trees import Edits
 from gitmem.ledger.blame import blame_memory, carried
 from gitmem.ledger.indexes import with_indexes
-from gitmem.ledger.land import Tip, Write, Written, land, together
+from gitmem.ledger.land import Copies, Tip, Write, Written, land, together
 from gitmem.ledger.layout import Unwritable
 from gitmem.ledger.paging import archived, standing
 from gitmem.ledger.save_plan import agent_files
@@ -155,18 +155,28 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
         )
 
     unwritten: list[str] = []
-    copies = copies_of(workspace, edges)
+    copies = where_writable(copies_of(workspace, edges), unwritten)
+    written = land(scope, plan, workspace.author(edges.now), copies, agent)
+    doubts = tuple(seen) if written else ()
+    return Edited(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
 
-    def where_writable(shown: Scope, agents: Collection[str], lay_out: bool, /) -> None:
-        # What is remembered is stored all the same: it is laid out when the folder can be written again.
+
+def where_writable(copies: Copies, unwritten: list[str]) -> Copies:
+    """The same, where a folder that cannot be written keeps nothing from being stored.
+
+    It is laid out when the folder can be written again.
+
+    Args:
+        unwritten: gets why.
+    """
+
+    def run(shown: Scope, agents: Collection[str], lay_out: bool, /) -> None:
         try:
             copies(shown, agents, lay_out)
         except Unwritable as error:
             unwritten.append(error.message)
 
-    written = land(scope, plan, workspace.author(edges.now), where_writable, agent)
-    doubts = tuple(seen) if written else ()
-    return Edited(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
+    return run
 
 
 def forget(

@@ -21,7 +21,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import RefMoved, short_name
 from gitmem.git.trees import changed_files
-from gitmem.ledger.decide import without_questions
+from gitmem.ledger.decide import for_others
 from gitmem.ledger.departure import prepare
 from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, writer_branch
 from gitmem.ledger.land import read_tip
@@ -182,7 +182,7 @@ def _of_dream(
     published = repo.ref(remote.tracking(SHARED_REF))
     if published is None:
         raise CheckFailed(f"{remote.name} has no memory branch yet", "Send what is known: git mem sync")
-    whole, dream = dream.tip, without_questions(dream, dry_run=dry_run)
+    whole, dream = dream.tip, for_others(dream, dry_run=dry_run)
     side = dream.tip
     for record in records_under(repo, repo.ref(SHARED_REF) or published, published, side):
         side = with_base(repo, side, record)
@@ -216,7 +216,7 @@ def _of_dream(
                 f"Held back: {', '.join(map(str, fresh))}",
                 f"Look at them, and say yes: git mem review --open {id} -y",
             )
-        # What was pushed with its questions is replaced.
+        # What was pushed with more than others are asked about is replaced.
         pushed = remote.push(tip, branch, there if there and whole != dream.tip else None)
         if pushed.outcome != "pushed":
             short = short_name(branch)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -25,7 +26,7 @@ from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.repository import MissingObject, Repository, Signature
 from gitmem.git.trees import list_files, read_file
-from gitmem.ledger.edits import claim_keys, fates, is_logged, merged, missing_lines
+from gitmem.ledger.edits import claim_keys, fates, is_logged, merged, missing_lines, moment
 from gitmem.ledger.files import log
 from gitmem.ledger.indexes import Hot
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
@@ -279,9 +280,19 @@ def land_change(
             before = {path: data for path, data in known.items() if data is not None}
             refuse_secrets(before, edits, allow, hold=hold)
         subject = f"Forget {change.name}" if applied.op == "delete" else change.description or change.name
-        return Write(edits, subject, replace(provenance, op=applied.op, claims=applied.fates))
+        told = replace(provenance, op=applied.op, claims=applied.fates)
+        return Write(edits, subject, told, author=as_said(author, change.origin.time))
 
     return land(scope, plan, author, copies, placed.agent)
+
+
+def as_said(author: Signature, said: datetime | None) -> Signature:
+    """An author at the time when they said it, which may be long before it is stored: never later.
+
+    Args:
+        said: None where nobody knows.
+    """
+    return replace(author, time=min(author.time, int(moment(said, author.time).timestamp())))
 
 
 def _jobs(repo: Repository, tip: str, base: str) -> frozenset[str]:

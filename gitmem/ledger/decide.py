@@ -1,45 +1,40 @@
-"""Decisions on a dream: what memory is with some of its changes, edits by hand, its end and its return.
+"""Decisions on a dream: edits by hand, its end and its return.
 
-What memory would be with a dream in it (`whole`, `some`), and what that would bring back (`revived`). Hand
-changes on its branch are a commit of the person's own, which says what became of each claim. In the end the
-branch goes; what was not taken is remembered, kept aside for 90 days, and brought back by an undo.
+Hand changes on its branch are a commit of the person's own, which says what became of each claim. In the
+end the branch goes; what was not taken is remembered, kept aside for 90 days, and brought back by an undo.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Literal
 
-from gitmem.core import tombstone
 from gitmem.core.account import account, is_memory, path_of, proposals, references
-from gitmem.core.claim import Claim
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
-from gitmem.core.merge import Files, agent_folder, kind, merge_trees, only
-from gitmem.core.names import homes, twins
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Commit, MissingObject, RefMoved, Repository, Signature
-from gitmem.git.trees import read_files, read_paths, write_tree
+from gitmem.git.trees import read_paths
 from gitmem.ledger.dreams import (
     Dream,
     DreamCommit,
     dreamt,
     fork_point,
     open_dreams,
-    own_commits,
     read_dream,
     reviewed,
 )
 from gitmem.ledger.inbox import ACCEPTED
 from gitmem.ledger.land import Ref, Tip, Write, Written, land, read_tip
-from gitmem.ledger.merge import check_paths, without_collisions
-from gitmem.ledger.proposals import dreams_in, let_wait
+from gitmem.ledger.merge import check_paths
+from gitmem.ledger.portion import replayed, summed_up, wait_apart, without
+from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.side_branches import Landing, asked, forget_asked, note_asked, with_base
 from gitmem.ledger.tombstones import Spade, spade
 from gitmem.ledger.workspace import DREAMS, SHARED_REF, TURNED_DOWN, Scope, Workspace
@@ -50,165 +45,6 @@ from gitmem.values import dataclass
 
 SHORTEST = 7
 """Digits of a commit's name that are enough to mean it."""
-
-
-def whole(dream: Dream, ours: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The merge of the dream's memories: it has no say in indexes, hosts' files and tombstones.
-
-    An index is read by every session, and no review shows what a branch made of it.
-    """
-    repo = dream.scope.repo
-    base = read_files(repo, repo.commit(dream.base).tree)
-    theirs = {
-        path: data
-        for path, data in read_files(repo, repo.commit(dream.tip).tree).items()
-        if is_memory(path) or base.get(path) == data
-    }
-    theirs |= {path: base[path] for path in base if path not in theirs and not is_memory(path)}
-    return dict(merge_trees(base, ours, theirs).files)
-
-
-def some(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Applies changes one by one, each as a merge from the state before it."""
-    newest = deque(_states(chosen, ours), maxlen=1)
-    return newest[0] if newest else dict(ours)
-
-
-def _states(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
-    merged = dict(ours)
-    for change in chosen:
-        pairs = {path: pair for path, pair in change.files.items() if kind(path) == "memory"}
-        before = {path: old for path, (old, _) in pairs.items() if old is not None}
-        after = {path: new for path, (_, new) in pairs.items() if new is not None}
-        # A memory may have been paged out, or brought back, since.
-        places = {*pairs, *twins(pairs)}
-        here = only(merged, places)
-        stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
-        result = merge_trees(before | stones, here | stones, after | stones)
-        standing = {path: data for path, data in merged.items() if path not in places}
-        result = without_collisions(result, {*places, *stones}, partial(only, standing))
-        merged = standing | result.files
-        yield merged
-
-
-def replayed(dream: Dream, chosen: Iterable[DreamCommit], tip: Tip) -> str:
-    """Commits of these changes as they would stand on the memory ref, with what they say; no ref moves.
-
-    Each names the commit that it was made of, as `git cherry-pick -x` does: on the same ground it would
-    be that very commit, and the dream would have left the memory ref there.
-
-    Returns:
-        The newest of them.
-    """
-    repo = dream.scope.repo
-    changes = list(chosen)
-    at, tree = tip.commit, tip.tree
-    state = read_files(repo, tree)
-    with repo.together():
-        for change, after in zip(changes, _states(changes, state), strict=True):
-            # An index line that comes back with a memory is no part of what the dream asks for.
-            own = {path for path in {*state, *after} if is_memory(path) or path in change.files}
-            paths = {path for path in own if state.get(path) != after.get(path)}
-            tree = write_tree(repo, tree, {path: after.get(path) for path in paths})
-            said = repo.commit(change.commit)
-            message = said.message
-            for one, here in zip(change.fates, where_they_stand(change.fates, state, after), strict=True):
-                message = message.replace(f"Gitmem-Claim: {one.line()}", f"Gitmem-Claim: {here.line()}")
-            picked = f"{message.rstrip()}\n{_PICKED} {change.commit})\n"
-            at = repo.add_commit(tree, (at,), said.author, said.committer, picked)
-            state = after
-    return at
-
-
-_PICKED = "(cherry picked from commit"
-
-
-def without_questions(dream: Dream, *, dry_run: bool = False) -> Dream:
-    """The dream as others may decide it: what it asks, which a host would land unanswered, is left off.
-
-    Questions come last, so the rest is the branch up to them. They wait on here, as a dream of their own.
-
-    Args:
-        dry_run: no ref is moved.
-
-    Raises:
-        CheckFailed: nothing else is open; a change stands behind a question; or a teammate's branch has it.
-    """
-    repo = dream.scope.repo
-    first = next((change for change in dream.changes if change.asks), None)
-    if first is None:
-        return dream
-    asked_here = [change for change in dream.open if change.asks]
-    if dream.incoming or any(change.n > first.n and not change.asks for change in dream.changes):
-        hint = f"Decide on each first: git mem review accept|reject {dream.id} {first.n}"
-        raise CheckFailed(f"The questions of {dream.id} cannot be left off its branch", hint)
-    if len(asked_here) == len(dream.open):
-        hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
-        raise CheckFailed(f"{dream.id} holds nothing but questions, which are answered here", hint)
-    ground = Tip(dream.base, repo.commit(dream.base).tree)
-    questions = replayed(dream, asked_here, ground)
-    rest = _summed_up(dream, dream.base, repo.commit(first.commit).parents[0])
-    if not dry_run:
-        ref, family = local_branch(dream), dreams_in(dream.scope)
-        if repo.commit(questions).tree != ground.tree:
-            # Named by its content: asked for again after a crash it is the same.
-            id = f"d-{questions[: len(dream.id) - 2]}"
-            let_wait(family, id, questions, f"gitmem review: what {dream.id} asks")
-        move_ref(repo, ref, rest, dream.tip, "gitmem review: without its questions")
-    tip = repo.ref(dream.scope.ref) or dream.base
-    return read_dream(dream.scope, dream.ref, rest, dream.base, tip, dream.remote)
-
-
-def _summed_up(dream: Dream, base: str, at: str) -> str:
-    """These commits with the dream's last one on top, which sums it up; no ref moves."""
-    repo = dream.scope.repo
-    last = own_commits(repo, dream.tip, base)[-1]
-    if dream.summary and last.oid not in {change.commit for change in dream.changes}:
-        at = repo.add_commit(repo.commit(at).tree, (at,), last.author, last.committer, last.message)
-    return at
-
-
-def revived(dream: Dream, chosen: Iterable[DreamCommit], ours: Files, merged: Files) -> dict[str, Claim]:
-    """Finds the claims that were taken out since the dream began, and would stand again, in other words.
-
-    In a merge what was edited on one side outlives that the other deleted it. A dream only says again what
-    was there, and may not turn a decision on it over. What was worded otherwise meanwhile is no such claim.
-
-    Args:
-        ours: the memory ref's files.
-        merged: the same with the changes in it.
-
-    Returns:
-        Name of each claim, where the dream began, to the claim.
-    """
-    fates = [fate for change in chosen for fate in change.fates if fate.target]
-    repo = dream.scope.repo
-    paths = {path_of(fate.source) for fate in fates}
-    start = read_paths(repo, repo.commit(dream.ground or dream.base).tree, paths)
-    before = references(start)
-    standing = _marks(ours)
-    alive = {fate.target for fate in fates if _mark(fate.source) in standing or fate.source not in before}
-    there = _marks(merged)
-    back = [
-        fate.source
-        for fate in fates
-        if fate.target not in alive and _mark(fate.target) in there and _mark(fate.target) not in standing
-    ]
-    if not back:
-        return {}
-    places = {home for path in paths for home in (path, *homes(path))}
-    now = only(ours, places)
-    worded = {one.before for one in proposals(start, now) if one.kind in ("changed", "moved")}
-    return {source: before[source] for source in back if source not in worded}
-
-
-def _marks(files: Files) -> set[tuple[str, str]]:
-    return {_mark(ref) for ref in references(files)}
-
-
-def _mark(reference: str) -> tuple[str, str]:
-    """A claim wherever it stands: its agent, and its digits."""
-    return agent_folder(path_of(reference)), reference.rpartition("#")[2]
 
 
 @dataclass(frozen=True)
@@ -408,6 +244,43 @@ def with_memory(dream: Dream, tip: str) -> str:
         raise CheckFailed(f"All of {dream.id} is in memory already", "See what waits: git mem review")
     move_ref(repo, ref, merged, dream.tip, f"gitmem dream: refresh {dream.id}")
     return merged
+
+
+def for_others(dream: Dream, *, dry_run: bool = False) -> Dream:
+    """The dream as others may decide it: what was rejected here, and what it asks, is left off.
+
+    A host would land both: the branch is made anew without them, so that no commit of theirs leaves.
+    Changes keep their numbers. Questions wait on here, as a dream of their own; all that it was is kept
+    aside, so that an undo of the rejection finds it.
+
+    Args:
+        dry_run: no ref is moved.
+
+    Raises:
+        CheckFailed: nothing else is open; or a teammate's branch has it.
+    """
+    repo = dream.scope.repo
+    off = {change.n for change in dream.changes if change.asks or change.decided == "rejected"}
+    if not off:
+        return dream
+    numbers = [change.n for change in dream.changes]
+    if dream.incoming or numbers != sorted(numbers):
+        hint = f"Accept here what you want of it: git mem review accept {dream.id} N"
+        raise CheckFailed(f"What was rejected of {dream.id}, and what it asks, stands on its branch", hint)
+    asked_here = [change for change in dream.open if change.asks]
+    if len(asked_here) == len(dream.open):
+        hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
+        raise CheckFailed(f"{dream.id} holds nothing but questions, which are answered here", hint)
+    rest = summed_up(dream, dream.base, without(dream, off))
+    if not dry_run:
+        ref = local_branch(dream)
+        if asked_here:
+            wait_apart(dream, asked_here, dream.base, f"what {dream.id} asks")
+        if repo.ref(TURNED_DOWN + dream.id) is None:
+            move_ref(repo, TURNED_DOWN + dream.id, dream.tip, None, "gitmem review: keep what was left off")
+        move_ref(repo, ref, rest, dream.tip, "gitmem review: without what others are not asked")
+    tip = repo.ref(dream.scope.ref) or dream.base
+    return read_dream(dream.scope, dream.ref, rest, dream.base, tip, dream.remote)
 
 
 def _touched(changes: tuple[DreamCommit, ...] | list[DreamCommit]) -> set[str]:
@@ -629,7 +502,8 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     """Brings a dream back whose acceptance or rejection was just undone.
 
     Where it had been landed whole, its commits are history by now: they are made again on the memory as
-    it is, with what they said.
+    it is, with what they said. So is a part of one that is not kept here; it has other numbers then, so it
+    waits as a dream of its own.
 
     Args:
         undone: the decision's commit on the memory ref.
@@ -642,15 +516,18 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     if not id.startswith("d-"):
         return None
     repo, ref = scope.repo, dreams_in(scope).waiting + id
-    if repo.ref(ref) is not None:
-        return Reopened(id, "open")
     tip = read_tip(repo, scope.ref)
-    aside = repo.ref(TURNED_DOWN + id)
+    here, aside = repo.ref(ref), repo.ref(TURNED_DOWN + id)
+    if here is not None:
+        return Reopened(_left_off(scope, ref, here, aside, tip) or id, "open")
     again = None
     if aside is not None and fork_point(repo, tip.commit, aside) not in (None, aside):
         again = aside
     elif told.writer == "dream" and len(undone.parents) == 2:
-        again = _again(scope, ref, undone)
+        again = _again(scope, ref, undone, tip)
+        if again and " " in told.reviewed:
+            id = f"d-{again[: len(id) - 2]}"
+            ref = dreams_in(scope).waiting + id
     if again is None:
         return Reopened(id, "anew")
     move_ref(repo, ref, again, None, f"gitmem undo: bring {id} back")
@@ -660,7 +537,25 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     return Reopened(id, "open")
 
 
-def _again(scope: Scope, ref: str, undone: Commit) -> str | None:
+def _left_off(scope: Scope, ref: str, here: str, aside: str | None, tip: Tip) -> str:
+    """Lets those open changes wait again that a branch was made without, when others were asked about it.
+
+    Args:
+        here, aside: the branch as it is, and as it was; None where it is not kept.
+
+    Returns:
+        Id of the dream that they are now; empty where the branch has all that is open.
+    """
+    base, former = (fork_point(scope.repo, tip.commit, oid) for oid in (here, aside or here))
+    if aside is None or base is None or former is None:
+        return ""
+    numbers = {change.n for change in read_dream(scope, ref, here, base, tip.commit).changes}
+    whole = read_dream(scope, ref, aside, former, tip.commit)
+    lacking = [change for change in whole.open if change.n not in numbers and not change.asks]
+    return wait_apart(whole, lacking, tip.commit, f"what {whole.id} was sent without") if lacking else ""
+
+
+def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:
     repo = scope.repo
     before, tip = undone.parents
     try:
@@ -668,7 +563,7 @@ def _again(scope: Scope, ref: str, undone: Commit) -> str | None:
         if base is None or base == tip:
             return None
         dream = read_dream(scope, ref, tip, base, before)
-        return _summed_up(dream, base, replayed(dream, dream.changes, read_tip(repo, scope.ref)))
+        return summed_up(dream, base, replayed(dream, dream.changes, now))
     except MissingObject:
         return None
 

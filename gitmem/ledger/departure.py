@@ -6,10 +6,8 @@ leave, what the remote has, or what was made into what stands. What was moved to
 renamed or put otherwise meanwhile is not in them, and a message that tells of it is replaced. A commit of
 which nothing is left goes. What the remote has stays as it is.
 
-What of one file may be in history that leaves: pure values over bytes.
-
-Everything that such a file says stands in what is to leave, in what the remote has, or was made into what
-stands. A memory is cut into claims, an index into entries, all else into lines.
+Where a claim went into one that does not leave, the files of that change stay as they were until it went
+further: the commit that leaves then tells of both.
 
 Setting a memory ref on the history that may leave, with all that hangs on the one before.
 """
@@ -17,20 +15,19 @@ Setting a memory ref on the history that may leave, with all that hangs on the o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 
 from gitmem.core import index
 from gitmem.core.account import claims_at, is_memory, path_of, reference
-from gitmem.core.claim import HASH_LENGTH, Body, Claim
+from gitmem.core.claim import HASH_LENGTH, Claim
 from gitmem.core.daily_log import is_log, without_lines
 from gitmem.core.errors import RepositoryError
-from gitmem.core.memory import Memory, description_claim
 from gitmem.core.memory import parse as read_memory
 from gitmem.core.merge import agent_folder
-from gitmem.core.names import INDEX, archived_path, homes, hot_path, kind
+from gitmem.core.names import INDEX, archived_path, homes, hot_path
 from gitmem.core.purge import LEAST_CHARACTERS, Purge
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Fate, Provenance, format_message, parse
@@ -40,6 +37,7 @@ from gitmem.git.repository import BLOB, EXECUTABLE, Commit, MissingObject, RefMo
 from gitmem.git.trees import changed_files, list_files, read_file, read_paths, write_tree
 from gitmem.ledger.counterparts import match
 from gitmem.ledger.epochs import epoch_of
+from gitmem.ledger.excerpt import Given, Said, portion, said
 from gitmem.ledger.land import land_commit, root_name
 from gitmem.ledger.leaving import Leaving, keep, leaving, personal_lines
 from gitmem.ledger.merge import SUBJECT as MERGED
@@ -174,6 +172,9 @@ class _History:
         self._changed = lru_cache(maxsize=4096)(self._read_changed)
         self._went: dict[tuple[str, str], str] = {}
         self._gone: set[str] = set()
+        # What became of claims that leave, told by commits that are not told yet: by the name of the claim
+        # that it is now.
+        self._untold: dict[str, tuple[Fate, ...]] = {}
 
     def rebuild(self) -> str:
         """Makes all of it; returns what stands for the tip."""
@@ -321,7 +322,8 @@ class _History:
         """
         repo, changed = self.repo, self._changed(commit.oid)
         edits: dict[str, bytes | None] = {}
-        for path in sorted({place for one in changed for place in (one, *self._into.get(one, ()))}):
+        paths = {place for one in changed for place in (one, *self._into.get(one, ()))}
+        for path in sorted(paths - self._waiting(commit)):
             public = read_file(repo, base, path) if base else None
             given = Given(self._standing_at(path), public, self._became.get(path, frozenset()))
             if (known := self._known(commit.tree, path, base)) is not None:
@@ -397,25 +399,48 @@ class _History:
             names.append(read_memory(path, data).name if data is not None else path.rpartition("/")[2])
         what = ", ".join(names) if names else "memory"
         subject = f"Update {what if len(changed) <= MOST_NAMED else f'{len(changed)} memories'}"
-        fates = (self._fate(fate, first, base, tree) for fate in told.claims)
         kept = replace(
             told,
             job="" if told.job.startswith(MOVE_JOB) else told.job,
-            claims=tuple(fate for fate in fates if fate is not None),
+            claims=tuple(self._fates(told.claims, first, base, tree)),
         )
         return format_message(subject if not self._tells(subject) else "Update memory", kept)
 
-    def _fate(self, fate: Fate, first: str | None, base: str | None, tree: str) -> Fate | None:
-        """What became of a claim, where what leaves had it, by the name that it has there."""
-        claim = self._claim(first, fate.source)
-        target = self._target(path_of(fate.source), claim.key) if claim else None
-        if claim is None or target is None or (fate.target and self._claim(tree, fate.target) is None):
+    def _fates(
+        self, told: Iterable[Fate], first: str | None, base: str | None, tree: str
+    ) -> Iterator[Fate]:
+        """What became of claims, where what leaves had them, by the names that they have there.
+
+        What is not so yet in what leaves is told by the commit that makes it so.
+        """
+        for fate in told:
+            now = replace(fate, reason="" if self._tells(fate.reason) else fate.reason)
+            here = self._source(fate.source, first, base)
+            earlier = self._untold.pop(fate.source, ())
+            made = (replace(now, source=here),) if here else tuple(_then(one, now) for one in earlier)
+            self._untold[fate.target] = (*self._untold.get(fate.target, ()), *made)
+        for target, fates in tuple(self._untold.items()):
+            if not target or self._claim(tree, target) is not None:
+                del self._untold[target]
+                yield from (one for one in fates if self._claim(tree, one.source) is None)
+
+    def _source(self, name: str, first: str | None, base: str | None) -> str | None:
+        """A claim's name in what leaves; None where that does not have it."""
+        claim = self._claim(first, name)
+        if claim is None:
             return None
-        source = reference(target, claim)
-        if self._claim(base, source) is None:
-            return None
-        reason = "" if self._tells(fate.reason) else fate.reason
-        return replace(fate, source=source, reason=reason)
+        source = reference(self._target(path_of(name), claim.key) or path_of(name), claim)
+        return source if self._claim(base, source) else None
+
+    def _waiting(self, commit: Commit) -> set[str]:
+        """Files that stay as they are, since what a claim of theirs went into does not leave."""
+        fates = [*parse(commit.message).claims, *(one for some in self._untold.values() for one in some)]
+        found: set[str] = set()
+        for fate in fates if commit.oid != self.tip else ():
+            claim = self._claim(commit.tree, fate.target) if fate.target else None
+            if claim and self._target(path_of(fate.target), claim.key) is None:
+                found |= {path_of(fate.source), path_of(fate.target)}
+        return found
 
     def _claim(self, tree: str | None, name: str) -> Claim | None:
         for place in _places(path_of(name)) if tree else ():
@@ -470,6 +495,14 @@ class _History:
         return next((oid for oid in self.order if oid.startswith(name)), "")
 
 
+def _then(one: Fate, later: Fate) -> Fate:
+    """What became of a claim that went into another one, of which a later commit tells."""
+    kinds = {fate.kind for fate in (one, later)} - {"kept"}
+    kind = later.kind if later.kind == "dropped" or len(kinds) < 2 else "superseded"
+    reasons = dict.fromkeys(filter(None, (one.reason, later.reason)))
+    return Fate(kind, one.source, later.target, "; ".join(reasons))
+
+
 def _places(path: str) -> tuple[str, ...]:
     """A file's path, and its other place: hot or archived."""
     other = hot_path(path) or archived_path(path)
@@ -480,143 +513,6 @@ def _is_merge(commit: Commit) -> bool:
     """Whether it is gitmem's own merge of two histories, whose message says nothing."""
     said = format_message(MERGED, Provenance(op="merge", writer="sync"))
     return len(commit.parents) > 1 and commit.message.strip() == said.strip()
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a file in history is measured by.
-
-    Attributes:
-        stands: the file as it is to leave; None where no such memory is.
-        public: the file as history that leaves had it just before; None where it was not there.
-        became: (path, normal form) of claims that were made into what stands there.
-    """
-
-    stands: bytes | None = None
-    public: bytes | None = None
-    became: frozenset[tuple[str, str]] = frozenset()
-
-
-@lru_cache(maxsize=64)
-def _units(data: bytes) -> tuple[index.Unit, ...]:
-    """The entries of an index: every commit has its own, which is asked about many times in turn."""
-    return index.parse(decode(data))
-
-
-def portion(path: str, given: Given, then: Mapping[str, bytes]) -> bytes | None:
-    """A file of one commit less what may not leave; None where nothing of it is left.
-
-    Args:
-        path: where it stands in what is to leave.
-        then: what it is made of in that commit: the file itself, and files whose claims went into it later.
-    """
-    if not then or (given.stands is None and given.public is None):
-        return None
-    if given.stands in then.values():
-        return given.stands
-    known = [data for data in (given.stands, given.public) if data is not None]
-    if kind(path) == "memory":
-        return _memory(path, given, known, then)
-    if kind(path) == "index":
-        return _index(known, then[path]) if path in then else None
-    lines = {line.rstrip(b"\r\n") for data in known for line in data.splitlines(keepends=True)}
-    left = [
-        line
-        for data in then.values()
-        for line in data.splitlines(keepends=True)
-        if line.rstrip(b"\r\n") in lines
-    ]
-    return b"".join(left) or None
-
-
-def _index(known: list[bytes], then: bytes) -> bytes | None:
-    units = {unit.text for data in known for unit in _units(data)}
-    kept: list[index.Unit] = []
-    for unit in _units(then):
-        if unit.text in units:
-            kept.append(unit)
-        elif kept and not kept[-1].gap:
-            kept[-1] = replace(kept[-1], gap=unit.gap)
-    return encode("".join(unit.text + unit.gap for unit in kept)) or None
-
-
-def _memory(path: str, given: Given, known: list[bytes], then: Mapping[str, bytes]) -> bytes | None:
-    standing = [read_memory(path, data) for data in known]
-    own = {claim.key for memory in standing for claim in memory.claims}
-    described = {_key(memory.description): memory.description for memory in standing}
-    texts: list[Claim] = []
-    description = ""
-    for other, data in sorted(then.items(), key=lambda item: item[0] != path):
-        memory = read_memory(other, data)
-        allowed = {key for place, key in given.became if place == other} | (own if other == path else set())
-        key = _key(memory.description)
-        description = description or (described.get(key, memory.description) if key in allowed else "")
-        follows = False
-        for claim in memory.parsed.claims:
-            if claim.key in allowed:
-                lead = claim.lead if follows else "\n\n" if texts else "\n"
-                texts.append(replace(claim, lead=lead))
-            follows = claim.key in allowed
-    if not texts and not description:
-        return None
-    front = standing[0].front
-    if front is not None:
-        front = (
-            front.with_value("description", description) if description else front.without("description")
-        )
-    body = Body(tuple(texts), "\n" if texts else "").render()
-    return Memory(path, front, body).render()
-
-
-def _key(description: str) -> str:
-    claim = description_claim(description)
-    return claim.key if claim else ""
-
-
-@dataclass(frozen=True)
-class Said:
-    """What files say, piece by piece.
-
-    Attributes:
-        pieces: (kind of piece, its text): names, claims, index entries, lines.
-    """
-
-    pieces: frozenset[tuple[str, str]] = field(default_factory=frozenset)
-
-    def without(self, other: Said) -> Said:
-        """What the other does not say."""
-        return Said(self.pieces - other.pieces)
-
-    def within(self, other: Said) -> bool:
-        """Whether the other says all of it."""
-        return self.pieces <= other.pieces
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Names of memories, and of their files."""
-        return frozenset(text for what, text in self.pieces if what == "name")
-
-    @property
-    def texts(self) -> frozenset[str]:
-        """Claims, descriptions and lines of logs."""
-        return frozenset(text for what, text in self.pieces if what in ("claim", "line"))
-
-
-def said(files: Iterable[tuple[str, bytes]]) -> Said:
-    """What some files say."""
-    found: set[tuple[str, str]] = set()
-    for path, data in files:
-        if kind(path) == "memory":
-            memory = read_memory(path, data)
-            stem = path.rpartition("/")[2].removesuffix(".md")
-            found |= {("name", stem), ("name", memory.name)}
-            found |= {("claim", claim.key) for claim in memory.claims}
-        elif kind(path) == "index":
-            found |= {("entry", unit.text) for unit in _units(data) if unit.text.strip()}
-        else:
-            what = "line" if kind(path) == "log" else "other"
-            found |= {(what, line) for line in decode(data).splitlines() if line.strip()}
-    return Said(frozenset(found))
 
 
 def depart(repo: Repository, ref: str, old: str, prepared: Prepared) -> None:

@@ -22,7 +22,7 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.merge import Files
 from gitmem.core.names import homes
-from gitmem.core.trailers import ASKING, Fate, Provenance, one_line, parse, tellings
+from gitmem.core.trailers import ASKING, LEFT_OUT, Fate, Provenance, one_line, parse, tellings
 from gitmem.git.repository import Commit, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.proposals import dream_branches
@@ -76,6 +76,11 @@ class DreamCommit:
     def asks(self) -> bool:
         """Whether it is a question, which lands only where a person accepts just that one."""
         return self.subject.startswith(ASKING)
+
+    @property
+    def compares(self) -> bool:
+        """Whether it asks of two claims that stand; what else is asked is answered by yes or no."""
+        return self.asks and any(fate.target in self.stood for fate in self.fates)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -178,22 +183,24 @@ def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: st
     ground = _ground(repo, mine, base, tip)
     decided = _decided(repo, id, tip, ground)
     changes: list[DreamCommit] = []
-    summary = ""
+    summary, n = "", 0
     for commit in mine:
         before = repo.commit(commit.parents[0]).tree if commit.parents else None
-        if commit.tree == before:
+        if commit.tree == before and commit.subject.startswith(LEFT_OUT):
+            n += 1
+        elif commit.tree == before:
             summary = _text(commit)
         elif any(map(is_memory, changed_files(repo, before, commit.tree))):
             if remote:
                 _refuse_large(repo, before, commit)
-            n = len(changes) + 1
+            n += 1
             said = decided.get(n, decided.get(0, ""))
             change = read_change(repo, n, before, commit, said)
             changes.append(change if said else _judged(repo, change, ground, tip))
     # Numbers are the same in every clone, whatever each knows of what the dream was built on.
     below: list[DreamCommit] = []
     for commit in _lacking(repo, [one for one in commits if one.oid in foreign], mine, base, oid):
-        n = len(changes) + len(below) + 1
+        n += 1
         said = decided.get(n, decided.get(0, ""))
         before = repo.commit(commit.parents[0]).tree if commit.parents else None
         change = read_change(repo, n, before, commit, said)

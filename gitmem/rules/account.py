@@ -49,6 +49,8 @@ class Step:
         listed: path of a memory to its line in the index, where a fate says that a claim comes from there.
         lines: facts of daily logs of the tree, by reference, where a fate says that claims come from there.
         sessions: ids of those that it says to have learned from.
+        squashed: whether a host squashed it with commits of who learns: what is new may be theirs.
+        named: claims that others went into by a dream's account, which are the dream's.
     """
 
     before: Files
@@ -60,6 +62,8 @@ class Step:
     listed: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, LogLine] = field(default_factory=dict)
     sessions: tuple[str, ...] = ()
+    squashed: bool = False
+    named: frozenset[str] = frozenset()
 
 
 FLOOR = 3

@@ -95,8 +95,7 @@ def _step(step: Step, ground: Ground) -> Iterator[Finding]:
     found += misheard(step)
     if not step.person:
         found += fewer(step.before, step.after, step.fates)
-        found += inventions(step, ground)
-        found += refiled(step)
+        found += (_theirs(one, step) for one in (*inventions(step, ground), *refiled(step)))
     found += _stored(step, ground)
     told: set[tuple[str, str, str]] = set()
     for failure in found:
@@ -108,11 +107,19 @@ def _step(step: Step, ground: Ground) -> Iterator[Finding]:
 
 def _stored(step: Step, ground: Ground) -> Iterator[Finding]:
     """What memory may not hold; where a person puts a file is theirs to say."""
-    for path in step.foreign if not step.person else ():
+    for path in step.foreign if not (step.person or step.squashed) else ():
         yield Finding(path, 1, "place", "it is no memory, and a dream writes nothing else")
     for found in judge_files("dream", step.before, step.after, ground.allow):
-        if found.rule != "place" or not step.person:
+        if found.rule != "place" or not (step.person or step.squashed):
             yield found
+
+
+def _theirs(found: Finding, step: Step) -> Finding:
+    """A finding of what was made up, as a notice where others may answer for it in a squash."""
+    mine = found.claim in step.named if found.claim else found.path in map(path_of, step.named)
+    what = f"others, whose commits were squashed with a dream's, answer for it: {found.message}"
+    told = replace(found, rule="unchecked", level="notice", message=what)
+    return told if step.squashed and not mine and found.rule != "place" else found
 
 
 def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> Iterator[Finding]:
@@ -151,14 +158,12 @@ def _placed(before: Files, end: Files, steps: Sequence[Step]) -> list[Fate]:
 
 def _fates(step: Step) -> tuple[Fate, ...]:
     """What a step says of claims; what a person reworded by hand went into the new words."""
-    if not step.person:
+    if not (step.person or step.squashed):
         return step.fates
     said = {fate.source for fate in step.fates}
-    edits = (one for one in proposals(step.before, step.after) if one.kind == "changed")
-    return (
-        *step.fates,
-        *(Fate("superseded", one.before, one.after, "by hand") for one in edits if one.before not in said),
-    )
+    made = (one for one in proposals(step.before, step.after) if one.kind == "changed")
+    by_hand = (one for one in made if one.after not in step.named and one.before not in said)
+    return (*step.fates, *(Fate("superseded", one.before, one.after, "by hand") for one in by_hand))
 
 
 def _claims(files: Files) -> Iterator[tuple[str, Claim]]:

@@ -27,9 +27,9 @@ from anyio import Path as AsyncPath
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Entry, Repository, Signature
 from gitmem.git.trees import subtree
-from gitmem.integrations.memory_tool.tool import AsyncGitMemoryTool, GitMemoryTool
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.workspace import Workspace
+from gitmem.memory_tool.tool import AsyncGitMemoryTool, GitMemoryTool
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
@@ -132,7 +132,7 @@ class AsyncMirrored(AsyncGitMemoryTool):
         super().__init__(self.mirror.code)
 
     def around(self) -> Workspace:
-        return self._backend.workspace
+        return self._tool._backend.workspace
 
 
 def _mirrored(name: str) -> Any:

@@ -543,7 +543,7 @@ class TestInstalled:
     def test_hooks_that_belong_to_another_tool_are_advice(self, well: Ground, git: Git) -> None:
         git("-C", well.repo, "config", "core.hooksPath", ".husky")
         rows_ = [row for row in rows(well, "-y", code=1) if row["kind"] == "git-hooks"]
-        assert any(not row["can_mend"] and "add this line" in str(row["mend"]) for row in rows_)
+        assert any(not row["can_mend"] and "git mem init --chain" in str(row["mend"]) for row in rows_)
 
     def test_the_clients_hooks(self, well: Ground) -> None:
         settings = well.repo / ".claude/settings.local.json"

@@ -446,31 +446,76 @@ def test_a_foreign_pre_push_gets_all_its_lines_and_nothing_where_there_are_none(
     assert seen.read_text().splitlines()[len(lines) :] == ["end"]
 
 
-def test_a_hooks_path_of_another_tool_is_left_alone(ground: Ground, git) -> None:
-    """One line is offered instead; with it a person's own hook runs ours."""
+def test_a_hooks_path_of_another_tool_is_left_alone_until_the_person_has_them_chained(
+    ground: Ground, git
+) -> None:
     quiet(ground)
-    git("-C", ground.repo, "config", "core.hooksPath", ".husky")
+    git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
     setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
-    assert setup.hooks_path == ground.repo / ".husky"
-    plan = ground.install(setup)
-    offered = [action for action in plan if action.kind == "by-hand"]
+    assert setup.hooks_path == ground.repo / ".hooks"
+    offered = [action for action in ground.install(setup) if action.kind == "by-hand"]
     assert [action.hook for action in offered] == [",".join(git_hooks.HOOKS)]
-    assert not (ground.repo / ".husky").exists()
+    assert str(offered[0]).endswith(": git mem init --chain")
+    assert not (ground.repo / ".hooks").exists()
     assert ground.state() == {}
-    (ground.repo / ".husky").mkdir()
-    hook = ground.repo / ".husky" / "post-commit"
-    hook.write_text(f"#!/bin/sh -e\n{git_hooks.BY_HAND}\n")
-    hook.chmod(0o755)
+    (ground.repo / ".hooks").mkdir()
+    theirs = ground.repo / ".hooks/post-commit"
+    theirs.write_text("#!/bin/sh -e\necho mine >>../mine\n")
+    theirs.chmod(0o755)
+    before = theirs.read_bytes()
+    plan = git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True)
+    git_hooks.apply(plan, ground.runner)
+    assert ground.install(setup) == ()
+    states = git_hooks.inspect_git_hooks(ground.common, ground.argv, setup)
+    assert {state.standing for state in states} == {"ours"}
     ground.change()
     assert ground.events() == ["commit"]
-    (left,) = [action.hook for action in ground.install(setup)]
-    assert "post-commit" not in left and "pre-push" in left
+    assert (ground.repo.parent / "mine").read_text() == "mine\n"
+    assert str(ground.repo) not in theirs.read_text(), "the code may track it"
+    ground.remove(setup)
+    assert theirs.read_bytes() == before
+    assert [path.name for path in (ground.repo / ".hooks").iterdir()] == ["post-commit"]
 
 
-def test_husky_makes_its_own_folder_anew_so_the_line_goes_beside_it(ground: Ground, git) -> None:
+def test_a_chained_hook_reads_what_git_says_on_stdin_as_before(ground: Ground, git, remote: Path) -> None:
+    """Git LFS sends its objects by what it reads there."""
+    git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
+    (ground.repo / ".hooks").mkdir()
+    theirs = ground.repo / ".hooks/pre-push"
+    theirs.write_text("#!/bin/sh\ncat >../seen\n")
+    theirs.chmod(0o755)
+    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    git_hooks.apply(git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True), ground.runner)
+    git("-C", ground.repo, "push", "-q", remote, "main")
+    oid = git("-C", ground.repo, "rev-parse", "main")
+    seen = (ground.repo.parent / "seen").read_text()
+    assert seen == f"refs/heads/main {oid} refs/heads/main {'0' * len(oid)}\n"
+    git("-C", ground.repo, "push", "-q", remote, "main")
+    assert (ground.repo.parent / "seen").read_text() == ""
+    git("-C", ground.repo, "update-ref", "refs/gitmem/project", "main")
+    refused = ("push", "-q", remote, "refs/gitmem/project:refs/gitmem/project")
+    git("-C", ground.repo, *refused, check=False)
+    assert git("ls-remote", remote, "refs/gitmem/*") == ""
+
+
+def test_a_hook_of_another_tool_that_is_no_shell_script_is_the_persons(ground: Ground, git) -> None:
+    git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
+    (ground.repo / ".hooks").mkdir()
+    (ground.repo / ".hooks/post-merge").write_text("#!/usr/bin/env python3\n")
+    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    plan = git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True)
+    assert [step.hook for step in plan if step.kind == "by-hand"] == ["post-merge"]
+
+
+def test_husky_makes_its_own_folder_anew_so_the_lines_go_beside_it(ground: Ground, git) -> None:
     git("-C", ground.repo, "config", "core.hooksPath", ".husky/_")
-    (offered,) = ground.install(git_hooks.read_setup(ground.runner, ground.repo, ground.common))[-1:]
+    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    (offered,) = ground.install(setup)[-1:]
     assert offered.kind == "by-hand" and offered.path == ground.repo / ".husky"
+    (ground.repo / ".husky").mkdir()
+    git_hooks.apply(git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True), ground.runner)
+    states = git_hooks.inspect_git_hooks(ground.common, ground.argv, setup)
+    assert {state.standing for state in states} == {"ours"}
 
 
 def test_a_hooks_path_that_is_the_usual_one_is_used(ground: Ground, git) -> None:

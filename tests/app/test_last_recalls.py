@@ -65,10 +65,10 @@ def test_the_command_line_and_mcp_keep_theirs_and_scopes_are_told_apart(filled: 
     assert before(filled, "local") == (Recalled("formal greetings", "main/tone.md"),)
     assert before(filled) == () == before(filled, "user")
     assert not record(filled).exists() and record(filled, "local").parent == filled.workspace.private_state
-    from gitmem.integrations.mcp.call import Call
-    from gitmem.integrations.mcp.reading import recall
+    from gitmem.mcp.call import Call
+    from gitmem.mcp.tools import recall
 
-    recall(Call(filled.workspace, filled.edges, "test"), {"query": "port of the proxy"})
+    recall(Call(filled.workspace, filled.edges, "test"), "port of the proxy")
     assert before(filled) == (Recalled("port proxy", "reviewer/ports.md"),)
 
 

@@ -17,10 +17,10 @@ from gitmem.flows.context import initialised_at
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
 from gitmem.git.trees import list_files, read_file
-from gitmem.integrations.memory_tool import commands
-from gitmem.integrations.memory_tool.backend import Backend
-from gitmem.integrations.memory_tool.words import Refused
 from gitmem.ledger.land import Tip, Write, land, read_tip
+from gitmem.memory_tool import commands
+from gitmem.memory_tool.backend import Backend
+from gitmem.memory_tool.commands import Refused
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 MEMORY = (

@@ -60,3 +60,46 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "assert not {'anthropic', 'pygit2', 'typer'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(package.__file__).parents[1])
+
+
+def test_a_program_lists_shows_and_forgets(gitmem: Gitmem, repo: Path) -> None:
+    gitmem("init", "-y")
+    with package.open(repo) as memories:
+        memories.remember("Deploys happen on Tuesdays.", name="deploys", agent="ops")
+        memories.remember("Tests use the real database.", name="no-mocks", why="A mock hid a bug.")
+        listed = memories.list()
+        assert [(one.agent, one.name) for one in listed] == [("main", "no-mocks"), ("ops", "deploys")]
+        assert [one.name for one in memories.list(agent="ops")] == ["deploys"]
+        shown = memories.show("no-mocks")
+        assert shown.text == "Tests use the real database.\n\n**Why:** A mock hid a bug."
+        assert shown.taught is not None and shown.taught.tzinfo is UTC
+        commit = memories.forget("no-mocks")
+        assert [one.name for one in memories.list()] == ["deploys"]
+        assert next(iter(memories.log())).commit == commit and next(iter(memories.log())).writer == "human"
+        with pytest.raises(UsageError):
+            memories.forget("depl")
+        with pytest.raises(UsageError):
+            memories.show("no-mocks")
+
+
+def test_what_is_stored_in_a_session_is_an_agents(gitmem: Gitmem, repo: Path) -> None:
+    """A program that hands a model these calls would have signed its words as the person's."""
+    gitmem("init", "-y")
+    with package.open(repo, session="s-1") as memories:
+        stored = memories.remember("Tests use the real database.", name="no-mocks")
+        assert (stored.file, stored.scope, stored.waiting) == ("no-mocks.md", "local", "")
+        more = memories.remember("The database is on port 5433.", name="no-mocks")
+        assert more.commit and "real database" in memories.show("no-mocks").text
+        parked = memories.remember("CI runs on arm.", type="project", scope="project", name="ci")
+        assert not parked.commit and parked.waiting in gitmem("review").out
+        with pytest.raises(UsageError):
+            memories.show("ci")
+        assert memories.forget("no-mocks")
+        assert {(entry.writer, entry.session) for entry in memories.log("no-mocks")} == {("agent", "s-1")}
+        with pytest.raises(CheckFailed, match="forgotten"):
+            memories.remember("Tests use the real database.", name="no-mocks")
+    with package.open(repo) as memories:
+        team = memories.remember("CI runs on arm.", type="project", scope="project", name="arm")
+        assert team.commit and memories.remember("Tests use the real database.", name="no-mocks").commit
+    with package.open(repo, session="s-1") as memories, pytest.raises(UsageError, match="is the team's"):
+        memories.forget("arm")

@@ -16,8 +16,6 @@ import pytest
 from client_world import SETTINGS, World, make_world, text_of
 from scripted_api import Call, ScriptedApi, Step
 
-from gitmem.flows.place import default_argv
-
 pytestmark = pytest.mark.client
 
 
@@ -89,7 +87,8 @@ def test_the_installed_command_starts_this_gitmem_from_anywhere(lived: Lived) ->
     hooks = json.loads((lived.world.person.cwd / SETTINGS).read_text())["hooks"]
     commands = {event: groups[0]["hooks"][0]["command"] for event, groups in hooks.items()}
     for event, command in commands.items():
-        assert shlex.split(command)[:7] == [*default_argv(), "hook", "claude", event]
+        launcher = lived.world.person.home / ".local/share/gitmem/bin/gitmem"
+        assert shlex.split(command)[:4] == [str(launcher), "hook", "claude", event]
 
 
 def test_what_was_asked_to_be_remembered_is_stored_with_its_session_and_messages(lived: Lived) -> None:
@@ -204,8 +203,21 @@ def test_a_commit_alone_extracts_from_the_sessions_before_it(world: World) -> No
     assert taught["Code-Commit"] == world.person.run("git", "rev-parse", "HEAD")
 
 
+def test_a_compaction_shows_the_person_one_short_command(world: World) -> None:
+    """The client prints each hook's command there, and hands that line to the model, too."""
+    world.api.add(Step("Hello."), Step("Still here."), Step("<summary>They said hello.</summary>"))
+    session = world.person.prompt("Hello").session
+    world.person.prompt("Are you there?", more=("--resume", session))
+    stream = ("--resume", session, "--output-format", "stream-json", "--verbose")
+    done = world.person.ask("/compact", *stream)
+    (shown,) = re.findall(r"<local-command-stdout>Compacted (.*?)</local-command-stdout>", done.stdout)
+    folder = f"{world.person.home}/.local/share/gitmem/bin"
+    assert shown == f"PreCompact [{folder}/gitmem hook claude PreCompact || true] completed successfully"
+    world.settle()
+
+
 def python_gone(world: World, broken: Path) -> World:
-    path = world.person.cwd / SETTINGS
+    path = world.person.home / ".local/share/gitmem/bin/gitmem"
     path.write_text(path.read_text().replace(sys.executable, str(broken / "python")))
     return world
 

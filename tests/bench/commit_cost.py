@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
-from gitmem.flows.place import default_argv
+from gitmem.app.launcher import Launcher
 from gitmem.git.command import GitCommand
 
 TARGET_MS = 10.0
@@ -30,7 +30,9 @@ def make_repository(path: Path, env: dict[str, str], hooks: bool) -> None:
     if hooks:
         git, common = GitCommand(env), path / ".git"
         (common / "gitmem" / "spool").mkdir(parents=True)
-        apply(plan_git_hooks(common, default_argv(), read_setup(git, path, common)), git)
+        launcher = Launcher(Path(env["HOME"], ".local/share/gitmem"))
+        launcher.write()
+        apply(plan_git_hooks(common, launcher.argv, read_setup(git, path, common)), git)
 
 
 def commit(path: Path, env: dict[str, str], number: int) -> float:

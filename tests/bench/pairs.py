@@ -3,8 +3,9 @@
 usage: python tests/bench/pairs.py DATA [--half tuned|held|all]
 
 DATA holds `sde`, `devmembench`, `memory` and `history/click.bundle`; this repository's changelog and
-snapshots are read by git. `pairs.jsonl` has no text but says where each stands, with a hash that it is
-checked by; a pair whose source is absent is left out. Printed is one JSON a line. The kinds:
+snapshots are read by git, as blobs, whose names stay when commits are written anew. `pairs.jsonl` has no
+text but says where each stands, with a hash that it is checked by; a pair whose source is absent is left
+out. Printed is one JSON a line. The kinds:
 
 - same: one claim twice, reworded or with more detail, nothing contradictory.
 - amends: the later statement changes what the earlier one says of the same thing, or overtakes its state.
@@ -81,6 +82,8 @@ def reader(data: Path, repository: Path, scratch: Path) -> Callable[[Mapping[str
 
     def read(place: Mapping[str, Any]) -> str:
         file: str = place["file"]
+        if "blob" in place:
+            return git(repository, "cat-file", "blob", place["blob"])
         if "commit" in place:
             return committed(file, place["commit"], place["path"])
         if "record" in place:

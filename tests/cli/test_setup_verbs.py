@@ -130,12 +130,33 @@ def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) 
     assert (repo / ".claude/agent-memory/ops/old.md").read_text() == MEMORY.format("old")
 
 
-def test_a_foreign_hooks_path_is_left_alone_and_one_line_is_offered(gitmem, git, repo: Path) -> None:
+def test_a_foreign_hooks_path_is_left_alone_and_the_last_line_says_what_chains_it(
+    gitmem, git, repo: Path
+) -> None:
     git("-C", repo, "config", "core.hooksPath", ".husky")
     (repo / ".husky").mkdir()
-    ran = gitmem("init", "-y")
+    for words in (("init", "-y"), ("init", "-y"), ("init", "-n")):
+        ran = gitmem(*words)
+        assert list((repo / ".husky").iterdir()) == []
+        assert ran.err.splitlines()[-1].startswith("gitmem: not installed: ")
+        assert ran.err.splitlines()[-1].endswith("pre-push: git mem init --chain")
+    assert any("--chain" in step for step in gitmem("init", "-n", "--json").json["steps"])
+    assert "not installed" not in gitmem("init", "-y", "--chain").err
+    assert "git mem init" not in gitmem("status").out
+    assert gitmem("doctor").out.strip() == "all is well"
+    gitmem("uninstall", "-y")
     assert list((repo / ".husky").iterdir()) == []
-    assert "gitmem/hooks" in ran.err
+
+
+def test_a_tracked_settings_file_is_the_last_line(gitmem, git, repo: Path) -> None:
+    settings = repo / ".claude/settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text("{}\n")
+    git("-C", repo, "add", "-f", settings)
+    git("-C", repo, "commit", "-qm", "Track it")
+    last = gitmem("init", "-y").err.splitlines()[-1]
+    assert last.startswith("gitmem: not installed: ") and "is tracked by the code" in last
+    assert settings.read_text() == "{}\n"
 
 
 def test_another_engine_is_written_to_the_persons_own_configuration(gitmem, git, home: Path) -> None:

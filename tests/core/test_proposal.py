@@ -65,6 +65,11 @@ def test_what_stands_several_times_counts_as_often_as_it_stands() -> None:
     wanted = proposals(base, branch)
     assert missing(wanted, base, base | tree(more="More.\n")) == wanted
     assert missing(wanted, base, branch) == ()
+    elsewhere = base | tree(more=see)
+    changed = proposals(base | tree(more="More.\n"), base | tree(more="More.\n", logs=see + see + logs))
+    assert missing(changed, base, elsewhere) == changed
+    lone = tree(logs=port + logs)
+    assert missing(proposals(lone, tree(logs=see + logs)), lone, lone | tree(more=see))
     twice, once = tree(logs=port + port + logs), tree(logs=port + logs)
     said_once = proposals(twice, once)
     assert missing(said_once, twice, twice) == said_once

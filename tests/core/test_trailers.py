@@ -18,6 +18,7 @@ from gitmem.core.trailers import (
     parse_fate,
     parse_usage,
     subject_line,
+    tellings,
 )
 
 FULL = Provenance(
@@ -285,3 +286,21 @@ def test_a_message_without_a_subject_or_a_body_is_one_all_the_same() -> None:
 def test_messages_are_two_ends() -> None:
     assert parse("A\n\nGitmem-Messages: a..b..c\n").messages == ("a", "b..c")
     assert parse("A\n\nGitmem-Messages: a\n").messages is None
+
+
+TOLD = format_message("Merge", Provenance(op="dream", writer="dream")).strip()
+
+
+@pytest.mark.parametrize(
+    ("message", "subjects"),
+    [
+        (f"Both (#4)\n\n* {TOLD}\n\n* Update ports.md\n", ["Merge", "Update ports.md"]),
+        (f"Both (#4)\n\n* Update ports.md\n\n* {TOLD}\n", ["Update ports.md", "Merge"]),
+        (f"Both\n\n* {TOLD}\n\n* Update ports.md\n", ["Merge", "Update ports.md"]),
+        (f"Learn\n\n* one\n\n* {TOLD}\n", ["Learn"]),
+        ("Both (#4)\n\n* one\n\n* two\n", ["Both (#4)"]),
+    ],
+)
+def test_a_commit_without_trailers_is_told_apart_where_a_host_joined_it(message, subjects) -> None:
+    """A list in the text of one commit is none: no number is behind its subject, no trailers before it."""
+    assert [one.subject for one in tellings(message)] == subjects

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -295,6 +295,63 @@ def test_what_explains_a_claim_stays_whatever_is_asked_of_the_claim(bare: str, l
     assert WHY in left and MORE in left and "Which database tests use" in left and len(after) == 2
     assert left.count("Integration tests run") == 1
     check(files, made.changes)
+
+
+DRAFT = (
+    "The publisher will not save an app without a demo video: upload any placeholder mp4 and swap it later"
+)
+DRAFTS = (
+    f"{DRAFT}.",
+    "Without a demo video the publisher will not save an app: upload a placeholder mp4 and swap the real"
+    " one in later, which takes 5 minutes.",
+)
+APART = ("How accounts of the publisher are opened", "State of the second submission and what was answered")
+
+
+def apart(texts: Sequence[str], titles: Sequence[str] = APART) -> dict[str, bytes]:
+    """Two memories that are about different things, by their titles."""
+    return {
+        f"main/{name}.md": create(
+            name, title, kind, f"{text}\n\nOf {name}: {n} notes.", f"{name}.md"
+        ).render()
+        for n, (name, title, kind, text) in enumerate(
+            zip(("opening", "submission"), titles, ("feedback", "project"), texts, strict=True), 3
+        )
+    }
+
+
+def dreamt(files: dict[str, bytes], days: Sequence[int] = (0, 0)) -> list[str]:
+    """The kinds of change that are proposed where each file is of one day of November; 0 for of no day."""
+    names = references(files)
+    said = {
+        name: datetime(2026, 11, day, tzinfo=UTC)
+        for path, day in zip(files, days, strict=True)
+        for name in names
+        if path_of(name) == path and day
+    }
+    made = OfflineEngine().consolidate(ConsolidateInput(files, said))
+    check(files, made.changes)
+    return [change.kind for change in made.changes]
+
+
+def test_nearly_all_of_a_claim_said_again_is_offered_whatever_memory_it_stands_in() -> None:
+    assert dreamt(apart(DRAFTS), (2, 9)) == ["supersede"]
+    # Under a title that narrows it, or where nobody knows which is later, it is asked.
+    assert dreamt(apart(DRAFTS, (APART[0], "The staging publisher")), (2, 9)) == ["question"]
+    assert dreamt(apart(DRAFTS)) == ["question"]
+
+
+def test_what_the_later_one_does_not_give_is_not_offered_to_go() -> None:
+    more = f"{DRAFT}; Ann keeps one for Acme in `demo/short.mp4` beside the logo of 3 MB."
+    assert dreamt(apart((more, DRAFTS[1])), (2, 9)) == ["question"]
+
+
+def test_a_condition_is_no_negation() -> None:
+    files = tree(
+        "`QUEUE_LEVEL` controls what the mirror of billing logs (default: `INFO`).",
+        "The mirror of billing logs `INFO` by default if `QUEUE_LEVEL` is not set.",
+    )
+    assert dreamt(files, (2, 9)) == ["supersede"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from messages_api import Answer, MessagesApi, Step
 from talk import Counting, engine, memory
 
 from gitmem.core.account import references, reject_keys
-from gitmem.core.trailers import Fate
+from gitmem.core.trailers import JUDGED, Fate
 from gitmem.dream.plan import prove_plan
 from gitmem.engines import verdicts
 from gitmem.engines.agent import AgentEngine
@@ -164,6 +164,24 @@ def test_what_was_said_first_does_not_take_back_what_was_said_later() -> None:
     made = dream(told(of(PORT, "newer", newer=side(PORT))))
     row = about(made, PORT)
     assert row is not None and row.kind == "question" and "against the days" in row.reason
+
+
+def test_without_days_a_model_alone_makes_nothing_stale() -> None:
+    given = replace(GIVEN, said={ref: SAID[ref] for ref in list(SAID)[:1]})
+    pairs = doubts(given, 20)
+    answers = [{"pair": verdicts.label(n), "is": "newer", "newer": "A"} for n in range(1, len(pairs) + 1)]
+    made = dream(told(*answers), given=given)
+    assert pairs and {one.kind for one in made.changes} == {"question"}
+    assert all("nobody knows when both were said" in one.reason for one in made.changes)
+    assert claims(proved(made, given)) == claims(FILES)
+
+
+@pytest.mark.parametrize("reason", ["", "they were read"])
+def test_a_row_says_which_model_judged_it(reason: str) -> None:
+    made = dream(told(of(PORT, "newer", newer=side(MOVED)) | {"reason": reason}))
+    row = about(made, PORT)
+    assert row is not None and row.kind == "supersede"
+    assert any(line.startswith(JUDGED) and reason in line for line in row.reason.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,66 @@ def test_a_squashed_dream_keeps_its_account(ground: Ground, judged) -> None:
     assert judged() == [TOLD]
 
 
+PORTS = memory("Ports start at 4000.", "ports", "About ports")
+NEW_KEEP = memory("Deploy from the release branch with `make ship-it`.", "keep", "About keep")
+HEARD = format_message("Ports start at 4000", Provenance(op="add", writer="extract", session="a1"))
+
+
+def squash(ground: Ground, style: str) -> str:
+    """Lands what is checked out as a host does, and returns what it is compared with."""
+    base = ground.git("rev-parse", "origin/gitmem/project")
+    said = ground.git("log", "--reverse", "--format=* %B", f"{base}..HEAD")
+    ground.git("branch", "-q", "request")
+    ground.git("checkout", "-q", "--detach", base)
+    ground.git("merge", "-q", "--squash", "request")
+    ground.git("commit", "-q", *(["--no-edit"] if style == "git" else ["-m", f"Dream (#4)\n\n{said}"]))
+    return base
+
+
+@pytest.mark.parametrize("style", ["git", "github"])
+@pytest.mark.parametrize(
+    ("files", "message", "first"),
+    [
+        ({"main/ports.md": PORTS}, "Update ports.md", True),
+        ({"main/ports.md": PORTS}, "Update ports.md", False),
+        ({"main/ports.md": PORTS}, HEARD, True),
+        ({"main/ports.md": PORTS}, HEARD, False),
+        ({"main/keep.md": NEW_KEEP}, "Update keep.md", False),
+    ],
+)
+def test_what_others_taught_is_not_invented_where_a_host_squashed_it_with_a_dream(
+    ground: Ground, gitmem, style: str, files: dict[str, str], message: str, first: bool
+) -> None:
+    dream: dict[str, str | None] = {"main/twice.md": None}
+    for edits, said in [(files, message), (dream, both("merged", KEPT))][:: 1 if first else -1]:
+        ground.commit(edits, said)
+    base = squash(ground, style)
+    found = findings(gitmem("check", "--json", "--base", base, cwd=ground.work, ok=False))
+    assert not [one for one in found if one[2] in ("account", "merged", "invented")]
+    assert ("unchecked", "notice") in {one[2:] for one in found}
+
+
+@pytest.mark.parametrize("style", ["git", "github"])
+@pytest.mark.parametrize("message", ["Update ports.md", HEARD])
+def test_what_a_dream_made_up_is_found_in_a_squash_with_others(
+    ground: Ground, gitmem, style: str, message: str
+) -> None:
+    """A claim that its account names is the dream's, and what goes needs an account."""
+    body = "Deploy from the release branch with `make ship` and 3 approvals."
+    account = [
+        Fate("merged", KEPT, ref("main/keep.md", body, body, "keep"), "the same"),
+        Fate("merged", GONE, ref("main/keep.md", body, body, "keep"), "the same"),
+    ]
+    told = Provenance(op="dream", writer="dream", claims=tuple(account))
+    edits = {"main/keep.md": memory(body, "keep", "About keep"), "main/twice.md": None}
+    ground.commit(edits, format_message("Merge", told))
+    ground.commit({"main/ports.md": PORTS}, message)
+    base = squash(ground, style)
+    found = findings(gitmem("check", "--json", "--base", base, cwd=ground.work, ok=False))
+    assert ("main/keep.md", 8, "invented", "error") in found
+    assert ("main/twice.md", 3, "account", "error") in found
+
+
 def test_a_claim_that_moves_with_its_file_is_not_dropped(ground: Ground, judged) -> None:
     ground.commit(
         {"main/twice.md": None, "main/second.md": memory(TWICE, "twice", "About twice")}, "Rename"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gitmem.core.account import account, references
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
+from gitmem.dream.cards import cards_of, claim_origins
 from gitmem.dream.lock import last_dream
 from gitmem.dream.run import check
 from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation, DreamChange, Tell, untold
@@ -234,6 +235,17 @@ def test_what_was_adopted_was_said_nobody_knows_when(ground: Ground) -> None:
     assert (
         b"today (2026-11-" in change.edits["main/hint.md"] and b"yesterday." in change.edits["main/hint.md"]
     )  # type: ignore[operator]
+
+
+def test_a_card_says_of_what_was_adopted_that_nobody_knows_when_it_was_said(ground: Ground) -> None:
+    """Its commit has the time of the file, which any later edit of it may have set."""
+    twice = memory("Builds take an hour.\n\nBuilds take an hour.", "A hint", "hint")
+    ground.put({"main/hint.md": twice}, op="adopt")
+    night(ground)
+    (dream,) = open_dreams(ground.workspace)
+    (card,) = cards_of(dream.open, claim_origins(dream))
+    notes = " ".join(note for side in card.sides for note in side.notes)
+    assert "said by Ann, nobody knows when, in a file of 2026-11-16" in notes
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, TWICE, Ground, make_ground, notes
+from dream_ground import ANN, DAY, TWICE, Ground, make_ground, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
 
 from gitmem.cli.output import Output
 from gitmem.cli.review_walk import walk
 from gitmem.cli.run import make_context
-from gitmem.core.trailers import ASKING, Fate, parse
+from gitmem.core.trailers import ASKING, JUDGED, Fate, parse
+from gitmem.dream.cards import summary_lines
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
+from gitmem.git.refs import move_ref
 from gitmem.ledger.decide import edit, laid_out
+from gitmem.ledger.dreams import DreamCommit
+from gitmem.ledger.workspace import TURNED_DOWN
 
 NUMBER = 20
 LATER = 1_795_000_000
@@ -72,7 +76,8 @@ def once(ground: Ground) -> set[int]:
 def test_twenty_take_twenty_keys_and_one_undo(ground: Ground, capsys, gitmem) -> None:  # type: ignore[no-untyped-def]
     dream_of(ground, 20, questions=3)
     out, err = press(ground, "a" * 10 + "r" * 7 + "sdn", capsys)
-    assert "  17 duplicates merged\n  3 questions\n" in out and "[s]ame [n]ewer [d]ifferent" in err
+    assert "  17 duplicates merged\n  3 questions\n" in out
+    assert "[s]ame [n]ewer (=) [o]lder (-) [d]ifferent" in err
     assert once(ground) == {*range(10), 17, 19} and not open_dreams(ground.workspace)
     assert err.count("undo: git mem undo") == 1
     gitmem("undo", err.split("git mem undo ")[1].split()[0])
@@ -84,6 +89,89 @@ def test_all_at_once_leaves_questions_out(ground: Ground, capsys) -> None:  # ty
     dream_of(ground, 4, questions=1)
     press(ground, "A", capsys)
     assert once(ground) == {0, 1, 2}
+
+
+EARLIER, MIDDLE = "Deploys leave from the release branch.", "Deploys leave from the main branch now."
+
+
+@pytest.fixture
+def question(ground: Ground) -> Dream:
+    """Whether what one memory said last stands for what another said before; that would go."""
+    early = notes(deploys=("How deploys go", f"{EARLIER}\n\nAsk Bo before."))
+    late = notes(branches=("Which branch is which", f"{MIDDLE}\n\nTags are cut by hand."))
+    ground.put(early, time=ANN.time - 10 * DAY)
+    ground.put(late, time=ANN.time - DAY)
+    path, target = "main/deploys.md", "main/branches.md"
+    fate = Fate(
+        "superseded",
+        ref_of(path, early[path], EARLIER),
+        ref_of(target, late[target], MIDDLE),
+        "said later",
+    )
+    after = early[path].replace(EARLIER, "See [[branches]].")
+    return park(ground, [Made({path: after}, [fate], f"{ASKING}the later one stands")])
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(
+        ("key", "stands", "goes"),
+        [("s", MIDDLE, EARLIER), ("n", MIDDLE, EARLIER), ("o", EARLIER, MIDDLE)],
+    )
+    @pytest.mark.parametrize("by_option", [False, True])
+    def test_each_key_does_what_it_says(
+        self,
+        ground: Ground,
+        question: Dream,
+        capsys,  # type: ignore[no-untyped-def]
+        gitmem,  # type: ignore[no-untyped-def]
+        key: str,
+        stands: str,
+        goes: str,
+        by_option: bool,
+    ) -> None:
+        """One stays, with a link where the other was; which is later is told by who said it when."""
+        if by_option:
+            option = {"s": "--same", "n": "--newer", "o": "--older"}[key]
+            done = gitmem("review", "accept", DREAM_ID, "1", option).err
+        else:
+            done = press(ground, key, capsys)[1]
+        text = "\n".join(ground.tree().values())
+        assert stands in text and goes not in text and "See [[" in text
+        said = ground.scope().repo.commit(ground.scope().repo.ref(ground.scope().ref) or "").message
+        claim = next(line for line in said.splitlines() if line.startswith("Gitmem-Claim: "))
+        assert ("both say the same" in claim) == (key == "s") and " superseded " in claim
+        day = {"n": "said on 2026-11-15", "o": "said on 2026-11-06"}.get(key, "")
+        assert day in claim
+        gitmem("undo", done.split("git mem undo ")[1].split()[0])
+        (again,) = find_dream(ground.workspace, DREAM_ID).open
+        assert again.asks and EARLIER in "\n".join(ground.tree().values())
+
+    def test_different_things_stay_and_are_not_asked_of_again(
+        self,
+        ground: Ground,
+        question: Dream,
+        gitmem,  # type: ignore[no-untyped-def]
+    ) -> None:
+        gitmem("review", "accept", DREAM_ID, "1", "--different")
+        text = "\n".join(ground.tree().values())
+        assert EARLIER in text and MIDDLE in text and not open_dreams(ground.workspace)
+
+    def test_an_answer_is_one_and_to_a_question(self, ground: Ground, question: Dream, gitmem) -> None:  # type: ignore[no-untyped-def]
+        for words in (["--same"], ["1", "--same", "--newer"]):
+            assert gitmem("review", "accept", DREAM_ID, *words, ok=False).code == 2
+        reject(ground.workspace, DREAM_ID, (1,), "", ANN, LATER)
+        dream_of(ground, 2)
+        assert gitmem("review", "accept", DREAM_ID, "1", "--older", ok=False).code == 2
+        assert once(ground) == set()
+
+
+def test_a_title_quotes_as_much_of_a_claim_as_there_is_room_for(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    """A commit's subject cuts it; where both begin alike, the one that stands is meant."""
+    made = said_once(0, f"{ASKING}“Part 0 …” stands")
+    park(ground, [made])
+    shown = gitmem("review", "show", DREAM_ID).out
+    assert "1. Ask whether “Part 0 is ready.” stands\n" in shown
+    assert f"review accept {DREAM_ID} 1 --same|--newer|--older|--different\n" in shown
 
 
 class TestAsShown:
@@ -133,6 +221,36 @@ class TestInParts:
         assert once(ground) == set()
         assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [2]
 
+    def test_an_undo_where_the_dream_is_not_kept_lets_what_was_accepted_wait_again(
+        self,
+        ground: Ground,
+        gitmem,  # type: ignore[no-untyped-def]
+    ) -> None:
+        """As in another clone: its numbers are others there, and no decision on those counts for it."""
+        dream_of(ground, 3)
+        reject(ground.workspace, DREAM_ID, (1, 3), "", ANN, LATER)
+        landed = accept(ground.workspace, DREAM_ID, (2,), ANN, LATER)
+        repo = ground.scope().repo
+        move_ref(repo, TURNED_DOWN + DREAM_ID, None, repo.ref(TURNED_DOWN + DREAM_ID), "test")
+        assert landed.written
+        said = gitmem("undo", landed.written.commit).err
+        (again,) = open_dreams(ground.workspace)
+        assert once(ground) == set() and f"{again.id} waits again" in said
+        accept(ground.workspace, again.id, None, ANN, LATER)
+        assert once(ground) == {1}
+
+
+def test_an_accepted_change_that_was_undone_waits_and_is_not_offered_twice(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    ground.put(TWICE)
+    gitmem("dream", "--force", "--scope", "project")
+    (dream,) = open_dreams(ground.workspace)
+    accept(ground.workspace, dream.id, None, ANN, LATER)
+    said = gitmem("undo").err
+    assert f"{dream.id} waits again" in said
+    gitmem("dream", "--force", "--scope", "project")
+    (still,) = open_dreams(ground.workspace)
+    assert (still.id, len(still.open)) == (dream.id, len(dream.open))
+
 
 def test_no_dream_offers_again_what_was_turned_down(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
     """Nor its like: the other way round, or the same by another change."""
@@ -165,3 +283,19 @@ def test_a_card_fits_sixty_columns_and_breaks_no_word(ground: Ground, gitmem, mo
     monkeypatch.setenv("COLUMNS", "60")
     out = gitmem("review", "show", DREAM_ID).out
     assert max(map(len, out.splitlines())) < 60 and set(out.split()) == whole
+
+
+def test_what_a_model_alone_judged_is_named_apart_before_all_is_accepted() -> None:
+    def change(n: int, subject: str, reason: str) -> DreamCommit:
+        return DreamCommit(n, "", subject, reason, (), (), {})
+
+    judged = f"one: “a”\nother: “b”\n{JUDGED}anthropic:small: they are alike"
+    changes = [
+        change(1, "Leave to b what a says too", "Both say it."),
+        change(2, "Leave to d what c says too", judged),
+        change(3, f"{ASKING}“e” stands for what f says", judged),
+        change(4, "Let g supersede what h said", f"{JUDGED}anthropic:small"),
+    ]
+    told = [line for line in summary_lines(changes) if "judged by a model" in line]
+    assert len(told) == 1 and told[0].endswith(": 2, 4")
+    assert not [line for line in summary_lines(changes[:1]) if "judged" in line]

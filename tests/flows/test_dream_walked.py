@@ -72,7 +72,7 @@ def test_one_key_takes_the_rest_of_it_whole(
 ) -> None:
     """Accepted whole, the dream's own commits stay in history."""
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
-    assert "accepted 1 dream" in press(ground, "lua" + "uA", capsys)
+    assert "accepted 2 changes" in press(ground, "lua" + "uA", capsys)
     place = ground.scope()
     tip = place.repo.ref(place.ref)
     assert tip is not None and len(place.repo.commit(tip).parents) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ from gitmem.flows.extraction import context_of
 from gitmem.flows.suggestions import accept_suggestions
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.ledger.apply import apply, land_change
+from gitmem.ledger.apply import Placed, apply, land_change
 from gitmem.ledger.known import Known
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.save_plan import Request
@@ -406,7 +407,6 @@ def test_what_was_forgotten_or_rejected_does_not_come_back(
 
 
 def test_a_tombstone_that_comes_between_plan_and_commit_counts(workspace: Workspace) -> None:
-    from gitmem.ledger.apply import Placed
 
     stone = tombstone.bury("A fact.", "0" * 16, "2026-11-20", "forgot")
     put(workspace, "main/.tombstones", tombstone.with_stones("", [stone]))
@@ -414,6 +414,19 @@ def test_a_tombstone_that_comes_between_plan_and_commit_counts(workspace: Worksp
     assert land_change(scope, placed, ANN, parse_trailers("")) is None
     assert land_change(scope, placed, ANN, parse_trailers(""), lift=True) is not None
     assert "main/.tombstones" not in tree(workspace)
+
+
+@pytest.mark.parametrize("days", [-200, 0, 200, None])
+def test_a_change_is_as_old_as_the_words_that_it_stems_from(workspace: Workspace, days: int | None) -> None:
+    """A session may be looked through long after it was held; nothing was said in the future."""
+    now = datetime.fromtimestamp(ANN.time, UTC)
+    said = None if days is None else now + timedelta(days=days)
+    made = replace(change("A fact."), origin=Origin("s1", "a", "b", said))
+    written = land_change(workspace.scope("local"), Placed("local", made), ANN, parse_trailers(""))
+    assert written
+    commit = workspace.private.commit(written.commit)
+    assert commit.committer.time == ANN.time
+    assert commit.author.time == ANN.time + min(0, days or 0) * 86_400
 
 
 @pytest.mark.parametrize(

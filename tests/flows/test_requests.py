@@ -309,6 +309,63 @@ def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, how: str) -> No
     assert "Another first fact." not in ann.memories("project")["main/first.md"]
 
 
+def test_what_was_rejected_of_a_dream_is_no_part_of_its_request(team: Team) -> None:
+    """Who opens a request shares what is asked for, and not what they turned down before."""
+    ann = team.found("ann", "direct")
+    names = ("build", "cache", "deploy")
+    for name in names:
+        ann.learn(name, f"The {name} broke yesterday.", scope="project")
+    ann.run("sync", "-y")
+    ann.run("dream", "--force", "--scope", "project")
+    (item,) = ann.run("review", "--json").json
+    id, branch = item["id"], f"gitmem/dream/{item['id']}"
+    left_out = open_changes(ann, id)[2]
+    ann.run("review", "reject", id, "2", "-m", "they do not care")
+    ann.run("review", "open", id, "-y")
+    team.reviewer.git("fetch", "-q", "origin")
+    sent = team.reviewer.git("log", "-p", f"origin/{PROJECT}..origin/{branch}")
+    assert left_out not in sent and f"{left_out.split()[1]} broke yesterday (2026" not in sent
+    assert {n: subject in sent for n, subject in open_changes(ann, id).items()} == {1: True, 3: True}
+    assert "waits again" in ann.run("undo").err
+    listed = ann.run("review", "--json").json
+    waits = [subject for one in listed for subject in open_changes(ann, one["id"]).values()]
+    assert len(waits) == 3 and left_out in waits
+
+
+@pytest.mark.parametrize("mode", ["direct", "review"])
+def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team: Team, mode: str) -> None:
+    """What the dream had said in between does not leave; what it was made of is told by the edit."""
+    ann = team.found("ann", mode)
+    ann.learn("hint", "The build broke yesterday.", scope="project")
+    ann.run("sync", "-y")
+    if mode == "review":
+        team.reviewer.land("gitmem/inbox/ann-example-com", "squash")
+        ann.run("sync", "-y")
+    ann.run("dream", "--force", "--scope", "project")
+    (item,) = ann.run("review", "--json").json
+    ann.patch.setenv("GIT_EDITOR", "sed -i 's/^The build broke/The nightly build broke/'")
+    ann.run("review", "edit", item["id"], "-m", "It was the nightly one")
+    ann.run("review", "open", item["id"], "-y")
+    branch = f"gitmem/dream/{item['id']}"
+    team.reviewer.git("fetch", "-q", "origin")
+    base, tip = (team.reviewer.git("rev-parse", f"origin/{name}") for name in (PROJECT, branch))
+    sent = team.reviewer.git("log", "-p", f"{base}..{tip}")
+    assert "-The build broke yesterday.\n" in sent and "+The nightly build broke yesterday (2026" in sent
+    assert "+The build broke yesterday (2026" not in sent
+    assert ann.run("check", "--ref", tip, "--base", base).code == 0
+    team.reviewer.land(branch, "squash")
+    team.reviewer.git("fetch", "-q", "origin")
+    landed = team.reviewer.git("rev-parse", f"origin/{PROJECT}")
+    ann.run("sync", "-y")
+    assert ann.run("check", "--ref", landed, "--base", base).code == 0
+
+
+def open_changes(machine, id: str) -> dict[int, str]:
+    """Number to subject of what is open in a dream."""
+    told = machine.run("review", "show", id, "--json").json
+    return {one["n"]: one["subject"] for one in told["changes"] if not one["decided"]}
+
+
 def test_a_branch_with_a_question_that_nobody_answered_fails_its_check(team: Team) -> None:
     ann = team.found("ann", "direct")
     ann.learn("hint", "The build broke yesterday.", scope="project")

@@ -43,8 +43,8 @@ from gitmem.dream.cards import Card, Side
 from gitmem.flows.context import initialised_at
 from gitmem.flows.pull_request_body import request_body
 from gitmem.git.trees import read_file
-from gitmem.integrations.memory_tool.backend import Backend
-from gitmem.integrations.memory_tool.words import Refused
+from gitmem.memory_tool.backend import Backend
+from gitmem.memory_tool.commands import Refused
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -280,7 +280,7 @@ def test_no_tool_or_resource_of_the_protocol_lets_anything_out(hostile: Hostile)
     import anyio
     from mcp import Client, MCPError
 
-    from gitmem.integrations.mcp.server import MemoryServer
+    from gitmem.mcp.server import MemoryServer
 
     asked: list[tuple[str, dict[str, Any]]] = [
         ("recall", {"query": "how do deploys go"}),
@@ -302,7 +302,7 @@ def test_no_tool_or_resource_of_the_protocol_lets_anything_out(hostile: Hostile)
 
     async def ask() -> list[str]:
         said = []
-        async with Client(MemoryServer(hostile.repo, write=True).protocol()) as one:
+        async with Client(MemoryServer(hostile.repo, write=True)) as one:
             for name, given in asked:
                 try:
                     said.append((await one.call_tool(name, given)).model_dump_json())

@@ -9,10 +9,10 @@ from pathlib import Path
 from gitmem.app.doctor.finding import Finding, Patient
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
+from gitmem.app.launcher import Launcher
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.flows.engines import choice_for
-from gitmem.flows.place import default_argv
 from gitmem.flows.save import code_tree, save_all
 from gitmem.git.command import config_get
 from gitmem.git.remote import normalise_url
@@ -107,23 +107,41 @@ def check_hooks(patient: Patient) -> list[Finding]:
     common = workspace.layout.common_dir
     top = code_tree(workspace) or common
     return [
+        *_launcher(patient),
         *_git_hooks(patient, top, common),
         *_claude_hooks(patient, top, common),
         *_git_merge(patient, common),
     ]
 
 
+def _starts(patient: Patient) -> tuple[str, ...]:
+    return Launcher(patient.workspace.around.data).argv
+
+
+def _launcher(patient: Patient) -> Iterator[Finding]:
+    launcher = Launcher(patient.workspace.around.data)
+    if launcher.works and launcher.missed is None:
+        return
+
+    def write() -> str:
+        launcher.write()
+        return f"wrote {launcher.path}"
+
+    what = f"{launcher.path}, by which hooks find gitmem, is missing, or starts one that is gone"
+    yield Finding("launcher", what, "have it start this gitmem", write, asks=True)
+
+
 def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
     git = patient.workspace.git
     setup = read_setup(git, top, common)
-    wrong = [one for one in inspect_git_hooks(common, default_argv(), setup) if one.standing != "ours"]
-    actions = plan_git_hooks(common, default_argv(), setup)
+    wrong = [one for one in inspect_git_hooks(common, _starts(patient), setup) if one.standing != "ours"]
+    actions = plan_git_hooks(common, _starts(patient), setup)
     by_hand = [action for action in actions if action.kind == "by-hand"]
     can = [action for action in actions if action.kind != "by-hand"]
     if wrong and can:
 
         def install() -> str:
-            apply(plan_git_hooks(common, default_argv(), read_setup(git, top, common)), git)
+            apply(plan_git_hooks(common, _starts(patient), read_setup(git, top, common)), git)
             return f"installed {', '.join(one.hook for one in wrong)}"
 
         what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
@@ -144,7 +162,7 @@ def _told(standing: str) -> str:
 
 def _claude_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
     git = patient.workspace.git
-    wanted = plan_claude_hooks(top, common, default_argv(), git)
+    wanted = plan_claude_hooks(top, common, _starts(patient), git)
     if wanted.by_hand:
         yield Finding(
             "claude-hooks", f"Claude Code's hooks: {wanted.path} cannot be changed", wanted.by_hand
@@ -152,7 +170,7 @@ def _claude_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding
     elif wanted.after != wanted.before:
 
         def install() -> str:
-            apply_settings(plan_claude_hooks(top, common, default_argv(), git))
+            apply_settings(plan_claude_hooks(top, common, _starts(patient), git))
             return f"added hooks to {wanted.path}"
 
         what = f"Claude Code's hooks are not all in {wanted.path}"
@@ -161,11 +179,11 @@ def _claude_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding
 
 def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:
     git = patient.workspace.git
-    wanted = plan_merge_setup(git, common, default_argv())
+    wanted = plan_merge_setup(git, common, _starts(patient))
     if wanted.changes:
 
         def install() -> str:
-            apply_merge_setup(plan_merge_setup(git, common, default_argv()), git)
+            apply_merge_setup(plan_merge_setup(git, common, _starts(patient)), git)
             return "git merges and shows memory claim by claim"
 
         what = "git merges memory as text here: gitmem's drivers are missing, or an older gitmem's"

@@ -56,7 +56,9 @@ def merge_duplicates(work: Work, agent: str, changed: frozenset[str] | None = No
     made = -1
     while made < len(work.changes):
         made = len(work.changes)
-        _merge_once(work, agent, repeated, None if changed is None else changed.union(work.touched()))
+        _merge_once(work, agent, repeated, changed)
+        # All others were held against one another by now.
+        changed = (changed or frozenset()) | frozenset(work.touched())
 
 
 def _merge_once(work: Work, agent: str, repeated: Counter[str], changed: frozenset[str] | None) -> None:
@@ -64,7 +66,7 @@ def _merge_once(work: Work, agent: str, repeated: Counter[str], changed: frozens
     hot = [memory for memory in work.hot(agent) if memory.path in work.files]
     titles = Titles(hot)
     near = hot if changed is None else sharing(hot, changed)
-    by_sentence = _by_sentence(near)
+    sharing_with = _sharing_a_sentence(near)
     for memory in near:
         while repeated[memory.path] < REPEATED and _repeat(work, memory.path):
             repeated[memory.path] += 1
@@ -73,43 +75,42 @@ def _merge_once(work: Work, agent: str, repeated: Counter[str], changed: frozens
     paths.sort(key=lambda path: PurePosixPath(path).stem, reverse=True)
     paths.sort(key=lambda path: len(work.memories[path].parsed.claims))
     for path in paths:
-        for other in _candidates(work, by_sentence, path, changed):
+        for other in _candidates(work, sharing_with, path, changed):
             if _whole(work, titles, path, other):
                 break
     for path in paths:
-        for other in _candidates(work, by_sentence, path, changed):
+        for other in _candidates(work, sharing_with, path, changed):
             if other in work.memories and path in work.memories:
                 _single(work, titles, path, other)
-
-
-def _by_sentence(memories: list[Memory]) -> dict[object, list[str]]:
-    """Sentence, and normal form of a claim, to the memories that have it."""
-    found: dict[object, list[str]] = {}
-    for memory in memories:
-        for claim in memory.parsed.claims:
-            for key in (claim.key, *said(claim.text).sentences):
-                if memory.path not in found.setdefault(key, []):
-                    found[key].append(memory.path)
-    return found
 
 
 MANY = 20
 """Memories that share one sentence beyond which it is a turn of phrase and proposes nothing."""
 
 
+def _sharing_a_sentence(memories: list[Memory]) -> dict[str, set[str]]:
+    """Memory to those that have a sentence of it, or a claim."""
+    having: dict[object, list[str]] = {}
+    for memory in memories:
+        said_there = {claim.key for claim in memory.parsed.claims}
+        for key in said_there.union(*(said(claim.text).sentences for claim in memory.parsed.claims)):
+            having.setdefault(key, []).append(memory.path)
+    found: dict[str, set[str]] = {}
+    for paths in having.values():
+        for path in paths if 1 < len(paths) <= MANY else ():
+            found.setdefault(path, set()).update(paths)
+    return found
+
+
 def _candidates(
-    work: Work, by_sentence: Mapping[object, list[str]], path: str, changed: frozenset[str] | None
+    work: Work, sharing_with: Mapping[str, set[str]], path: str, changed: frozenset[str] | None
 ) -> Iterator[str]:
     """Memories that share a sentence with this one, those that say most first."""
     if path not in work.memories:
         return
-    near = set()
-    for claim in work.memories[path].parsed.claims:
-        for key in (claim.key, *said(claim.text).sentences):
-            paths = by_sentence.get(key, [])
-            near.update(paths if len(paths) <= MANY else [])
+    near = sharing_with.get(path, set())
     if changed is not None and path not in changed:
-        near &= changed
+        near = near & changed
     known = [other for other in near if other != path and other in work.memories]
     yield from sorted(known, key=lambda other: (-len(work.memories[other].parsed.claims), other))
 

@@ -68,12 +68,16 @@ class Judgement:
         why: in words for a person; empty where `why_asked` has to compare them.
         first_goes: whether the first of the two goes, else the second.
         differs: of statements that are alike but for one thing, its kind, as `difference` gives it.
+        shared: how much they share: rare words, times the share that they are of the one that says less.
+        sure: whether they share so much that both speak of one thing, wherever they stand.
     """
 
     kind: Kind
     why: str = ""
     first_goes: bool = True
     differs: str = ""
+    shared: float = 0.0
+    sure: bool = False
 
 
 APART = Judgement("apart")
@@ -159,6 +163,13 @@ LIKELY, LIKELY_OF = 2.8, 0.52
 """Rare words, and share of the one that says less, which two statements share that are offered as one: the
 later one is to stand, and both are shown. Set on a labelled half of 204 pairs, as the three below."""
 
+SURELY = 3.5
+"""Rare words that two statements share, times the share that they are of the one that says less, from which
+both speak of one thing wherever they stand, and whatever the later one says of it besides."""
+
+LOST = 1
+"""Numbers and names of the earlier one that such a later one may lack."""
+
 NEARLY = 0.95
 """Share of both statements from which they use the same words."""
 
@@ -168,8 +179,12 @@ TAKES_BACK, TAKES_BACK_OF = 2.5, 0.4
 ASKED, ASKED_OF = 0.9, 0.25
 """The same from which it is asked whether they are one."""
 
-AT_ONCE_OF = 0.5
-"""Share of both where nobody knows which was said later: who says two things at once mostly means both."""
+AT_ONCE_WORDS, AT_ONCE, AT_ONCE_OF = 3.2, 1.25, 0.5
+"""Rare words that both share, with these times their share of the one that says less, or a share of both,
+where nobody knows which was said later: who says two things at once mostly means both."""
+
+TWO_NAMES = 1.5
+"""The same from which statements that name what only their own memory is named for are asked about."""
 
 NAMED = 0.2
 """Share of a claim of a memory which a later claim has that links to that memory as superseded, maybe in
@@ -187,6 +202,7 @@ _AMENDING = re.compile(
     r"|actually|update[sd]?|as of)\b",
     re.IGNORECASE,
 )
+_IF = re.compile(r"\b(?:if|when|where|unless|until)\b[^.,;:()\n]*", re.IGNORECASE)
 _OPENS = re.compile(r"\W{0,4}(?:`(?P<code>[^`\n]+)`|(?P<name>[A-Z]\w*[a-z][A-Z]\w*|\w+_\w+|[a-z]\w*\d+\b))")
 _FILE = re.compile(r"(?<![\w/.~-])[~.@]{0,2}/?(?:[\w.@{}*-]+/)+[\w.@{}*-]*|(?<=\s)/[\w.@{}*-]+")
 POINTER_CHARS = 400
@@ -224,6 +240,7 @@ def judge(
     common = sum(map(weight, shared))
     covers = common / sum(map(weight, mine)), common / sum(map(weight, other))
     least = (first, second) if covers[0] >= covers[1] else (second, first)
+    much = common * max(covers)
     if common < ASKED and max(covers) < 1 and not any(named):
         return APART
     for source, target in ((first, second), (second, first)):
@@ -241,21 +258,28 @@ def judge(
     narrowed = _scope(sequence(first)) != _scope(sequence(second))
     certain = order != 0 and not narrowed and kind != "direction"
     if certain and takes_back[later] and common >= TAKES_BACK and covers[earlier] >= TAKES_BACK_OF:
-        return Judgement("amends", "the later one says that it holds no more", second_later)
+        why = "the later one says that it holds no more"
+        return Judgement("amends", why, second_later, shared=much, sure=much >= SURELY)
     # What has the same words and is not the same, or differs in one, may well be against the other.
     alone = certain and not kind and min(covers) < NEARLY
-    if alone and common >= LIKELY and max(covers) >= LIKELY_OF and not _against(*least):
-        return Judgement("amends", "the later one says the same of it, or something else", second_later)
+    likely = common >= LIKELY and max(covers) >= LIKELY_OF and not _against(*least)
+    sure = much >= SURELY and not _of_other_things(first, second)
+    lost = _lost((first, second)[earlier], (first, second)[later])
+    sure = sure and len(lost) <= LOST and not takes_back[earlier] and "a negation" not in lost
+    if alone and (likely or sure):
+        why = "the later one says the same of it, or something else"
+        return Judgement("amends", why, second_later, shared=much, sure=sure)
     for at, linked in ((0, 1), (1, 0)):
         if named[at] and _SUPERSEDES.search((first, second)[at]) and covers[linked] >= NAMED:
             return Judgement("ask", "it says that it supersedes some of that memory", bool(at))
     if common < ASKED or max(covers) < ASKED_OF or (not kind and _of_other_things(first, second)):
         return APART
-    enough = min(covers) >= AT_ONCE_OF or (any(takes_back) and max(covers) >= TAKES_BACK_OF)
+    enough = common >= AT_ONCE_WORDS and much >= AT_ONCE
+    enough |= min(covers) >= AT_ONCE_OF or (any(takes_back) and max(covers) >= TAKES_BACK_OF)
     if not order and not kind and not enough:
         return APART
     why = f"they differ in {'an' if kind[0] in 'aeio' else 'a'} {kind} ({words})" if kind else ""
-    return Judgement("ask", why, second_later, kind)
+    return Judgement("ask", why, second_later, kind, much)
 
 
 def why_asked(judgement: Judgement, first: str, second: str) -> str:
@@ -268,12 +292,21 @@ def why_asked(judgement: Judgement, first: str, second: str) -> str:
 
 def _against(contained: str, other: str) -> bool:
     """Whether two statements differ in more than that one says more: in a number or a name each way."""
-    # The first word of a sentence is a capital one, and no name for it.
-    contained, other = (text[:1].lower() + text[1:] for text in (contained, other))
-    lost, added = lacking(contained, other), lacking(other, contained)
+    lost, added = _lost(contained, other), _lost(other, contained)
     if "a negation" in lost:
         return True
     return any(_facts(lost, what) and _facts(added, what) for what in ("number", ""))
+
+
+def _lost(text: str, other: str) -> tuple[str, ...]:
+    """What another statement does not give of the numbers, names and negations of one."""
+    # The first word of a sentence is a capital one, and no name for it.
+    both = [said[:1].lower() + said[1:] for said in (text, other)]
+    lost = lacking(*both)
+    if "a negation" in lost and "a negation" not in lacking(*(_IF.sub(" ", said) for said in both)):
+        # "Defaults to INFO if not set" says no to nothing.
+        lost = tuple(one for one in lost if one != "a negation")
+    return lost
 
 
 def _of_other_things(one: str, other: str) -> bool:
@@ -491,8 +524,14 @@ def _near(
 
 def _in_context(titles: Titles, one: _Place, other: _Place, made: Judgement) -> Judgement:
     """What two claims are to one another in their memories: the same words may be said of two things."""
-    if made.kind == "apart" or _of_two_things(one, other):
+    if made.kind == "apart":
         return APART
+    if _of_two_things(one, other):
+        told = min(len(gist(place.claim.key)) for place in (one, other)) >= ITSELF
+        asks = one.memory is not other.memory and told and made.shared >= TWO_NAMES
+        return (
+            Judgement("ask", "their memories are named for two things", made.first_goes) if asks else APART
+        )
     memories = one.memory, other.memory
     if one.memory is other.memory:
         claims = one.memory.parsed.claims
@@ -501,6 +540,8 @@ def _in_context(titles: Titles, one: _Place, other: _Place, made: Judgement) -> 
         return made if near and not listed and made.kind == "ask" else APART
     about_one = same_context(titles, *memories, [one.number], [other.number])
     if made.kind == "same" and _speaks_for_itself(one, other):
+        return made
+    if made.kind == "amends" and made.sure and not _narrowed(one, other):
         return made
     if about_one and (made.kind == "ask" or one.memory.type == other.memory.type):
         return made
@@ -515,10 +556,21 @@ def _in_context(titles: Titles, one: _Place, other: _Place, made: Judgement) -> 
 
 def _speaks_for_itself(one: _Place, other: _Place) -> bool:
     """Whether claims are long enough to say what they are about, and nothing in a title narrows them."""
-    titles = [sequence(f"{place.memory.name} {place.memory.description}") for place in (one, other)]
-    narrowed = (set(titles[0]) ^ set(titles[1])) & (QUALIFIERS | NEGATED)
     least = min(len(gist(place.claim.key)) for place in (one, other))
-    return least >= ITSELF and one.memory.type == other.memory.type and not narrowed
+    return least >= ITSELF and one.memory.type == other.memory.type and not _narrowed(one, other)
+
+
+def _narrowed(one: _Place, other: _Place) -> bool:
+    """Whether a word narrows one title and not the other; a description that is a sentence sums up."""
+    here, there = (
+        frozenset(
+            sequence(
+                f"{memory.name} {memory.description if len(about(memory.description)) < ITSELF else ''}"
+            )
+        )
+        for memory in (one.memory, other.memory)
+    )
+    return bool((here ^ there) & (QUALIFIERS | NEGATED))
 
 
 def _of_two_things(one: _Place, other: _Place) -> bool:

@@ -1,0 +1,66 @@
+"""Renewal of hooks that an older gitmem made: once, by the worker. What a person took out stays out."""
+
+from __future__ import annotations
+
+import hashlib
+
+from gitmem.app import hook_scripts
+from gitmem.app.git_drivers import (
+    DRIVER_KEY,
+    apply_merge_setup,
+    merge_command,
+    plan_merge_setup,
+    text_command,
+)
+from gitmem.app.git_hooks import HOOKS, HookAction, apply, plan_git_hooks, read_setup
+from gitmem.app.launcher import Launcher
+from gitmem.core.errors import GitmemError
+from gitmem.git.command import config_get_all
+from gitmem.integrations.claude_hooks import EVENTS, apply_settings, carries, command, plan_claude_hooks
+from gitmem.ledger.files import replace_file
+from gitmem.ledger.workspace import Workspace
+
+FILE = "renewed"
+"""In the working state: the digest of all that this clone was last brought to."""
+
+
+def renew_hooks(workspace: Workspace) -> list[str]:
+    """Brings hooks, settings and drivers of an older gitmem to this one's form.
+
+    Where they were renewed to this form before, nothing is read but one small file. What is missing stays
+    so: `init` and `doctor` install, and they ask.
+
+    Returns:
+        What failed, a line each.
+    """
+    argv = Launcher(workspace.around.data).argv
+    common, git = workspace.layout.common_dir, workspace.git
+    texts = [hook_scripts.script(hook, argv).decode(errors="surrogateescape") for hook in HOOKS]
+    texts += [*(command(argv, event) for event in EVENTS), merge_command(argv), text_command(argv)]
+    wanted = hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest().encode()
+    try:
+        if (workspace.state / FILE).read_bytes() == wanted:
+            return []
+    except OSError:
+        pass  # never renewed yet
+    troubles = []
+    try:
+        steps = plan_git_hooks(common, argv, read_setup(git, workspace.top, common))
+        apply([step for step in steps if _is_there(step)], git)
+        if config_get_all(git, None, DRIVER_KEY, git_dir=common):
+            apply_merge_setup(plan_merge_setup(git, common, argv), git)
+        for tree in workspace.worktrees:
+            if carries(tree.path):
+                apply_settings(plan_claude_hooks(tree.path, common, argv, git))
+    except GitmemError as error:
+        # Not tried again with every job: `doctor` says what is wrong.
+        troubles.append(f"hooks of an older gitmem: {error.message}")
+    replace_file(workspace.state / FILE, wanted, 0o600)
+    return troubles
+
+
+def _is_there(step: HookAction) -> bool:
+    """Whether a step renews what gitmem wrote before: a block of ours, or a script in our own folder."""
+    ours = step.path.parent.name == "hooks" and step.path.parent.parent.name == "gitmem"
+    before = step.expected
+    return step.kind == "write" and before is not None and (ours or hook_scripts.has_fence(before))
