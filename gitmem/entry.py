@@ -82,7 +82,7 @@ def _dispatch(argv: Sequence[str]) -> int:
 
         return hook_entry.run()
     if word == "worker":
-        from gitmem.integrations import worker
+        from gitmem.app import worker
 
         return worker.main(argv[1:], os.environ)
     if word == "merge-driver":

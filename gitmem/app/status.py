@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, cast
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.scope_status import ScopeStanding, scope_standing
+from gitmem.app.worker import failed_jobs, read_state
+from gitmem.core.text import iso
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
 from gitmem.flows.memory_trees import stale_trees
 from gitmem.flows.pause import Pause, current
 from gitmem.flows.save import look_all
 from gitmem.git.locks import is_alive
-from gitmem.integrations.worker import read_state
+from gitmem.ledger.failures import Failure, resting
 from gitmem.ledger.record import read_record
+from gitmem.ledger.state import notice
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
@@ -49,6 +52,8 @@ class Standing:
     taken_by: str = ""
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+    resting: tuple[Failure, ...] = ()
     hooks_lost: float | None = None
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
@@ -92,6 +97,11 @@ class Standing:
             "purge": {"id": self.purge.id, "remote": self.purge.remote} if self.purge else None,
             "stale_work_trees": list(self.stale_trees),
             "folder_taken_by": self.taken_by or None,
+            "damaged": list(self.damaged),
+            "resting": [
+                {"what": one.told, "times": one.times, "why": one.why, "until": iso(one.until)}
+                for one in self.resting
+            ],
             "paused": self.paused.as_value() if self.paused else None,
         }
 
@@ -128,7 +138,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         hooks={one.hook: one.standing for one in states},
         hooks_lost=launcher.missed,
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
-        failed=len(list((spool / "failed").glob("*"))) if (spool / "failed").is_dir() else 0,
+        failed=len(failed_jobs(common)),
         worker=bool(state and is_alive(state.process)),
         waiting=len(items),
         taken_by=str(workspace.taken_by or ""),
@@ -137,6 +147,16 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         outgoing=_outgoing(workspace),
         purge=cast(
             "ForeignPurge | None", next((one.subject for one in items if one.kind == "purge"), None)
+        ),
+        resting=tuple(
+            one
+            for folder in (workspace.state, workspace.private_state)
+            for one in resting(folder, edges.now)
+        ),
+        damaged=tuple(
+            str(folder / name)
+            for folder in (workspace.state, workspace.private_state)
+            if (name := notice(folder))
         ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
     )

@@ -14,7 +14,7 @@ from gitmem.engines.engine import Considered
 from gitmem.flows.engines import engine_for
 from gitmem.flows.extract.run import Outcome, extract_sessions, foresee
 from gitmem.flows.extraction import context_of
-from gitmem.integrations.jobs import session_files
+from gitmem.flows.sessions import sessions_here
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.transcripts.discover import read as read_session
 from gitmem.transcripts.opencode import is_recording
@@ -55,7 +55,7 @@ def extract(
             raise UsageError(f"There is no transcript {path}", "Name a session's .jsonl file.")
         paths = [path]
     else:
-        paths = session_files(workspace, edges)
+        paths = [file.path for file in sessions_here(workspace, edges)]
     engine = engine_for(workspace, edges)
     by_hand = context_of(workspace, edges, by_hand=True)
     if dry_run:

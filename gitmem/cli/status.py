@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from gitmem.cli.context import Context, Json, context
 from gitmem.cli.words import aside_hint, day
 from gitmem.core.text import counted, one_line
 from gitmem.git.repository import short_name
+from gitmem.ledger.state import noticed
 
 if TYPE_CHECKING:
     from gitmem.ledger.inbox import Outgoing
@@ -90,8 +92,15 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
-    for one in found.outgoing:
-        out.data(f"  {_waits(one)}")
+    for one in found.resting:
+        why = f": {one_line(one.why, 160)}" if one.why else ""
+        left = f"{one_line(one.told, 120)} failed {counted(one.times, 'time')}{why}"
+        out.data(f"  {left}; it rests until {day(one.until)}: git mem jobs")
+    for path in found.damaged:
+        out.data(f"  what ran in the background was damaged and is begun anew; the old file: {path}")
+        noticed(Path(path).parent)
+    for waiting in found.outgoing:
+        out.data(f"  {_waits(waiting)}")
     if found.purge:
         told = f"somebody purged memory at {found.purge.remote}, and nothing is exchanged before you decide"
         out.data(out.paint(f"  {told}: git mem review show {found.purge.id}", "yellow"))

@@ -52,3 +52,9 @@ class EngineError(GitmemError):
     kind = "engine"
     exit_code = 4
     of_input = False
+
+
+class Resting(GitmemError):
+    """What has to be done failed often, and is left alone for a while (exit 3)."""
+
+    kind = "resting"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -18,22 +16,22 @@ from gitmem.dream.lock import (
     STALE_SECONDS,
     holder,
     last_dream,
-    lock_folder,
     prior_of,
-    read_note,
-    rest_of,
 )
 from gitmem.git.repository import TREE, MissingObject, Repository
 from gitmem.git.trees import list_files
+from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
-from gitmem.ledger.files import write_atomically
+from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope
 
 # Numbers of design.md section 8.
 DAY = 86_400.0
 SESSIONS = 5
 SCAN_SECONDS = 600.0
-_BYTES = 4_096
+
+_COUNTED = Space("dream sessions", 100, ("dream/*/sessions.json",), of_folder)
+"""By memory ref, how many sessions there were since the last dream, and when they were counted."""
 
 CountSessions = Callable[[float], int]
 """How many sessions were written to after a time (epoch seconds), the present one not counted."""
@@ -118,11 +116,9 @@ def _within_day(time: float, now: float) -> bool:
 
 
 def _failed(asked: Asked) -> Gate | None:
-    rest = None if asked.wanted else rest_of(asked.scope)
-    # As above, a time that is yet to come holds up nothing.
-    if rest is None or not rest.tried <= asked.now < rest.until:
-        return None
-    return Gate("failed", f"the last dream did not end: {rest.why}", rest.until)
+    scope = asked.scope
+    rest = None if asked.wanted else failures.held(scope.state, "dream", scope.ref, asked.now)
+    return Gate("failed", f"the last dream did not end: {rest.why}", rest.until) if rest else None
 
 
 def _sessions(asked: Asked) -> Gate | None:
@@ -130,12 +126,11 @@ def _sessions(asked: Asked) -> Gate | None:
     if last > asked.now:
         # By a clock that was set back since: no session is younger than that.
         last = 0.0
-    path = lock_folder(asked.scope) / "sessions.json"
-    scanned, since, number, facts = _noted(path)
+    scanned, since, number, facts = _noted(asked.scope)
     if since != last or not scanned <= asked.now < scanned + SCAN_SECONDS:
         # A fact of a log waits to be made a memory of, as a session does to be learned from.
         scanned, number, facts = asked.now, asked.count(last), asked.logged(last)
-        _note(path, scanned, last, number, facts)
+        _note(asked.scope, scanned, last, number, facts)
     if number + facts >= SESSIONS:
         return None
     what = " and logged facts" if facts else ""
@@ -195,20 +190,19 @@ def _times(folders: Iterable[Path]) -> list[float]:
     return found
 
 
-def _noted(path: Path) -> tuple[float, float, int, int]:
+def _noted(scope: Scope) -> tuple[float, float, int, int]:
+    fields = _COUNTED.get(scope.state, scope.ref)
     try:
-        fields = json.loads(read_note(path, _BYTES))
         counts = int(fields["sessions"]), int(fields["facts"])
         return float(fields["scanned"]), float(fields["since"]), *counts
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return 0.0, -1.0, 0, 0
 
 
-def _note(path: Path, scanned: float, since: float, number: int, facts: int) -> None:
+def _note(scope: Scope, scanned: float, since: float, number: int, facts: int) -> None:
     # Best effort: without the note the sessions are counted again.
-    with suppress(OSError):
-        fields = {"scanned": scanned, "since": since, "sessions": number, "facts": facts}
-        write_atomically(path, json.dumps(fields).encode())
+    fields = {"scanned": scanned, "since": since, "sessions": number, "facts": facts}
+    _COUNTED.put(scope.state, scope.ref, fields)
 
 
 def logged_since(scope: Scope, since: float, enough: int) -> int:

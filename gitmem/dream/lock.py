@@ -2,13 +2,11 @@
 
 `.consolidate-lock` holds `pid start-time prior-mtime` while a dream runs and nothing between dreams. One
 that failed or was killed is as if it had never begun: the time before is put back. It is not begun again at
-once: a note beside the lock says until when. Else a worker would ask a model that cannot answer after every
-session.
+once (`ledger.failures`): else a worker would ask a model that cannot answer after every session.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,22 +15,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from gitmem.core.errors import RepositoryError
-from gitmem.core.text import one_line
 from gitmem.git.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
-from gitmem.ledger.files import write_atomically
 from gitmem.ledger.workspace import Scope
 
 FILE = ".consolidate-lock"
 STALE_SECONDS = 3_600.0
 """Age at which a lock is taken over even from a process that lives (design.md section 8)."""
-
-FAILED = "failed.json"
-FIRST_SECONDS = 3_600.0
-"""How long the first failure rests; each further one rests twice as long, a day at most."""
-
-LONGEST_SECONDS = 86_400.0
-_BYTES = 4_096
-_WHY = 300
 
 
 @dataclass(frozen=True)
@@ -205,53 +193,3 @@ def _mtime(path: Path) -> float:
         return path.lstat().st_mtime
     except OSError:
         return 0.0
-
-
-@dataclass(frozen=True)
-class Rest:
-    """What the note of failures says.
-
-    Attributes:
-        tried: when the dream ended, epoch seconds.
-        times: failures without a dream between them.
-        why: what went wrong, one line.
-    """
-
-    tried: float
-    times: int
-    why: str
-
-    @property
-    def until(self) -> float:
-        """When it may be tried again, epoch seconds."""
-        return self.tried + min(LONGEST_SECONDS, FIRST_SECONDS * (1 << min(self.times, 10) - 1))
-
-
-def rest_of(scope: Scope) -> Rest | None:
-    """The note of a scope; None where the last dream went well, or the note is damaged."""
-    try:
-        fields = json.loads(read_note(_failed(scope), _BYTES))
-        return Rest(
-            float(fields["tried"]), max(1, int(fields["times"])), one_line(str(fields["why"]), _WHY)
-        )
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return None
-
-
-def note_failure(scope: Scope, now: float, why: str) -> None:
-    """Notes that a dream failed. Best effort: without the note it is only tried again earlier."""
-    before = rest_of(scope)
-    times = before.times + 1 if before else 1
-    value = {"tried": now, "times": times, "why": one_line(why, _WHY)}
-    with suppress(OSError):
-        write_atomically(_failed(scope), json.dumps(value).encode())
-
-
-def forget_failures(scope: Scope) -> None:
-    """Takes the note away: a dream went well."""
-    with suppress(OSError):
-        _failed(scope).unlink(missing_ok=True)
-
-
-def _failed(scope: Scope) -> Path:
-    return lock_folder(scope) / FAILED

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from gitmem.ledger.files import write_atomically
+from gitmem.ledger.files import read_json
+from gitmem.ledger.state import Space
 
-FILE = "decided.json"
-"""In a clone's state: `[[1763942400, "git mem undo i-1a2b3c-4d5e6f"], …]`, the oldest first."""
+_BYTES = 64 * 1024
 
-KEPT = 20
+
+def _former(path: Path) -> Mapping[str, Any]:
+    """`[[1763942400, "git mem undo i-1a2b3c-4d5e6f"], …]`, the oldest first."""
+    rows = read_json(path, _BYTES)
+    pairs = [row for row in rows if isinstance(row, list)] if isinstance(rows, list) else []
+    return {str(row[1]): row[0] for row in pairs if len(row) == 2}
+
+
+_DECIDED = Space("decided", 20, ("decided.json",), _former)
+"""In a clone's state: commands, and when what they take back was decided, in epoch seconds."""
 
 
 def note(state: Path, now: float, commands: Iterable[str]) -> None:
     """Notes how decisions are taken back that were made just now."""
-    added = [(int(now), command) for command in commands]
-    if added:
-        _write(state, [*_read(state), *added][-KEPT:])
+    for command in commands:
+        _DECIDED.put(state, command, int(now))
 
 
 def last(state: Path, since: float) -> str | None:
     """The command that takes back what was decided last, where that was not before a moment."""
-    time, command = next(reversed(_read(state)), (0, ""))
-    return command if command and time >= since else None
+    command, time = next(reversed(_DECIDED.all(state).items()), ("", 0))
+    return command if isinstance(time, int | float) and time >= since and command else None
 
 
 def forget(state: Path, command: str) -> None:
     """Forgets a decision that was taken back by this command."""
-    known = _read(state)
-    left = [each for each in known if each[1] != command]
-    if left != known:
-        _write(state, left)
-
-
-def _read(state: Path) -> list[tuple[int, str]]:
-    with suppress(OSError, ValueError, TypeError):
-        return [(int(time), str(command)) for time, command in json.loads((state / FILE).read_bytes())]
-    return []
-
-
-def _write(state: Path, known: list[tuple[int, str]]) -> None:
-    write_atomically(state / FILE, (json.dumps(known) + "\n").encode())
+    _DECIDED.delete(state, command)

@@ -1,13 +1,13 @@
-"""What ran in the background, kept as lines of JSON in `<common git dir>/gitmem/jobs.jsonl`.
+"""What ran in the background: one entry a run, the newest few hundred.
 
-One line a run, the newest few hundred. No text of a session is in it, and no secret.
+No text of a session is in it, and no secret.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -17,14 +17,29 @@ from typing import Any
 from gitmem.core.errors import GitmemError
 from gitmem.core.trailers import Usage
 from gitmem.ledger.files import read_regular
+from gitmem.ledger.state import Space
 from gitmem.rules.redaction import Hole, line, suspects
 
-FILE = "jobs.jsonl"
-BYTES = 256 * 1024
-"""Twice this is the most that the file ever holds."""
+KEPT = 400
+"""Runs; each has at most some 10 KB, and most have half of one."""
 LINES = 20
 """Log lines, and skipped sessions, that are kept of one run."""
 WIDTH = 200
+
+
+def _former(path: Path) -> Mapping[str, Any]:
+    """Runs that were lines of JSON, some 256 KB of them; what a killed worker left half-written is none."""
+    found: dict[str, Any] = {}
+    with suppress(OSError):
+        data = read_regular(path, _FORMER_BYTES)
+        for number, each in enumerate(data[0].splitlines() if data else []):
+            with suppress(ValueError, RecursionError):
+                found[f"line {number}"] = json.loads(each)
+    return found
+
+
+_FORMER_BYTES = 1024 * 1024
+_RUNS = Space("run", KEPT, ("jobs.jsonl",), _former)
 
 
 @dataclass
@@ -69,7 +84,7 @@ class Tally:
 
 @contextmanager
 def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None]:
-    """Writes a run's line when it ends, with the error that ended it.
+    """Keeps a run when it ends, with the error that ended it.
 
     Args:
         state: `<common git dir>/gitmem`.
@@ -107,22 +122,15 @@ def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None
             "log": [fit(text) for text in tally.log[:LINES]],
             "error": error,
         }
-        _append(state / FILE, json.dumps(run).encode("ascii") + b"\n")
+        # Where gitmem is not set up, nothing is left.
+        if state.is_dir():
+            _RUNS.put(state, f"{run['time']} {os.urandom(8).hex()}", run)
 
 
 def read_runs(state: Path) -> list[dict[str, Any]]:
-    """The runs that are remembered, oldest first; damaged lines are passed over."""
-    try:
-        found = read_regular(state / FILE, 4 * BYTES)
-    except OSError:
-        return []
-    runs = []
-    for each in found[0].splitlines() if found else []:
-        with suppress(ValueError, RecursionError):
-            value = json.loads(each)
-            if isinstance(value, dict) and isinstance(value.get("events"), list):
-                runs.append(value)
-    return runs
+    """The runs that are remembered, oldest first; damaged ones are passed over."""
+    found = _RUNS.all(state).values()
+    return [run for run in found if isinstance(run, dict) and isinstance(run.get("events"), list)]
 
 
 def fit(text: str) -> str:
@@ -138,20 +146,3 @@ def records(text: str) -> Sequence[Hole]:
         return [(*span, one.rule) for one in find_secrets(text) for span in one.spans]
     except DetectorUnavailable:
         return suspects(text)
-
-
-def _append(path: Path, run: bytes) -> None:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with suppress(OSError), os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size + len(run) > 2 * BYTES:
-            file.seek(size - BYTES)
-            kept = file.read(BYTES).partition(b"\n")[2]
-            file.truncate(0)
-            file.write(kept)
-        elif size:
-            # What a killed worker left half-written ends here.
-            file.seek(size - 1)
-            if file.read(1) != b"\n":
-                run = b"\n" + run
-        file.write(run)

@@ -29,6 +29,8 @@ from gitmem.ledger.layout import ASIDE, blob_name, displaced_files, is_laid_out,
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.record import Record, read_record, write_record
 from gitmem.ledger.replay import Carried
+from gitmem.ledger.state import FILE as STATE
+from gitmem.ledger.state import scrub as scrub_entries
 from gitmem.ledger.working_copy import scan
 from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, PRIVATE_REF, SHARED_REF, LiveDirectory, Workspace
 
@@ -103,10 +105,10 @@ def scrub_state(folder: Path, purge: Purge, besides: Iterable[Path] = ()) -> int
     Returns:
         How many files held one.
     """
-    count = 0
+    count = scrub_entries(folder, purge)
     shutil.rmtree(folder / WARNINGS, ignore_errors=True)
     for path in files_below(folder, besides):
-        if path.name.startswith((CATALOG, COMMITS)):
+        if path.name.startswith((CATALOG, COMMITS, STATE)):
             continue
         data = _content(path)
         if data is not None and purge.holds(data):

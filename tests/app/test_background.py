@@ -8,13 +8,16 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
+from gitmem.app import jobs, worker
 from gitmem.app.context import real_edges
+from gitmem.app.job_subjects import memory_scope
 from gitmem.app.spool import Job, put, take
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
@@ -29,9 +32,8 @@ from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.extraction import withholds
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations import jobs, worker
-from gitmem.integrations.jobs import memory_scope
-from gitmem.ledger.job_record import BYTES, FILE, Tally, read_runs, recorded
+from gitmem.ledger import job_record
+from gitmem.ledger.job_record import Tally, read_runs, recorded
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id
@@ -49,7 +51,7 @@ KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
     monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
-    monkeypatch.setattr("gitmem.integrations.upkeep.keep_house", lambda *_: ())
+    monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
     made = store_project_id(workspace_at(real_edges(repo)))
     made.state.mkdir(exist_ok=True)
     assert made.private.git_dir.is_dir()
@@ -131,26 +133,29 @@ def test_a_run_leaves_a_line_without_a_word_that_was_said(
     (run,) = read_runs(workspace.state)
     assert (run["events"], run["sessions"], run["stored"], run["suggested"]) == (["stop"], 1, 1, 1)
     assert (run["engine"], run["usage"]["input"], run["error"]) == ("scripted", 10, None)
-    text = (workspace.state / FILE).read_text() + (workspace.state / "log").read_text()
+    text = json.dumps(read_runs(workspace.state)) + (workspace.state / "log").read_text()
     assert "Bash: refused" in text and KEY not in text and "Miez" not in text
     scope = workspace.scope("local")
     told = parse(scope.repo.commit(scope.repo.ref(scope.ref) or "").message)
     assert told.usage == Usage(requests=1, input=10, output=2, dollars=0.01)
 
 
-def test_the_record_stays_small_and_survives_a_half_written_line(tmp_path: Path) -> None:
-    tally = Tally(("stop",))
-    tally.skipped = [("x" * 100, "y" * 100)] * 20
-    for _ in range(150):
-        with recorded(tmp_path, tally, NOW, lambda: 0.0):
+def test_the_newest_runs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_record, "_RUNS", replace(job_record._RUNS, kept=3))
+    for number in range(5):
+        with recorded(tmp_path, Tally((f"event {number}",)), NOW, lambda: 0.0):
             pass
-    assert (tmp_path / FILE).stat().st_size <= 2 * BYTES
-    with (tmp_path / FILE).open("ab") as file:
-        file.write(b'{"events": [')
+    assert [run["events"] for run in read_runs(tmp_path)] == [[f"event {number}"] for number in (2, 3, 4)]
+
+
+def test_runs_that_an_older_version_kept_as_lines_are_taken_over(tmp_path: Path) -> None:
+    lines = ['{"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}', '"odd"', '{"events": [']
+    (tmp_path / "jobs.jsonl").write_text("\n".join(lines))
     with recorded(tmp_path, Tally(("commit",)), NOW, lambda: 0.0):
         pass
-    runs = read_runs(tmp_path)
-    assert runs[-1]["events"] == ["commit"] and runs[-2]["events"] == ["stop"]
+    old, new = read_runs(tmp_path)
+    assert old == {"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}
+    assert new["events"] == ["commit"] and not (tmp_path / "jobs.jsonl").exists()
 
 
 def test_an_engine_that_fails_leaves_the_cursor_and_the_job(

@@ -16,15 +16,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.app import hooks as hook_entry
+from gitmem.app import jobs, spool
 from gitmem.app import prompt_choice as picked
-from gitmem.app import spool
 from gitmem.app.tools_in_use import TAIL, tools_in_use
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.flows import engines
 from gitmem.flows.pause import pause
 from gitmem.flows.recall import ask
-from gitmem.integrations import jobs
+from gitmem.ledger.job_record import read_runs
 
 __all__ = ["ground"]
 
@@ -82,9 +82,7 @@ def work(ground: Ground) -> Mapping[str, Any]:
     jobs.run(ground.repo / ".git", spool.coalesce(waiting(ground)), dict(ground.edges.environ))
     for path, _ in spool.take(folder):
         path.unlink()
-    line = (ground.workspace.state / "jobs.jsonl").read_text().splitlines()[-1]
-    value: dict[str, Any] = json.loads(line)
-    return value
+    return read_runs(ground.workspace.state)[-1]
 
 
 def test_the_next_prompt_is_told_first_what_the_model_chose(ground: Ground, model: Scripted) -> None:

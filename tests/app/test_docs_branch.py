@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground, start
 
+from gitmem.app import jobs
 from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, RepositoryError
 from gitmem.core.trailers import parse
 from gitmem.flows import engines
 from gitmem.flows.documents import update as docs_update
-from gitmem.flows.documents.state import read_kept
+from gitmem.flows.documents.state import change_kept, read_kept
 from gitmem.flows.documents.update import NotNow
 from gitmem.git.repository import RefMoved
-from gitmem.integrations import jobs
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.workspace import DOCS_REF
 
@@ -382,3 +386,25 @@ def test_who_signs_has_it_signed_and_hooks_do_not_run(here, tmp_path: Path) -> N
     here.git("config", "user.signingKey", tmp_path / "gone")
     (line,) = here.work()
     assert "could not sign" in line
+
+
+def test_what_an_older_version_noted_in_a_file_is_taken_over_and_is_kept_on(repo: Path) -> None:
+    state = repo / ".git/gitmem"
+    state.mkdir()
+    noted = {
+        "version": 1,
+        "tip": "a" * 40,
+        "branch": "refs/heads/main",
+        "checked": {"refs/heads/main": "b" * 40},
+        "due": {"refs/heads/main": ["LAYERS.md"]},
+        "rejected": [{"path": "LAYERS.md", "before": "c", "after": "d", "stale": "e"}],
+        "pushed": {"origin": "f" * 40},
+    }
+    (state / "docs.json").write_text(json.dumps(noted))
+    known = read_kept(state)
+    assert known.turned_down("LAYERS.md", "d") and known.due == {"refs/heads/main": ("LAYERS.md",)}
+    assert not (state / "docs.json").exists()
+    assert change_kept(state, lambda kept: replace(kept, tip="")) == replace(known, tip="")
+    with closing(sqlite3.connect(state / "state.db")) as db:
+        ((value,),) = db.execute("SELECT value FROM kv WHERE space = 'documents'").fetchall()
+    assert json.loads(value) == noted | {"tip": ""}

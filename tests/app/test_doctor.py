@@ -424,7 +424,8 @@ class TestNotes:
         assert "ValueError: no luck" in well.run("doctor", code=1).out
         assert list(failed.iterdir())
         well.run("doctor", "-y", code=1)
-        assert list(failed.iterdir()) == [] and made.exists()
+        assert list(failed.iterdir()) == []
+        assert [path.name for path in spool.glob("*.json*")] == [f"{made.name}-again"]
 
     def test_a_catalog_that_is_behind(self, well: Ground) -> None:
         well.run("recall", "ports")

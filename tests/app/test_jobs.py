@@ -12,12 +12,13 @@ import pytest
 from database import SESSION, Database
 from transcripts import Transcript
 
+from gitmem.app import jobs, worker
 from gitmem.app.context import real_edges
+from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse
 from gitmem.flows.context import initialised_at, workspace_at
-from gitmem.integrations import jobs, worker
 from gitmem.ledger import rewrites
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id
@@ -227,7 +228,7 @@ def test_a_work_tree_that_is_gone_or_anothers_is_not_entered(
 ) -> None:
     git("init", "-q", tmp_path / "other")
     for named in (str(tmp_path / "other"), str(tmp_path / "gone"), "relative", "/x\0y", ""):
-        edges = jobs.edges_of((repo / ".git").resolve(), Job("commit", named), dict(os.environ))
+        edges = edges_of((repo / ".git").resolve(), Job("commit", named), dict(os.environ))
         assert edges is not None and edges.cwd == repo.resolve()
 
 

@@ -67,7 +67,7 @@ def test_what_a_person_took_out_stays_out(gitmem, repo: Path, git: Callable[...,
 
 def test_a_job_of_the_worker_renews_them(gitmem, repo: Path) -> None:
     workspace, git = _aged(gitmem, repo)
-    from gitmem.integrations.upkeep import keep_house
+    from gitmem.app.upkeep import keep_house
 
     assert keep_house(workspace, real_edges(repo)) == ()
     assert set(_standings(repo, git, Launcher(workspace.around.data).argv).values()) == {"ours"}

@@ -25,14 +25,14 @@ from test_session_notes_worker import (  # noqa: F401 - fixtures
     why,
 )
 
+from gitmem.app import jobs
 from gitmem.app.session_context import session_start
 from gitmem.app.spool import Job
+from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE, parse
 from gitmem.engines.derive import refused_notes
 from gitmem.flows.session_notes.looking import noted_ids
-from gitmem.integrations import jobs
-from gitmem.integrations.upkeep import keep_house
 from gitmem.ledger.job_record import read_runs
 from gitmem.notes import kept as keeping
 from gitmem.notes.kept import all_notes, notes_of, prune

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground  # noqa: F401 - a fixture
 from transcripts import Transcript
 
+from gitmem.app import jobs
 from gitmem.app.session_context import session_start
 from gitmem.app.spool import Job
 from gitmem.app.uninstall import plan_uninstall
+from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import parse, render
 from gitmem.core.trailers import Usage
@@ -24,8 +28,6 @@ from gitmem.core.trailers import parse as trailers
 from gitmem.engines.engine import Notes, NotesInput
 from gitmem.flows import engines
 from gitmem.flows.pause import pause
-from gitmem.integrations import jobs
-from gitmem.integrations.upkeep import keep_house
 from gitmem.ledger.backup import private_refs
 from gitmem.ledger.job_record import read_runs
 from gitmem.notes.kept import all_notes, notes_of
@@ -75,7 +77,7 @@ class Engine:
 @pytest.fixture
 def engine(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:  # noqa: F811
     monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
-    monkeypatch.setattr("gitmem.integrations.upkeep.keep_house", lambda *_: ())
+    monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
     made = Engine()
     monkeypatch.setattr(engines, "engine_for", lambda *_: made)
     yield made
@@ -167,9 +169,23 @@ def test_a_lost_state_costs_no_more_than_another_look(ground: Ground, engine: En
     talk = Talk(ground)
     talk.say(LONG)
     do(ground)
-    (ground.workspace.state / "noted.json").write_text("[]")
+    (ground.workspace.state / "state.db").unlink()
     assert "tokens since" in why(do(ground)) or why(do(ground)) == "nothing new was said"
     assert len(engine.given) == 1
+
+
+def test_what_an_older_version_noted_of_its_looks_is_taken_over(ground: Ground, engine: Engine) -> None:  # noqa: F811
+    talk = Talk(ground)
+    talk.say(LONG)
+    do(ground)
+    state = ground.workspace.state
+    with closing(sqlite3.connect(state / "state.db")) as db:
+        ((session, look),) = db.execute("SELECT key, value FROM kv WHERE space = 'noted'").fetchall()
+    assert list(json.loads(look)) == ["size", "lacks", "last"]
+    (state / "state.db").unlink()
+    (state / "noted.json").write_text(f'{{"{session}": {look}}}')
+    assert why(do(ground)) == "nothing new was said"
+    assert not (state / "noted.json").exists() and len(engine.given) == 1
 
 
 def test_before_a_compaction_little_news_is_noted_at_once(ground: Ground, engine: Engine) -> None:  # noqa: F811

@@ -14,9 +14,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.app import jobs, upkeep
 from gitmem.app.spool import Job
 from gitmem.git.command import GitCommand, Result
-from gitmem.integrations import jobs, upkeep
 from gitmem.ledger.layout import blob_name
 from gitmem.search.index import Catalog
 
@@ -264,3 +264,17 @@ def test_a_failure_is_logged_and_the_job_is_done(ground: Ground) -> None:
 def test_nothing_is_logged_where_all_is_well(ground: Ground) -> None:
     jobs.run(ground.repo / ".git", Job("checkout", str(ground.repo)), dict(os.environ))
     assert not (ground.workspace.state / "log").exists()
+
+
+def test_when_it_was_done_last_is_taken_over_from_the_file_of_an_older_version(
+    ground: Ground, ran: list[str]
+) -> None:
+    keep(ground)
+    ran.clear()
+    for state in (ground.workspace.state, ground.workspace.private_state):
+        (state / "state.db").unlink()
+        note = state / "upkeep.json"
+        note.write_text('{"logs": {}, "graphed": 7}\n')
+        os.utime(note, (ground.now - 60, ground.now - 60))
+    keep(ground)
+    assert ran == [] and not note.exists()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from transcripts import Transcript
 
+from gitmem.app import jobs
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
@@ -18,7 +19,6 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.flows.context import Edges, initialised_at, workspace_at
 from gitmem.flows.save import save_all
 from gitmem.git.trees import read_files
-from gitmem.integrations import jobs
 from gitmem.ledger import working_copy
 from gitmem.ledger.land import land
 from gitmem.ledger.workspace import Workspace, store_project_id

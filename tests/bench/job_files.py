@@ -83,7 +83,7 @@ def measure(session: Path) -> dict:
         words = [sys.executable, "-P", __file__, "--job", str(repo / ".git"), str(report)]
         subprocess.run(words, env=env, cwd=repo, check=True)
         found = json.loads(report.read_text())
-        run = json.loads((repo / ".git/gitmem/jobs.jsonl").read_text().splitlines()[-1])
+        run = json.loads(gitmem(env, repo, "jobs", "--json"))["runs"][-1]
         if run["error"]:
             raise SystemExit(f"the job failed: {run['error']}")
         shutil.rmtree(repo, ignore_errors=True)
@@ -106,18 +106,17 @@ def git(env: Mapping[str, str], *words: str) -> None:
     subprocess.run(["git", *words], env=env, check=True)
 
 
-def gitmem(env: Mapping[str, str], cwd: Path, *words: str) -> None:
-    """Runs gitmem."""
+def gitmem(env: Mapping[str, str], cwd: Path, *words: str) -> bytes:
+    """Runs gitmem, and gives what it printed."""
     run = [sys.executable, "-P", "-m", "gitmem", *words]
-    subprocess.run(run, env=env, cwd=cwd, check=True, capture_output=True)
+    return subprocess.run(run, env=env, cwd=cwd, check=True, capture_output=True).stdout
 
 
 def trace(common_dir: Path, report: Path) -> None:
     """Runs the worker over one job, and notes whose functions ran."""
     import time
 
-    from gitmem.app import spool
-    from gitmem.integrations import worker
+    from gitmem.app import spool, worker
 
     at, name = str(common_dir.parent), "session-end"
     spool.put(common_dir / "gitmem" / "spool", spool.Job(name, at, time=time.time()))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from machines import MEMORY, Machine
 
-from gitmem.integrations.worker import work
+from gitmem.app.worker import work
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from cli_ground import Ground, ground, memory
 
 from gitmem.core.limits import INDEX_LINES
+from gitmem.ledger.state import FILE
 
 __all__ = ["ground"]
 
@@ -142,3 +143,12 @@ def test_private_memory_is_measured_against_the_backup_as_last_seen(
         "behind": 0,
     }
     assert scope(ground, "local")["upstream"] is None
+
+
+def test_a_damaged_file_of_bookkeeping_is_told_of_once(ground: Ground) -> None:
+    state = ground.workspace.state
+    (state / FILE).write_bytes(b"no database" * 99)
+    [path] = ground.run("status", "--json").json["damaged"]
+    assert Path(path).read_bytes() == b"no database" * 99
+    assert f"damaged and is begun anew; the old file: {path}\n" in ground.run("status").out
+    assert ground.run("status", "--json").json["damaged"] == []

@@ -13,13 +13,13 @@ from machines import Begin, Machine
 from purge_ground import MakeMachine, files_holding, holding
 
 from gitmem.app.context import real_edges
+from gitmem.app.worker import work
 from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Pushed, Remote, checked_address, same_place, without_credentials
 from gitmem.git.trees import list_files, write_tree
-from gitmem.integrations.worker import work
 from gitmem.ledger import backup as flow
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.merge import merge_commits

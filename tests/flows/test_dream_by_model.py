@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from scripted_api import Step as Answer
 
 from gitmem.core.account import references
 from gitmem.core.errors import CheckFailed, EngineError
+from gitmem.dream.apart import keep_apart, known_apart
 from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import Step
 from gitmem.engines.messages import ApiSettings
@@ -182,7 +185,7 @@ def test_what_a_model_says_is_two_things_it_is_not_asked_again(ground: Ground) -
         return made
 
     first = answer("different")
-    kept = json.loads((ground.workspace.state / "dream-apart.json").read_text())
+    kept = kept_apart(ground)
     assert "Pairs of claims to be judged" in asked[0] and "port 9090" in asked[0]
     assert [name.startswith("project anthropic:") for name in kept] == [True]
     assert "9090" not in json.dumps(kept)
@@ -198,4 +201,19 @@ def test_a_dry_run_remembers_nothing(ground: Ground) -> None:
     with ScriptedApi([Answer('[{"pair": "P1", "is": "different"}]')]) as api:
         thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
         dream(ground.workspace, ground.edges, scope="project", dry_run=True, engine=thinker)
-    assert not (ground.workspace.state / "dream-apart.json").exists()
+    assert kept_apart(ground) == {}
+
+
+def kept_apart(ground: Ground) -> dict[str, str]:
+    with closing(sqlite3.connect(ground.workspace.state / "state.db")) as db:
+        return dict(db.execute("SELECT key, value FROM kv WHERE space = 'dream apart'").fetchall())
+
+
+def test_what_an_older_version_kept_of_answers_is_taken_over(ground: Ground) -> None:
+    path = ground.workspace.state / "dream-apart.json"
+    path.write_text('{"project anthropic:some": ["a#1 b#2", 7], "project offline": ["c#3 d#4"]}')
+    assert known_apart(ground.scope(), "anthropic:some") == {"a#1 b#2"}
+    assert not path.exists()
+    keep_apart(ground.scope(), "anthropic:some", ["e#5 f#6"])
+    assert known_apart(ground.scope(), "anthropic:some") == {"a#1 b#2", "e#5 f#6"}
+    assert known_apart(ground.scope(), "offline") == {"c#3 d#4"}

@@ -10,11 +10,12 @@ import pytest
 from dream_ground import DAY, TWICE, Ground, make_ground, memory
 
 from gitmem.core.memory import create
-from gitmem.dream.compared import FILE, read_compared
+from gitmem.dream.compared import read_compared
 from gitmem.dream.lock import lock_folder
 from gitmem.engines.engine import Compared, ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.dreams.dreaming import dream
+from gitmem.ledger.state import FILE
 
 HAD = "The nightly export of the billing ledger writes to the archive bucket in Frankfurt."
 NOW_SAYS = "The nightly export of the billing ledger writes to the archive bucket in Dublin."
@@ -53,7 +54,7 @@ def test_the_next_dream_begins_where_the_last_one_stood(repo: Path):
     ground.put(TWICE)
     place = ground.scope()
     assert dream(ground.workspace, ground.edges, scope="project", force=True, dry_run=True).plan
-    assert not (lock_folder(place) / FILE).exists()  # a dry run leaves nothing
+    assert not (place.state / FILE).exists()  # a dry run leaves nothing
     done = dream(ground.workspace, ground.edges, scope="project", force=True)
     assert done.id and done.plan
     here = tree_of(ground)
@@ -66,8 +67,20 @@ def test_the_next_dream_begins_where_the_last_one_stood(repo: Path):
     ground.now += DAY
     assert dream(ground.workspace, ground.edges, scope="project", force=True).plan
     assert read_compared(place, here)
-    (lock_folder(place) / FILE).write_text("{")
+    (place.state / FILE).unlink()
     assert read_compared(place, here) is None
+
+
+def test_what_an_older_version_noted_in_a_file_is_taken_over(repo: Path):
+    ground = make_ground(repo)
+    ground.put(TWICE)
+    place, here = ground.scope(), tree_of(ground)
+    path = lock_folder(place) / "compared.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'{{"rules":1,"tree":"{here}","changed":["main/a.md"],"pairs":[["a#1","b#2",0.5]]}}')
+    known = read_compared(place, here)
+    assert known == Compared(frozenset({"main/a.md"}), (("a#1", "b#2", 0.5),))
+    assert not path.exists() and read_compared(place, here) == known
 
 
 def tree_of(ground: Ground) -> str:

@@ -15,6 +15,7 @@ import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
 from ran import Gitmem
 
+from gitmem.app import jobs
 from gitmem.app.spool import Job, put
 from gitmem.app.spool import take as take_jobs
 from gitmem.core.account import references
@@ -26,9 +27,7 @@ from gitmem.dream.lock import (
     consolidation_lock,
     last_dream,
     lock_folder,
-    note_failure,
     prior_of,
-    rest_of,
 )
 from gitmem.engines.engine import (
     ConsolidateInput,
@@ -52,7 +51,7 @@ from gitmem.flows.stop import SIGNALS, Stopped
 from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
-from gitmem.integrations import jobs
+from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.job_record import Tally, read_runs
 from gitmem.ledger.proposals import dreams_in
@@ -104,6 +103,11 @@ def ground(repo: Path) -> Ground:
 
 def use(monkeypatch: pytest.MonkeyPatch, engine: object) -> None:
     monkeypatch.setattr(engines, "engine_for", lambda *_: engine)
+
+
+def failure_of(ground: Ground) -> failures.Failure | None:
+    place = ground.scope()
+    return failures.last_failure(place.state, "dream", place.ref)
 
 
 def no_trace(ground: Ground, prior: float, before: dict[str, str]) -> None:
@@ -284,15 +288,15 @@ def test_what_failed_rests_longer_each_time_unless_somebody_asks(ground: Ground)
         ground.now = held.until
     assert waits == [3600, 7200, 14400]
     assert dream(ground.workspace, ground.edges, scope="project", wanted=False, engine=Double()).id
-    assert rest_of(ground.scope()) is None
+    assert failure_of(ground) is None
 
 
 def test_a_failure_noted_by_a_clock_that_was_set_back_holds_up_nothing(ground: Ground) -> None:
     converse(ground)
-    note_failure(ground.scope(), NOW + 90 * DAY, "no luck")
+    place = ground.scope()
+    failures.failed(place.state, "dream", place.ref, NOW + 90 * DAY, why="no luck")
     assert dream(ground.workspace, ground.edges, scope="project", wanted=False, engine=Double()).id
-    (lock_folder(ground.scope()) / "failed.json").write_bytes(b"\xff{")
-    assert rest_of(ground.scope()) is None
+    assert failure_of(ground) is None
 
 
 def test_the_worker_dreams_of_each_scope_whatever_becomes_of_another_and_notes_why(
@@ -339,7 +343,7 @@ def test_a_job_whose_dream_is_ended_is_done_all_the_same(
         kept.append(given)
         return ()
 
-    monkeypatch.setattr("gitmem.integrations.upkeep.keep_house", keep)
+    monkeypatch.setattr("gitmem.app.upkeep.keep_house", keep)
     use(monkeypatch, Double(lambda _: signal.raise_signal(signal.SIGTERM)))
     converse(ground)
     jobs.run(ground.repo / ".git", Job("commit", str(ground.repo)), dict(os.environ))
@@ -463,7 +467,7 @@ def test_kill_puts_down_a_dream_that_does_not_end(
     assert killed.how == "killed" and process.wait() == -signal.SIGKILL
     assert process_identity(child) is None
     no_trace(ground, NOW - 2 * DAY, before)
-    rest = rest_of(ground.scope())
+    rest = failure_of(ground)
     assert rest and rest.tried == NOW, "the worker does not begin it again at once"
 
 

@@ -136,7 +136,7 @@ class TestTurnedDown:
         assert gitmem("review", "show", dream.id, ok=False).code == 2
 
     def test_upkeep_lets_it_go(self, ground: Ground) -> None:
-        from gitmem.integrations.upkeep import keep_house
+        from gitmem.app.upkeep import keep_house
 
         dream = park(ground, [superseded()])
         reject(ground.workspace, dream.id, None, "", ANN, ground.now)

@@ -29,6 +29,7 @@ from gitmem.core.change import Change
 from gitmem.flows import purge as purging
 from gitmem.ledger.epochs import OtherEpoch, epoch_of
 from gitmem.ledger.merge import merge_commits
+from gitmem.ledger.state import Space
 from gitmem.ledger.suggestions import open_suggestions, propose, settle, suggest
 
 
@@ -64,6 +65,18 @@ def test_the_search_index_holds_no_word_of_the_text_afterwards(ann: Machine) -> 
     ann.run("purge", SECRET, "-y")
     ann.run("recall", "the password")
     assert holding_a_word() == []
+
+
+def test_what_is_kept_as_bookkeeping_is_without_the_text_afterwards(ann: Machine) -> None:
+    """It is one file of SQLite: as bytes it cannot be edited, and it keeps what was deleted."""
+    folders, kept = (ann.code / ".git/gitmem", ann.private.parent / "state"), Space("any", 9)
+    for folder in folders:
+        assert kept.put(folder, "why", f"refused: {SECRET}") and kept.put(folder, SECRET, [1])
+        assert SECRET.encode() in (folder / "state.db").read_bytes()
+    assert "the text is in none" in ann.run("purge", SECRET, "-y").out
+    for folder in folders:
+        assert SECRET.encode() not in (folder / "state.db").read_bytes()
+        assert kept.all(folder) == {"why": "refused: [purged]", "[purged]": [1]}
 
 
 @pytest.mark.parametrize("scope", ["local", "project"])

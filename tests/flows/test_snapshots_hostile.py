@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 
+from gitmem.app import worker
 from gitmem.app.checkout import after_checkout
 from gitmem.app.context import real_edges
 from gitmem.app.session_context import session_start
@@ -20,7 +21,6 @@ from gitmem.flows.snapshots import (
     snapshot_standings,
 )
 from gitmem.git.locks import writer_lock
-from gitmem.integrations import worker
 from gitmem.ledger.snapshot import read_commit, read_worktree
 from gitmem.rules.snapshot import STATE_BYTES, digest
 

@@ -12,9 +12,9 @@ import pytest
 from servers import HttpServer, http_server
 from sync_ground import PROJECT, SECRET, Team, live, teach
 
+from gitmem.app import jobs
 from gitmem.app.spool import Job
 from gitmem.git.remote import explain_remote, is_protection
-from gitmem.integrations import jobs
 
 ROOT = Path(__file__).parents[2]
 
@@ -172,7 +172,7 @@ def test_after_a_merge_a_newer_format_is_left_alone_with_a_word_in_the_log(team:
     jobs.run(ann.code / ".git", Job("merge", str(ann.code), args=("0",)), dict(os.environ))
     assert ann.git("rev-parse", PROJECT) == before
     logs = [path.read_bytes() for path in (ann.code / ".git/gitmem").rglob("*log*") if path.is_file()]
-    assert any(b"is left alone" in text for text in logs)
+    assert any(b" merge: " in text and b"which is no memory" in text for text in logs), logs
 
 
 def test_a_secret_from_elsewhere_is_reported_and_hidden_from_recall(team: Team) -> None:

@@ -12,11 +12,11 @@ from ran import Gitmem
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
+from gitmem.app import jobs
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.flows.context import initialised_at
 from gitmem.flows.pause import pause
-from gitmem.integrations import jobs
 from gitmem.ledger import reminders
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace

@@ -6,9 +6,11 @@ import io
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -134,7 +136,7 @@ WORDS: dict[str, list[list[str]]] = {
 """Arguments of each verb: what shows memory, what changes it, what is refused with its words repeated."""
 
 
-LOGS = ("log", "errors.log", "judged-harmless", "jobs.jsonl", "told-dreams.json", "failed.json")
+LOGS = ("log", "errors.log", "judged-harmless", "told-dreams.json")
 """What is kept to be read by people; records of live directories and of recalls hold names as they are."""
 
 
@@ -204,6 +206,9 @@ def logs(hostile: Hostile) -> Iterator[tuple[str, str]]:
         for path in sorted(state.rglob("*")):
             if path.is_file() and (path.name in LOGS or path.parent.name == "say"):
                 yield path.name, path.read_text("utf-8", "surrogateescape")
+        for path in state.rglob("state.db"):
+            with closing(sqlite3.connect(path)) as db:
+                yield from db.execute("SELECT space, value FROM kv WHERE space IN ('run', 'failed')")
 
 
 def test_every_verb_has_its_words() -> None:

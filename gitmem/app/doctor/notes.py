@@ -12,12 +12,12 @@ from urllib.parse import quote
 from gitmem.app import spool
 from gitmem.app.doctor.evidence import Standing, stand
 from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted
 from gitmem.flows.place import start_worker
 from gitmem.git.command import worktrees
 from gitmem.git.locks import is_alive
-from gitmem.integrations.worker import read_state
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.record import read_record, record_path
 from gitmem.ledger.workspace import LIVE_FOLDERS, Scope
@@ -98,27 +98,21 @@ def check_worker(patient: Patient) -> list[Finding]:
     if waiting and not works:
         what = f"{counted(waiting, 'job')} in {folder} with no worker to do them"
         found.append(Finding("waiting-jobs", what, "start the worker", start))
-    failed = sorted(path for path in (folder / "failed").glob("*") if path.suffix != ".error")
+    failed = failed_jobs(common)
     if failed:
 
         def again() -> str:
-            for path in failed:
-                path.rename(folder / (path.name.rpartition(".try")[0] or path.name))
-                path.with_name(f"{path.name}.error").unlink(missing_ok=True)
+            number = retry_failed(common)
             start()
-            return f"{counted(len(failed), 'job')} will run again"
+            return f"{counted(number, 'job')} will run again"
 
         what = f"{counted(len(failed), 'job')} failed for good: {_reasons(failed)}"
         found.append(Finding("failed-jobs", what, "run them again", again, asks=True))
     return found
 
 
-def _reasons(failed: Sequence[Path]) -> str:
-    said = []
-    for path in failed[-3:]:
-        with suppress(OSError):
-            report = path.with_name(f"{path.name}.error").read_text(errors="replace").strip()
-            said.append(report.splitlines()[-1] if report else "")
+def _reasons(failed: Sequence[Failed]) -> str:
+    said = (one.reason for one in failed[-3:])
     return "; ".join(dict.fromkeys(filter(None, said))) or "no report is left"
 
 

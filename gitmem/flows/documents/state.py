@@ -1,4 +1,4 @@
-"""What gitmem notes of its work on documents, in `<common git dir>/gitmem/docs.json`.
+"""What gitmem notes of its work on documents.
 
 Lost, a document is looked at once more, and what was turned down may be proposed again.
 """
@@ -14,12 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.engines.engine import Stale
-from gitmem.git.locks import writer_lock
-from gitmem.ledger.files import read_json, write_atomically
+from gitmem.ledger.state import Space, json_entries
 from gitmem.values import dataclass
 
-FILE = "docs.json"
-BYTES = 1 << 20
 VERSION = 1
 BRANCHES_KEPT = 50
 DUE_KEPT = 100
@@ -84,12 +81,35 @@ def key_of(found: Collection[Stale]) -> str:
 
 
 def read_kept(state: Path) -> Kept:
-    """What is noted; nothing where the file is missing or damaged.
+    """What is noted; nothing where it is missing or damaged.
 
     Args:
         state: `<common git dir>/gitmem`.
     """
-    value = read_json(state / FILE, BYTES)
+    return _parse(_DOCS.get(state, _ALL))
+
+
+def change_kept(state: Path, change: Callable[[Kept], Kept]) -> Kept:
+    """Notes something; others who do meanwhile lose nothing by it. Best effort, as all that can be lost."""
+    made: list[Kept] = []
+
+    def changed(value: Any) -> dict[str, Any]:
+        made.append(change(_parse(value)))
+        return _as_value(made[-1])
+
+    _DOCS.update(state, _ALL, changed)
+    return made[-1] if made else change(read_kept(state))
+
+
+def _former(path: Path) -> Mapping[str, Any]:
+    return {_ALL: dict(json_entries(path))}
+
+
+_ALL = "all"
+_DOCS = Space("documents", 1, ("docs.json",), _former)
+
+
+def _parse(value: Any) -> Kept:
     with suppress(KeyError, TypeError, AttributeError, ValueError):
         if value["version"] == VERSION:
             return Kept(
@@ -103,24 +123,13 @@ def read_kept(state: Path) -> Kept:
     return Kept()
 
 
-def change_kept(state: Path, change: Callable[[Kept], Kept]) -> Kept:
-    """Notes something; others who do meanwhile lose nothing by it.
-
-    Raises:
-        RepositoryError: it cannot be written, or another process does not let go of it.
-    """
-    with writer_lock(state, "docs"):
-        known = read_kept(state)
-        made = change(known)
-        if made != known:
-            value = {"version": VERSION} | asdict(made)
-            value["checked"] = dict(list(made.checked.items())[-BRANCHES_KEPT:])
-            value["due"] = {
-                name: paths[-DUE_KEPT:] for name, paths in list(made.due.items())[-BRANCHES_KEPT:] if paths
-            }
-            value["rejected"] = value["rejected"][-REJECTIONS_KEPT:]
-            write_atomically(state / FILE, (json.dumps(value) + "\n").encode("ascii"))
-    return made
+def _as_value(kept: Kept) -> dict[str, Any]:
+    value = {"version": VERSION} | asdict(kept)
+    value["checked"] = dict(list(kept.checked.items())[-BRANCHES_KEPT:])
+    due = list(kept.due.items())[-BRANCHES_KEPT:]
+    value["due"] = {name: paths[-DUE_KEPT:] for name, paths in due if paths}
+    value["rejected"] = value["rejected"][-REJECTIONS_KEPT:]
+    return value
 
 
 def _words(value: Any) -> dict[str, str]:

@@ -14,7 +14,7 @@ from gitmem.core.text import counted
 from gitmem.dream.apart import keep_apart
 from gitmem.dream.compared import note_compared
 from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate, logged_since
-from gitmem.dream.lock import consolidation_lock, forget_failures, note_failure, prior_of
+from gitmem.dream.lock import consolidation_lock, prior_of
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
@@ -25,6 +25,7 @@ from gitmem.flows.notices import leave_proposal
 from gitmem.flows.sessions import count_sessions
 from gitmem.flows.stop import Stop, Stopped
 from gitmem.git.locks import Locked
+from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.files import log
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
@@ -207,7 +208,7 @@ def _dream(
                     record.remove()
         except Locked as error:
             return DreamOutcome(place.name, Gate("lock", error.message))
-    forget_failures(place)
+    failures.worked(place.state, "dream", place.ref)
     if plan.compared:
         note_compared(place, plan.tip.tree, plan.compared)
     return DreamOutcome(place.name, None, plan, id)
@@ -245,10 +246,10 @@ def _noted(place: Scope, now: float) -> Iterator[None]:
     except Locked:
         raise
     except Stopped:
-        note_failure(place, now, ENDED)
+        failures.failed(place.state, "dream", place.ref, now, why=ENDED)
         raise
     except Exception as error:
-        note_failure(place, now, str(error))
+        failures.failed(place.state, "dream", place.ref, now, why=str(error))
         raise
 
 

@@ -11,10 +11,11 @@ from typing import Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import one_line
-from gitmem.dream.lock import give_back, note_failure, taker
+from gitmem.dream.lock import give_back, taker
 from gitmem.flows.context import Edges
 from gitmem.flows.dreams.progress import Running, clear, running
 from gitmem.git.locks import ProcessIdentity, is_alive
+from gitmem.ledger import failures
 from gitmem.ledger.proposals import dream_branches
 from gitmem.ledger.workspace import Scope, Workspace
 
@@ -77,7 +78,8 @@ def _kill(place: Scope, was: Running, now: float, patience: float) -> Killed:
     # A process that died of the signal, as one that had not yet taken signals over, left its lock.
     if give_back(place, was.process):
         clear(place)
-        note_failure(place, now, "it was ended by `git mem dream kill`")
+        why = "it was ended by `git mem dream kill`"
+        failures.failed(place.state, "dream", place.ref, now, why=why)
     ids = tuple(sorted(_dreams(place) - before))
     return Killed(was, "made" if ids else how, ids)
 

@@ -1,22 +1,21 @@
-"""How far the dream of a scope has come: a small file beside its lock, there while the dream goes on."""
+"""How far the dream of a scope has come: a note that is there while the dream goes on."""
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from gitmem.core.text import counted, one_line
-from gitmem.dream.lock import last_dream, lock_folder, taker
+from gitmem.dream.lock import last_dream, taker
 from gitmem.engines.engine import Step
 from gitmem.git.locks import ProcessIdentity, process_identity
-from gitmem.ledger.files import read_json, write_atomically
+from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope, ScopeName
 
-FILE = "progress.json"
+_RUNNING = Space("dream running", 100, ("dream/*/progress.json",), of_folder)
+"""By memory ref, how far the process is that dreams of it."""
+
 FILES_NAMED = 50
-_BYTES = 64 * 1024
 _WIDTH = 300
 
 
@@ -51,14 +50,14 @@ class Running:
 
 
 class Record:
-    """Keeps the file of this process's own dream. Best effort: it only serves to be shown."""
+    """Keeps the note of this process's own dream. Best effort: it only serves to be shown."""
 
     def __init__(self, scope: Scope, engine: str) -> None:
-        self._path = lock_folder(scope) / FILE
+        self._scope = scope
         self._fixed = {"process": str(process_identity()), "engine": engine}
 
     def tell(self, step: Step) -> None:
-        """Writes how far it is."""
+        """Notes how far it is."""
         fields = {
             **self._fixed,
             "phase": step.phase,
@@ -67,13 +66,11 @@ class Record:
             "changed": len(step.files),
             "files": [one_line(path, _WIDTH) for path in step.files[:FILES_NAMED]],
         }
-        with suppress(OSError):
-            write_atomically(self._path, json.dumps(fields).encode())
+        _RUNNING.put(self._scope.state, self._scope.ref, fields)
 
     def remove(self) -> None:
-        """Takes the file away: the dream is over."""
-        with suppress(OSError):
-            self._path.unlink(missing_ok=True)
+        """Takes the note away: the dream is over."""
+        clear(self._scope)
 
 
 def running(scope: Scope) -> Running | None:
@@ -82,7 +79,7 @@ def running(scope: Scope) -> Running | None:
     if process is None:
         return None
     since = last_dream(scope)
-    value = read_json(lock_folder(scope) / FILE, _BYTES)
+    value = _RUNNING.get(scope.state, scope.ref)
     if not isinstance(value, dict) or ProcessIdentity.parse(str(value.get("process"))) != process:
         return Running(scope.name, process, since)
     return Running(
@@ -100,8 +97,7 @@ def running(scope: Scope) -> Running | None:
 
 def clear(scope: Scope) -> None:
     """Takes away what a process that is gone left."""
-    with suppress(OSError):
-        (lock_folder(scope) / FILE).unlink(missing_ok=True)
+    _RUNNING.delete(scope.state, scope.ref)
 
 
 def words(phase: str, turn: int, turns: int, changed: int) -> str:

@@ -39,7 +39,7 @@ from gitmem.flows.extract.sessions import (
 )
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Signature
-from gitmem.ledger import reminders, stuck
+from gitmem.ledger import failures, reminders
 from gitmem.ledger.apply import Placed, bring_up_to_date, land_change
 from gitmem.ledger.files import read_regular, write_atomically
 from gitmem.ledger.job_record import Tally, fit
@@ -200,7 +200,7 @@ def extract_sessions(
     on, workspace, now = watch or Watch(), context.workspace, context.now
     who = context.author
     done: list[Outcome] = []
-    failures: list[EngineError] = []
+    errors: list[EngineError] = []
     kept = 0
     # A fork's name has the model of its last session in it.
     asked = engine.name
@@ -211,12 +211,14 @@ def extract_sessions(
             before([one.source.path for one in fresh])
         most = MOST_FOR_MODEL if engine.reads_history else MOST
         for one, session in read(workspace, fresh, most=most) if context.rules.mode != "off" else ():
-            if sum(not error.of_input for error in failures) == FAILURES_BORNE:
+            if sum(not error.of_input for error in errors) == FAILURES_BORNE:
                 on.tally.skip(label(session), "the engine failed at others")
                 kept += _store_asked(context, one, who, on)
                 continue
             name = cursor_name(session.path)
-            if not context.by_hand and (one_held := stuck.held(workspace.state, name, asked, now)):
+            if not context.by_hand and (
+                one_held := failures.held(workspace.state, "session", name, now, asked)
+            ):
                 on.tally.skip(label(session), _left_alone(asked, one_held))
                 kept += _store_asked(context, one, who, on)
                 continue
@@ -229,19 +231,19 @@ def extract_sessions(
                     context, engine, one, session, rules, handled(workspace), known_at(workspace)
                 )
             except EngineError as error:
-                failures.append(error)
+                errors.append(error)
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
-                    stuck.failed(workspace.state, name, asked, now)
+                    failures.failed(workspace.state, "session", name, now, asked)
                 kept += _store_asked(context, one, who, on)
                 continue
-            stuck.worked(workspace.state, name)
+            failures.worked(workspace.state, "session", name)
             done.append(_land(context, engine, one, session, plan, who, on))
-    if failures:
+    if errors:
         if kept:
             stored = f"What was plainly asked for is stored: {counted(kept, 'memory')}."
-            failures[0].hint = ". ".join(filter(None, (failures[0].hint.rstrip("."), stored)))
-        raise failures[0]
+            errors[0].hint = ". ".join(filter(None, (errors[0].hint.rstrip("."), stored)))
+        raise errors[0]
     return tuple(done)
 
 
@@ -287,9 +289,9 @@ def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
     return kept
 
 
-def _left_alone(engine: str, held: stuck.Stuck) -> str:
+def _left_alone(engine: str, held: failures.Failure) -> str:
     """Why a session is not looked at now."""
-    return f"{engine} failed at it {held.tries} times; it is asked again after {iso(held.until)}"
+    return f"{engine} failed at it {held.times} times; it is asked again after {iso(held.until)}"
 
 
 def _planned(

@@ -6,7 +6,6 @@ read off the session is noted at once. The engine's own notes go on from where t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -19,10 +18,11 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.context import Edges
 from gitmem.flows.extraction import rule_texts
 from gitmem.flows.session_notes.recorded import clean_messages, cleaner, said_in, template
-from gitmem.ledger import stuck
-from gitmem.ledger.files import log, read_json, write_atomically
+from gitmem.ledger import failures
+from gitmem.ledger.files import log
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.known import known_before
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import MAIN, Workspace
 from gitmem.notes.due import AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
 from gitmem.notes.kept import Kept, keep, notes_of
@@ -38,9 +38,8 @@ lost no thread, and a year of them would cost what a year's work did."""
 MOST_UNNAMED = 4
 """Sessions of which notes are taken in one job though it does not name them."""
 
-FILE = "noted.json"
-KEPT = 500
-_BYTES = 1024 * 1024
+_NOTED = Space("noted", 500, ("noted.json",))
+"""By session, what the last look found."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,6 @@ def take_notes(
             taker.look(file, tell=True, pressing=named[file.id])
         elif unnamed < MOST_UNNAMED and edges.now - file.mtime_ns / 1e9 < RECENT_SECONDS:
             unnamed += taker.look(file)
-    taker.close()
     if taker.failures:
         raise taker.failures[0]
     return tally.noted
@@ -123,13 +121,6 @@ class _Taker:
             self.tally.skip(f"notes of session {file.id}", why)
         return tried
 
-    def close(self) -> None:
-        """Leaves word for the next job."""
-        kept = dict(list(self._looks.items())[-KEPT:])
-        with suppress(OSError):
-            data = json.dumps({name: asdict(one) for name, one in kept.items()})
-            write_atomically(self.workspace.state / FILE, data.encode())
-
     def _too_small(self, file: SessionFile, pressing: bool) -> str:
         """Why a session need not even be read: a character takes a byte at least."""
         known = self._looks.get(file.id)
@@ -146,8 +137,8 @@ class _Taker:
     def _held(self, session: str) -> str:
         if not all(error.of_input for error in self.failures):
             return f"{self.engine.name} failed at others"
-        held = stuck.held(self.workspace.state, _stuck(session), self.engine.name, self.edges.now)
-        return f"{held.tries} tries with {self.engine.name} failed; it waits" if held else ""
+        held = failures.held(self.workspace.state, "notes", session, self.edges.now, self.engine.name)
+        return f"{held.times} tries with {self.engine.name} failed; it waits" if held else ""
 
     def _look(self, file: SessionFile, *, pressing: bool) -> str:
         """Takes the notes; returns why not, empty where it did."""
@@ -186,13 +177,13 @@ class _Taker:
         except EngineError as error:
             self.failures.append(error)
             if error.of_input:
-                stuck.failed(self.workspace.state, _stuck(file.id), name, self.edges.now)
+                failures.failed(self.workspace.state, "notes", file.id, self.edges.now, name)
             return f"{name} failed; it is asked again"
         except RepositoryError:
             # What was paid for cannot be kept: it is not to be paid for at every prompt.
-            stuck.failed(self.workspace.state, _stuck(file.id), name, self.edges.now)
+            failures.failed(self.workspace.state, "notes", file.id, self.edges.now, name)
             raise
-        stuck.worked(self.workspace.state, _stuck(file.id))
+        failures.worked(self.workspace.state, "notes", file.id)
         self._remember(file, AGAIN_TOKENS, session.messages[-1].uuid)
         return ""
 
@@ -239,20 +230,15 @@ class _Taker:
         return next((tree.head or "" for tree in self.workspace.worktrees if tree.path == top), "")
 
     def _remember(self, file: SessionFile, lacks: int, last: str) -> None:
-        self._looks.pop(file.id, None)
         self._looks[file.id] = Look(file.size, lacks, last)
-
-
-def _stuck(session: str) -> str:
-    return f"notes:{session}"
+        _NOTED.put(self.workspace.state, file.id, asdict(self._looks[file.id]))
 
 
 def _read(workspace: Workspace) -> dict[str, Look]:
-    value = read_json(workspace.state / FILE, _BYTES)
     found: dict[str, Look] = {}
-    for name, one in value.items() if isinstance(value, Mapping) else ():
+    for name, one in _NOTED.all(workspace.state).items():
         with suppress(ValueError, TypeError, KeyError):
-            found[str(name)] = replace(
+            found[name] = replace(
                 Look(), size=int(one["size"]), lacks=int(one["lacks"]), last=str(one["last"])
             )
     return found

@@ -19,7 +19,7 @@ from pathlib import Path
 from gitmem.app import spool
 from gitmem.app.launcher import Launcher
 from gitmem.app.spool import Job
-from gitmem.core.errors import EngineError, RepositoryError, UsageError
+from gitmem.core.errors import EngineError, RepositoryError, Resting, UsageError
 from gitmem.flows.place import clean_environment, data_folder
 from gitmem.git.locks import ProcessIdentity
 from gitmem.ledger.files import log, replace_file
@@ -84,7 +84,7 @@ def work(common_dir: Path, environ: Mapping[str, str], run: Runner | None = None
     Args:
         common_dir: the common git directory, with a `gitmem` folder in it.
         environ: handed to the jobs; without git's variables of the moment.
-        run: carries a united job out; `gitmem.integrations.jobs.run` where None.
+        run: carries a united job out; `gitmem.app.jobs.run` where None.
 
     Returns:
         0.
@@ -150,7 +150,13 @@ def failed_jobs(common_dir: Path) -> tuple[Failed, ...]:
 
 
 def retry_failed(common_dir: Path) -> int:
-    """Puts jobs that were given up back into the spool, as if never tried; returns how many."""
+    """Puts jobs that were given up back into the spool, as if never tried; returns how many.
+
+    Steps that rest are tried at once.
+    """
+    from gitmem.ledger import failures  # the worker itself does not wait for what this loads
+
+    failures.forget(common_dir / "gitmem", "step")
     number = 0
     for path in _given_up(common_dir):
         stem = path.name.rpartition(".try")[0] if _tries(path) else path.name
@@ -207,9 +213,10 @@ def _attempt(
     _say(common_dir, job)
     try:
         run(common_dir, job, environ)
-    except EngineError as error:
+    except (EngineError, Resting) as error:
         log(common_dir, f"worker: {', '.join(job.events)}: {error}")
-        _wait(common_dir, counted, tried)
+        # What an engine cannot do now is no fault of the job's: nor does it count what went wrong before.
+        _wait(common_dir, counted, tried, 1 if isinstance(error, EngineError) else _tries(counted[0]) - 1)
         return
     except Exception as error:
         report = "".join(traceback.format_exception(error))
@@ -225,11 +232,15 @@ def _attempt(
             path.unlink(missing_ok=True)
 
 
-def _wait(common_dir: Path, counted: Sequence[Path], tried: set[Path]) -> None:
-    """Keeps jobs until an engine answers again, as on the next day; other than that they are done."""
+def _wait(common_dir: Path, counted: Sequence[Path], tried: set[Path], tries: int) -> None:
+    """Keeps jobs until an engine answers again, as on the next day, or a step was left alone long enough.
+
+    Args:
+        tries: how many they are to have had.
+    """
     for path in counted:
         with suppress(FileNotFoundError):
-            path.rename(path.with_name(f"{path.name.rpartition('.try')[0]}.try1"))
+            path.rename(path.with_name(f"{path.name.rpartition('.try')[0]}.try{max(1, tries)}"))
     # Nor would the engine answer for those that wait from an earlier time.
     waiting = [path for path, _ in spool.take(common_dir / "gitmem" / "spool") if _tries(path)]
     for path in waiting[: max(0, len(waiting) - WAITING_KEPT)]:
@@ -276,6 +287,6 @@ def _say(common_dir: Path, job: Job) -> None:
 
 
 def _jobs(common_dir: Path, job: Job, environ: Mapping[str, str]) -> None:
-    from gitmem.integrations import jobs
+    from gitmem.app import jobs
 
     jobs.run(common_dir, job, environ)

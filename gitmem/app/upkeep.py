@@ -8,12 +8,12 @@ done, and a commit graph is added for memory alone, as a layer of its own on top
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gitmem.app.at_action import Lessons, keep
 from gitmem.app.renewal import renew_hooks
@@ -28,16 +28,23 @@ from gitmem.git.command import GitCommand
 from gitmem.git.repository import Repository
 from gitmem.git.trees import read_files
 from gitmem.ledger import proposals
-from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import Tip, Written
 from gitmem.ledger.paging import age_out
+from gitmem.ledger.state import Space, json_entries
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.notes.kept import prune
 from gitmem.notes.names import FAMILY
 from gitmem.search.ages import Lesson
 from gitmem.search.index import Catalog, read_memory
 
-FILE = "upkeep.json"
+
+def _former(path: Path) -> Mapping[str, Any]:
+    """Of the file, its own time of change was when upkeep ran."""
+    return {_LAST: {"time": path.lstat().st_mtime, **json_entries(path)}}
+
+
+_LAST = "last"
+_UPKEEP = Space("upkeep", 1, ("upkeep.json",), _former)
 DAY = 86_400.0
 MANY = 500
 """Commits after which upkeep does not wait for the next day."""
@@ -162,7 +169,7 @@ def _prune_notes(repo: Repository, before: float) -> list[str]:
 
 def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
     """Archives old logs."""
-    from gitmem.integrations.upkeep import age_out_logs  # a day has passed: seldom
+    from gitmem.app.upkeep import age_out_logs  # a day has passed: seldom
 
     troubles = []
     for scope in scopes:
@@ -174,15 +181,15 @@ def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
 
 
 def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float, days: int) -> list[str]:
-    path = scopes[0].state / FILE
-    stamp = _read(path)
+    state = scopes[0].state
+    stamp = _read(state)
     if not _is_due(git_dir, scopes, stamp, now) or _is_busy(git_dir, now):
         return []
     logs = {scope.ref: _log_size(git_dir, scope.ref) for scope in scopes}
     # Written first: what fails is not tried again with every job.
-    _write(path, Stamp(now, logs, stamp.graphed))
+    _write(state, Stamp(now, logs, stamp.graphed))
     troubles = _let_go(git_dir, scopes[0].repo, now) + _age_out(scopes, now)
-    troubles += _end_former(git_dir, scopes[0].repo, scopes[0].state, now)
+    troubles += _end_former(git_dir, scopes[0].repo, state, now)
     if scopes[0].name != "project":
         troubles += _prune_notes(scopes[0].repo, now - days * DAY)
     settings = _settings(git, git_dir)
@@ -193,7 +200,7 @@ def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float,
         ):
             return troubles
         graphed = _graph_memory(git, git_dir, scopes[0], settings, stamp.graphed, troubles)
-        _write(path, Stamp(now, logs, graphed))
+        _write(state, Stamp(now, logs, graphed))
     elif _takes_graphs(git_dir, settings):
         words = ["commit-graph", "write", "--reachable", "--changed-paths", "--split"]
         troubles += _run(git, git_dir, words)
@@ -295,20 +302,18 @@ def _run(git: GitCommand, git_dir: Path, words: Sequence[str], given: str = "") 
     return [f"git {words[0]} in {git_dir}: {one_line(done.stderr, 200)}"]
 
 
-def _read(path: Path) -> Stamp:
+def _read(state: Path) -> Stamp:
+    value = _UPKEEP.get(state, _LAST)
     try:
-        with path.open("rb") as file:
-            data, changed = json.loads(file.read()), os.fstat(file.fileno()).st_mtime
-        logs = {str(key): int(value) for key, value in data["logs"].items()}
-        return Stamp(changed, logs, int(data["graphed"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        logs = {str(key): int(size) for key, size in value["logs"].items()}
+        return Stamp(float(value["time"]), logs, int(value["graphed"]))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return Stamp()
 
 
-def _write(path: Path, stamp: Stamp) -> None:
-    data = {"logs": dict(stamp.logs), "graphed": stamp.graphed}
-    write_atomically(path, (json.dumps(data) + "\n").encode())
-    os.utime(path, (stamp.time, stamp.time))
+def _write(state: Path, stamp: Stamp) -> None:
+    value = {"time": stamp.time, "logs": dict(stamp.logs), "graphed": stamp.graphed}
+    _UPKEEP.put(state, _LAST, value)
 
 
 def age_out_logs(scope: Scope, now: float) -> Written | None:

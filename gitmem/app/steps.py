@@ -1,0 +1,340 @@
+"""What the worker does for a job: one table of steps, and one policy for those that fail.
+
+Steps are done in order, and each whatever became of the others. One that fails is left alone for a while
+(`ledger.failures`). Where nothing else would look at what it was to do, the job is tried again; else the
+next job makes up for it. Two failures are not the step's: an engine's, for which jobs wait as long as it
+takes, and a signal's, which ends the worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.app.job_subjects import edges_of, ended, sources, subagent_sources
+from gitmem.app.spool import SELECT, Job, coalesce
+from gitmem.core.errors import EngineError, GitmemError, Resting
+from gitmem.core.text import iso, one_line
+from gitmem.flows.context import Edges, workspace_at
+from gitmem.flows.extract.changeset import ChangeSet
+from gitmem.flows.extract.run import Watch, extract_sessions, park_untold
+from gitmem.flows.notices import NAME_CHARS, leave
+from gitmem.flows.pause import paused
+from gitmem.flows.sessions import present_session, sessions_here
+from gitmem.flows.switches import switched_off
+from gitmem.ledger import failures
+from gitmem.ledger.files import log
+from gitmem.ledger.job_record import fit
+from gitmem.ledger.land import Written
+from gitmem.ledger.rewrites import keep_rewrites
+from gitmem.ledger.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gitmem.engines.engine import Engine
+    from gitmem.transcripts.model import SessionFile
+
+CHOICE_SECONDS = 600.0
+"""After which a prompt is no longer chosen for: the conversation has gone on."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A job under way.
+
+    Attributes:
+        common: the common git directory.
+        job: what hooks saw; its texts are hostile.
+        environ: without git's variables of the moment.
+        watch: counts what is done, and is told before each step of an extraction.
+    """
+
+    common: Path
+    job: Job
+    workspace: Workspace
+    edges: Edges
+    environ: Mapping[str, str]
+    watch: Watch
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Who thinks."""
+        from gitmem.flows.engines import engine_for
+
+        return engine_for(self.workspace, self.edges)
+
+    @cached_property
+    def files(self) -> Sequence[SessionFile]:
+        """The repository's sessions, the oldest change first."""
+        return sessions_here(self.workspace, self.edges)
+
+    @cached_property
+    def off(self) -> str:
+        """Why nothing is learned from sessions here now; empty where it is."""
+        if self.workspace.settings.get("extract") == "off":
+            return "gitmem.extract is off"
+        if paused(self.workspace.state, self.edges.now):
+            return "paused: git mem unpause"
+        why = switched_off(self.environ, self.edges.config, self.workspace.layout.worktree)
+        return f"switched off by {why}" if why else ""
+
+    @cached_property
+    def news(self) -> Job:
+        """The job without prompts, of which nothing is learned before their turn ends."""
+        return coalesce(part for part in self.job.all if part.event != SELECT)
+
+    def of(self, events: frozenset[str]) -> list[tuple[Job, Edges]]:
+        """The parts of some events, each with the outside world of its work tree."""
+        parts = [part for part in self.job.all if part.event in events]
+        return [(part, edges_of(self.common, part, self.edges.environ) or self.edges) for part in parts]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that the worker does.
+
+    Attributes:
+        name: as status and records say it.
+        run: does it, and raises what went wrong.
+        on: the events of hooks that call for it; every one where empty.
+        besides: events that do not.
+        stays: what failed is this job's alone, which is tried again; else any later job makes up for it.
+        asks: may ask an engine, within its ceiling of the day (`engines.budget`), and is left out where it
+            failed this job already: it would fail, and might cost, again.
+    """
+
+    name: str
+    run: Callable[[Work], None]
+    on: frozenset[str] = frozenset()
+    besides: frozenset[str] = frozenset({SELECT})
+    stays: bool = False
+    asks: bool = False
+
+    def called_by(self, events: frozenset[str]) -> bool:
+        """Whether one of some events calls for it."""
+        return bool(events & self.on if self.on else events - self.besides)
+
+
+def run_steps(work: Work, steps: Sequence[Step] | None = None) -> None:
+    """Does what a job calls for.
+
+    Args:
+        steps: `STEPS` where None.
+
+    Raises:
+        EngineError: an engine failed; the job waits until one answers.
+        Resting: a step rests that the job needs; the job waits.
+        Exception: what the first such step raised; the job is tried again, at no loss.
+    """
+    events, tally = frozenset(work.job.events), work.watch.tally
+    state, now = work.workspace.state, work.edges.now
+    known = failures.of_kind(state, "step")
+    waits: list[GitmemError] = []
+    broken: list[Exception] = []
+    for step in STEPS if steps is None else steps:
+        before = known.get(step.name)
+        if not step.called_by(events):
+            continue
+        if step.asks and any(isinstance(one, EngineError) and not one.of_input for one in waits):
+            tally.skip(step.name, "the engine failed; it is asked with the next job")
+        elif before is not None and before.holds(now):
+            why = f"it failed {before.times} times: {before.why}; it rests until {iso(before.until)}"
+            tally.skip(step.name, why)
+            if step.stays:
+                waits.append(Resting(f"{step.name}: {why}", "Try it now: git mem jobs --retry"))
+        else:
+            try:
+                step.run(work)
+            except EngineError as error:
+                waits.append(error)
+            except Exception as error:
+                _note(work, step, error)
+                broken += [error] if step.stays else []
+            else:
+                if before is not None:
+                    failures.worked(state, "step", step.name)
+    for failure in (*broken, *waits):
+        raise failure
+
+
+def _note(work: Work, step: Step, error: Exception) -> None:
+    """Leaves word of a failure; what raised no error of gitmem's own is named by its kind."""
+    known = isinstance(error, GitmemError)
+    why = fit(error.message if known else f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
+    log(work.common, f"{step.name}: {why}")
+    work.watch.tally.skip(step.name, why)
+    failures.failed(work.workspace.state, "step", step.name, work.edges.now, why=why)
+
+
+def _choose(work: Work) -> None:
+    """Asks the model about prompts, of each session the newest, and keeps each choice for its next one.
+
+    What goes wrong is noted and not tried again: the next prompt asks anew.
+    """
+    from gitmem.app import prompt_choice as picked
+    from gitmem.flows.recall import MODELS, choose_ahead, configured
+    from gitmem.ledger import per_session
+
+    workspace, tally = work.workspace, work.watch.tally
+    asked = {part.session_id: part for part in work.job.all if part.event == SELECT and part.args}
+    engine, _ = configured(workspace)
+    for part in sorted(asked.values(), key=lambda part: part.time):
+        session = per_session.plain(part.session_id)
+        if engine not in MODELS or work.edges.now - part.time > CHOICE_SECONDS:
+            continue
+        shown = frozenset(per_session.seen(workspace.state, session))
+        try:
+            selection, tally.engine = choose_ahead(workspace, work.edges, engine, part.args[0], shown)
+        except GitmemError as error:
+            tally.skip("a choice of memories for a prompt", error.message)
+            continue
+        picked.keep(workspace.private_state, session, selection.chosen)
+
+
+def _rewrites(work: Work) -> None:
+    if pairs := [pair for part in work.job.all for pair in part.rewritten]:
+        keep_rewrites(work.workspace.state, pairs)
+
+
+def _checkout(work: Work) -> None:
+    """Follows what was checked out, in each work tree once."""
+    from gitmem.app.checkout import after_checkout
+
+    found: dict[Path, bool] = {}
+    for part, there in work.of(_FOLLOWS_CODE):
+        # Git gives the hook a null name for what stood there before.
+        new = part.event == "checkout" and bool(part.args) and not part.args[0].strip("0")
+        found[there.cwd] = found.get(there.cwd, False) or new
+    for cwd, new in found.items():
+        place = replace(work.edges, cwd=cwd)
+        after_checkout(workspace_at(place), place, new=new)
+
+
+def _merge(work: Work) -> None:
+    """Takes in what git fetched of shared memory; a sync says to a person what cannot be."""
+    from gitmem.flows.exchange import after_merge
+
+    for line in after_merge(work.workspace, work.edges):
+        log(work.common, line)
+
+
+def _rules(work: Work) -> None:
+    """Moves memories that became rules of the code, or are rules no more."""
+    from gitmem.flows.promotion.following import follow_rules
+
+    told = work.of(_RULES_CHANGE)
+    pairs = [pair for part, _ in told for pair in part.rewritten]
+    for line in follow_rules(work.edges, [there.cwd for _, there in told], pairs):
+        log(work.common, line)
+
+
+def _commits(work: Work) -> None:
+    """Stores what commits of the code plainly ask for."""
+    from gitmem.flows.extraction import commits_learned
+
+    tally, asked = work.watch.tally, commits_learned(work.workspace, work.edges)
+    tally.stored += len(asked.stored)
+    tally.forgotten += len(asked.forgotten)
+    tally.suggested += len(asked.suggested)
+    tally.refused += len(asked.refused)
+    tally.log += [*asked.notes, *(f"not stored: {one.text}: {one.reason}" for one in asked.refused)]
+
+
+def _sessions(work: Work) -> None:
+    """Saves what agents and people wrote, and extracts from the repository's sessions."""
+    from gitmem.flows.extraction import context_of
+    from gitmem.flows.save import save_all
+
+    workspace, edges, tally = work.workspace, work.edges, work.watch.tally
+
+    def save(recordings: Sequence[Path]) -> object:
+        return save_all(workspace, edges, recordings, everywhere=True)
+
+    if work.off:
+        tally.skip("extraction", work.off)
+        save(())
+        return
+
+    def landed(changes: ChangeSet, commits: Sequence[Written | None]) -> None:
+        made = [placed for placed, one in zip(changes.stored, commits, strict=True) if one is not None]
+        names = [
+            f"{one_line(one.change.name, NAME_CHARS)}{' (forgotten)' if one.change.op == 'delete' else ''}"
+            for one in made or changes.stored
+        ]
+        leave(workspace.state, changes.session, changes.job, names, len(changes.suggested))
+
+    found = [
+        *sources(work.files, work.news, edges.now),
+        *subagent_sources(workspace, edges, work.news, work.files, tally),
+    ]
+    context = context_of(workspace, edges)
+    failed: EngineError | None = None
+    try:
+        extract_sessions(context, work.engine, found, before=save, watch=replace(work.watch, landed=landed))
+    except EngineError as error:
+        # What waits to be told is parked without it.
+        failed = error
+    for session, number in park_untold(context, ended(work.news)):
+        leave(workspace.state, session, "untold", (), number)
+        tally.suggested += number
+    if failed is not None:
+        raise failed
+
+
+def _notes(work: Work) -> None:
+    """Takes notes of sessions; before a compaction without the engine, where that fails."""
+    from gitmem.flows.session_notes.taking import take_notes
+
+    if not work.off:
+        take_notes(work.workspace, work.edges, work.engine, work.files, work.news.named, work.watch.tally)
+
+
+def _documents(work: Work) -> None:
+    """Proposes what makes living documents true again, of each work tree that got new commits."""
+    from gitmem.flows.documents.after_commits import keep_documents
+
+    for cwd in dict.fromkeys(there.cwd for _, there in work.of(_COMMITS_COME)):
+        place = replace(work.edges, cwd=cwd)
+        keep_documents(workspace_at(place), place, work.watch.tally)
+
+
+def _dream(work: Work) -> None:
+    """Consolidates where it is time; a session that ended counts, one that goes on does not."""
+    from gitmem.flows.dreams.dreaming import maybe_dream
+
+    told = {part.session_id for part in work.news.all} | present_session(work.environ)
+    present = frozenset(told - {*ended(work.news), ""})
+    maybe_dream(work.workspace, work.edges, present, work.watch.tally)
+
+
+def _upkeep(work: Work) -> None:
+    """Packs what is due and keeps indexes warm."""
+    from gitmem.app.upkeep import keep_house
+
+    for trouble in keep_house(work.workspace, work.edges):
+        log(work.common, f"upkeep: {trouble}")
+
+
+_FOLLOWS_CODE = frozenset({"checkout", "merge"})
+_COMMITS_COME = frozenset({"commit", "rewrite", "merge"})
+"""Events after which HEAD has commits that nobody has looked at."""
+_RULES_CHANGE = _COMMITS_COME | {"session-start"}
+"""What may have changed the rules of HEAD; the start of a session catches up where no hook told of it."""
+_NO_NEWS = _FOLLOWS_CODE | {SELECT}
+
+STEPS = (
+    Step("choice", _choose, on=frozenset({SELECT})),
+    Step("rewrites", _rewrites, on=frozenset({"rewrite"}), stays=True),
+    Step("checkout", _checkout, on=_FOLLOWS_CODE, stays=True),
+    Step("merge", _merge, on=frozenset({"merge"})),
+    Step("rules", _rules, on=_RULES_CHANGE),
+    Step("commits", _commits, besides=_NO_NEWS, stays=True),
+    Step("sessions", _sessions, besides=_NO_NEWS, stays=True),
+    Step("notes", _notes, besides=_NO_NEWS, stays=True),
+    Step("documents", _documents, on=_COMMITS_COME, asks=True),
+    Step("dream", _dream, asks=True),
+    Step("upkeep", _upkeep),
+)
+"""In the order in which they are done: what people ask for comes before what gitmem does unasked."""

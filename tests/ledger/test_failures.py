@@ -1,0 +1,76 @@
+"""What failed rests, longer each time; what an older version noted of that still counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from gitmem.ledger.failures import Kind, failed, held, last_failure, resting, worked
+
+NOW = 1_795_000_000.0
+HOUR = 3_600.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "rests"),
+    [
+        ("session", [0, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR, 24 * HOUR, 24 * HOUR]),
+        ("notes", [0, HOUR, 2 * HOUR]),
+        ("dream", [HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR, 24 * HOUR, 24 * HOUR]),
+        ("step", [0, 300, 600, 1200]),
+    ],
+)
+def test_each_failure_rests_twice_as_long_as_the_one_before(
+    tmp_path: Path, kind: Kind, rests: list[float]
+) -> None:
+    now = NOW
+    for rest in rests:
+        failed(tmp_path, kind, "it", now, "an engine")
+        one = last_failure(tmp_path, kind, "it")
+        assert one is not None and one.until - now == rest
+        assert (held(tmp_path, kind, "it", now, "an engine") is None) == (rest == 0)
+        now = one.until
+        assert held(tmp_path, kind, "it", now, "an engine") is None
+    worked(tmp_path, kind, "it")
+    assert last_failure(tmp_path, kind, "it") is None
+
+
+def test_another_engine_is_not_held_and_begins_to_count_anew(tmp_path: Path) -> None:
+    for _ in range(3):
+        failed(tmp_path, "session", "s", NOW, "one")
+    assert held(tmp_path, "session", "s", NOW, "one") and not held(tmp_path, "session", "s", NOW, "other")
+    failed(tmp_path, "session", "s", NOW, "other")
+    assert held(tmp_path, "session", "s", NOW, "other") is None
+
+
+def test_what_a_clock_noted_that_was_set_back_since_holds_nothing(tmp_path: Path) -> None:
+    failed(tmp_path, "dream", "refs/x", NOW + 1, why="no luck")
+    assert held(tmp_path, "dream", "refs/x", NOW) is None
+    assert [one.why for one in resting(tmp_path, NOW + 2)] == ["no luck"]
+
+
+def test_what_older_versions_noted_in_files_still_rests(tmp_path: Path) -> None:
+    stuck = {
+        "a.jsonl": {"engine": "e", "tries": 2, "until": NOW + 9},
+        "notes:b": {"engine": "e", "tries": 3, "until": NOW + 9},
+    }
+    (tmp_path / "stuck.json").write_text(json.dumps(stuck))
+    folder = tmp_path / "dream" / quote("refs/gitmem/project", safe="")
+    folder.mkdir(parents=True)
+    (folder / "failed.json").write_text(json.dumps({"tried": NOW - 9, "times": 2, "why": "too\nlong"}))
+    assert held(tmp_path, "session", "a.jsonl", NOW, "e")
+    assert held(tmp_path, "notes", "b", NOW, "e")
+    dream = held(tmp_path, "dream", "refs/gitmem/project", NOW)
+    assert dream is not None and (dream.until, dream.why) == (NOW - 9 + 2 * HOUR, "too long")
+    assert not (tmp_path / "stuck.json").exists() and not (folder / "failed.json").exists()
+
+
+@pytest.mark.parametrize(
+    "data", ["[]", '{"a": 1}', '{"a": {"engine": "e", "tries": "x", "until": NaN}}', "{"]
+)
+def test_what_is_damaged_holds_nothing(tmp_path: Path, data: str) -> None:
+    (tmp_path / "stuck.json").write_text(data)
+    assert resting(tmp_path, NOW) == ()
