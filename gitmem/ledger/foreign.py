@@ -217,10 +217,11 @@ class _Work:
                 self.held.setdefault(path, []).append(data)
                 if tree not in self.untidy:
                     self.sides.setdefault(path, []).append(data)
-        if len(made.parents) > 1:
-            listings = {path for path in changed if kind(path) == "index"}
-            for path, data in read_paths(self.objects, made.tree, listings).items():
-                self.merged.setdefault(path, []).append(decode(data))
+        # Where one wrote a listing by itself, gitmem's merge put its lines beside others' before it was tidied.
+        left = made.tree if len(made.parents) > 1 else self.tip.tree
+        listings = {path for path in changed if kind(path) == "index"}
+        for path, data in read_paths(self.objects, left, listings).items():
+            self.merged.setdefault(path, []).append(decode(data))
         if len(made.parents) > 1 and any(path.endswith(f"/{TOMBSTONES}") for path in changed):
             for one, other in combinations(made.parents, 2):
                 self._bury(one, other)
