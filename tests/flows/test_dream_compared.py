@@ -10,7 +10,7 @@ import pytest
 from dream_ground import DAY, TWICE, Ground, make_ground, memory
 
 from gitmem.core.memory import create
-from gitmem.dream.compared import read_compared
+from gitmem.dream.compared import RULES, read_compared
 from gitmem.dream.lock import lock_folder
 from gitmem.engines.engine import Compared, ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
@@ -77,7 +77,9 @@ def test_what_an_older_version_noted_in_a_file_is_taken_over(repo: Path):
     place, here = ground.scope(), tree_of(ground)
     path = lock_folder(place) / "compared.json"
     path.parent.mkdir(parents=True)
-    path.write_text(f'{{"rules":1,"tree":"{here}","changed":["main/a.md"],"pairs":[["a#1","b#2",0.5]]}}')
+    path.write_text(
+        f'{{"rules":{RULES},"tree":"{here}","changed":["main/a.md"],"pairs":[["a#1","b#2",0.5]]}}'
+    )
     known = read_compared(place, here)
     assert known == Compared(frozenset({"main/a.md"}), (("a#1", "b#2", 0.5),))
     assert not path.exists() and read_compared(place, here) == known
