@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.app.client_hooks import carries
+from gitmem.app.client_setup import find_program
+from gitmem.app.clients import CLAUDE
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
 from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
-from gitmem.integrations.claude_hooks import carries
 from gitmem.integrations.edges import Edges
 from gitmem.ledger.files import read_json
 from gitmem.ledger.settings import PERSONAL
@@ -150,21 +150,9 @@ def meter_for(workspace: Workspace, edges: Edges) -> LedgerMeter:
 
 
 def claude_program(workspace: Workspace, edges: Edges) -> str:
-    """Path of the person's own `claude`; empty where there is none.
-
-    One inside a work tree of the repository is not the person's: a repository's files can set PATH. A home
-    directory that is a work tree is all the person's own.
-    """
-    home = edges.home.resolve()
-    tops = [top for tree in workspace.worktrees if not home.is_relative_to(top := tree.path.resolve())]
-    for folder in edges.environ.get("PATH", "").split(os.pathsep):
-        path = Path(folder, "claude")
-        # Access first: of a folder that cannot be read `is_file` raises.
-        if not path.is_absolute() or not os.access(path, os.X_OK) or not path.is_file():
-            continue
-        if not any(place.is_relative_to(top) for place in (path, path.resolve()) for top in tops):
-            return str(path)
-    return ""
+    """Path of the person's own `claude`; empty where there is none."""
+    trees = [tree.path for tree in workspace.worktrees]
+    return find_program(CLAUDE.programs, edges.environ, edges.home, trees)
 
 
 def origins(workspace: Workspace) -> tuple[Origin, ...]:

@@ -1,6 +1,7 @@
 """`gitmem hook …`: what agents' hooks run. Answers at once, leaves the work to the worker, never fails.
 
-Everything here is the standard library; what a prompt is answered with is imported only when it is asked.
+A client's own events and fields become Claude Code's, which are gitmem's, by the table of clients. All of it
+is the standard library; what a prompt is answered with is imported only when it is asked.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from gitmem.app import clients
+from gitmem.app.clients import CLAUDE, CLIENTS, Client
 from gitmem.integrations.place import SAID, data_folder, disabled, find_initialised, start_worker
 from gitmem.ledger.files import log
 
 if TYPE_CHECKING:
     from gitmem.integrations.spool import Job
 
-# Claude Code's events that mean new conversation to extract from.
+# Events that mean new conversation to extract from.
 CLAUDE_JOBS = {
     "SessionStart": "session-start",
     "Stop": "stop",
@@ -28,8 +31,8 @@ CLAUDE_JOBS = {
     "SessionEnd": "session-end",
     "PreCompact": "pre-compact",
 }
-CONTEXTS = {"SessionStart": "session_start", "UserPromptSubmit": "user_prompt"}
-# Events at which the client shows the person a `systemMessage` (seen in 2.1.197, in a terminal).
+CONTEXTS = frozenset({"SessionStart", "UserPromptSubmit"})
+# Events at which a client may show the person a `systemMessage` (seen in 2.1.197, in a terminal).
 SAYS = frozenset({"SessionStart", "UserPromptSubmit", "Stop"})
 # `claude -p`, which shows it to nobody.
 UNSEEN = "sdk-cli"
@@ -58,7 +61,7 @@ def main(
     """Runs one hook.
 
     Args:
-        argv: what follows `gitmem hook`: `claude <Event>` or `git <hook> [arguments]`.
+        argv: what follows `gitmem hook`: `<client> <Event>` or `git <hook> [arguments]`.
         environ: the environment.
         stdin: the client's JSON, or git's lines.
         stdout: where an answer for the client goes; only ever one JSON object.
@@ -71,10 +74,12 @@ def main(
         return 0
     try:
         if disabled(environ):
-            if argv[0] == "claude" and argv[1] in SAYS:
-                _note(argv[1], environ, _payload(stdin))
-        elif argv[0] == "claude":
-            _claude(argv[1], environ, stdin, stdout, start)
+            client = CLIENTS.get(argv[0])
+            event = client.events[argv[1]].means if client and argv[1] in client.events else ""
+            if client and event in SAYS:
+                _note(event, environ, clients.given(client, argv[1], _payload(stdin)))
+        elif argv[0] in CLIENTS:
+            _agent(CLIENTS[argv[0]], argv[1], environ, stdin, stdout, start)
         elif argv[0] == "git" and argv[1] in GIT_JOBS:
             _git(argv[1], argv[2:], environ, stdin, start)
     except Exception as error:
@@ -82,17 +87,28 @@ def main(
     return 0
 
 
-def _claude(
-    event: str, environ: Mapping[str, str], stdin: IO[bytes], stdout: IO[str], start: Starter
+def _agent(
+    client: Client,
+    name: str,
+    environ: Mapping[str, str],
+    stdin: IO[bytes],
+    stdout: IO[str],
+    start: Starter,
 ) -> None:
     payload = _payload(stdin)
+    # Cursor runs Claude Code's hooks as well, and has its own.
+    if name not in client.events or (client is CLAUDE and "cursor_version" in payload):
+        return
+    event, payload = client.events[name].means, clients.given(client, name, payload)
     place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
     if place is None:
         return
     worktree, common = place
     if event in ACTIONS:
-        if text := _at_action(payload, place, environ):
-            _answer({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}, stdout)
+        text = _at_action(payload, place, environ)
+        if failed := clients.failure(client, payload):
+            text += _at_action(failed, place, environ)
+        _answer(clients.answer(client, name, text, ""), stdout)
         return
     off = _note(event, environ, payload)
     if event in CLAUDE_JOBS and not off:
@@ -110,18 +126,15 @@ def _claude(
         _spool(common, job, environ, start)
     # Where nothing is learned from a session, no model is asked about it either.
     leave = None if off else partial(_spool, common, environ=environ, start=start)
-    answer: dict[str, Any] = {}
+    message = ""
     seen = not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN
-    if event in SAYS and seen and _has_any(common / "gitmem" / SAID):
+    if event in SAYS & client.said_at and seen and _has_any(common / "gitmem" / SAID):
         from gitmem.integrations.saying import take
 
         every = event == "SessionStart"
-        if said := take(common / "gitmem", _text(payload, "session_id"), all_sessions=every):
-            answer["systemMessage"] = said
-    if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common, leave)):
-        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
-    if answer:
-        _answer(answer, stdout)
+        message = take(common / "gitmem", _text(payload, "session_id"), all_sessions=every)
+    text = _context(client, event, payload, common, leave) if event in CONTEXTS else ""
+    _answer(clients.answer(client, name, text, message), stdout)
 
 
 def _has_any(folder: Path) -> bool:
@@ -133,7 +146,9 @@ def _has_any(folder: Path) -> bool:
 
 
 def _answer(answer: dict[str, Any], stdout: IO[str]) -> None:
-    """Gives the client its answer, by the one exit."""
+    """Gives the client its answer, by the one exit; none where there is nothing to say."""
+    if not answer:
+        return
     from gitmem.rules.redaction import suspects, value
 
     # No hook waits for the detector: what only looks like a credential is left out of what it answers.
@@ -206,14 +221,20 @@ def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -
 
 
 def _context(
-    name: str, payload: Mapping[str, Any], common: Path, leave: Callable[[Job], None] | None
+    client: Client,
+    event: str,
+    payload: Mapping[str, Any],
+    common: Path,
+    leave: Callable[[Job], None] | None,
 ) -> str:
     try:
         from gitmem.integrations.context import session_start, user_prompt
 
-        return session_start(payload) if name == "session_start" else user_prompt(payload, leave)
+        if event == "SessionStart":
+            return session_start(payload, loaded=client.loads_memory)
+        return user_prompt(payload, leave)
     except Exception as error:
-        log(common, f"{name}: {type(error).__name__}: {error}")
+        log(common, f"{event}: {type(error).__name__}: {error}")
         return ""
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
-from gitmem.integrations.checked_out import is_memory_tree
 from gitmem.integrations.edges import Edges, allowed_fingerprints
 from gitmem.integrations.saving import copies_of, save_all
 from gitmem.integrations.waiting import SNAPSHOTS
@@ -69,18 +68,10 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
 
 
 def _add_hooks(workspace: Workspace) -> list[str]:
-    from gitmem.integrations.claude_hooks import apply_settings, has_hooks, plan_claude_hooks
+    from gitmem.app.client_setup import add_to_worktree
     from gitmem.integrations.place import default_argv  # who asks what waits needs neither
 
-    top, common = workspace.layout.worktree, workspace.layout.common_dir
-    if top is None or not has_hooks(common) or is_memory_tree(top):
-        return []
-    try:
-        settings = plan_claude_hooks(top, common, default_argv(), workspace.git)
-        apply_settings(settings)
-    except RepositoryError as error:
-        return [error.message]
-    return [str(settings)] if settings.changes or settings.by_hand else []
+    return add_to_worktree(workspace, default_argv())
 
 
 def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:

@@ -6,11 +6,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from gitmem.app.client_hooks import Place, apply_hooks, plan_hooks
+from gitmem.app.client_setup import plan_clients
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.git.command import config_get
 from gitmem.git.remote import normalise_url
-from gitmem.integrations.claude_hooks import apply_settings, plan_claude_hooks
 from gitmem.integrations.doctor.finding import Finding, Patient
 from gitmem.integrations.engines import choice_for
 from gitmem.integrations.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
@@ -102,13 +103,13 @@ def check_state(patient: Patient) -> list[Finding]:
 
 
 def check_hooks(patient: Patient) -> list[Finding]:
-    """Looks at git's hooks and drivers, and Claude Code's hooks, as `init` would."""
+    """Looks at git's hooks and drivers, and those of the clients that are here, as `init` would."""
     workspace = patient.workspace
     common = workspace.layout.common_dir
     top = code_tree(workspace) or common
     return [
         *_git_hooks(patient, top, common),
-        *_claude_hooks(patient, top, common),
+        *_client_hooks(patient),
         *_git_merge(patient, common),
     ]
 
@@ -142,21 +143,21 @@ def _told(standing: str) -> str:
     }.get(standing, standing)
 
 
-def _claude_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
-    git = patient.workspace.git
-    wanted = plan_claude_hooks(top, common, default_argv(), git)
-    if wanted.by_hand:
-        yield Finding(
-            "claude-hooks", f"Claude Code's hooks: {wanted.path} cannot be changed", wanted.by_hand
-        )
-    elif wanted.after != wanted.before:
+def _client_hooks(patient: Patient) -> Iterator[Finding]:
+    workspace = patient.workspace
+    for wanted in plan_clients(workspace, patient.edges.environ, default_argv()):
+        client = wanted.place.client
+        kind = f"{client.name}-hooks"
+        if wanted.by_hand:
+            yield Finding(kind, f"{client.title}'s hooks: {wanted.path} cannot be changed", wanted.by_hand)
+        elif wanted.after != wanted.before:
 
-        def install() -> str:
-            apply_settings(plan_claude_hooks(top, common, default_argv(), git))
-            return f"added hooks to {wanted.path}"
+            def install(place: Place = wanted.place) -> str:
+                apply_hooks(plan_hooks(place, default_argv(), workspace.git))
+                return f"added hooks to {place.path}"
 
-        what = f"Claude Code's hooks are not all in {wanted.path}"
-        yield Finding("claude-hooks", what, str(wanted), install, asks=True)
+            what = f"{client.title}'s hooks are not all in {wanted.path}"
+            yield Finding(kind, what, str(wanted), install, asks=True)
 
 
 def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:

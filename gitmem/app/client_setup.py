@@ -1,0 +1,193 @@
+"""Which clients a person has here, and the hook files that `init` adds to and `uninstall` takes out of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from gitmem.app.client_hooks import (
+    HookPlan,
+    Place,
+    apply_hooks,
+    clients_of,
+    is_tracked,
+    own_place,
+    plan_hooks,
+    plan_removal,
+    read_record,
+    tree_place,
+)
+from gitmem.app.clients import CLAUDE, CLIENTS, Client
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.integrations.checked_out import is_memory_tree
+from gitmem.ledger.workspace import Workspace
+
+
+def find_program(
+    names: Sequence[str], environ: Mapping[str, str], home: Path, worktrees: Iterable[Path]
+) -> str:
+    """Path of the person's own program of one of these names; empty where there is none.
+
+    One inside a work tree of the repository is not the person's: a repository's files can set PATH. A home
+    directory that is a work tree is all the person's own.
+    """
+    mine = home.resolve()
+    tops = [top for tree in worktrees if not mine.is_relative_to(top := tree.resolve())]
+    for folder in environ.get("PATH", "").split(os.pathsep):
+        for path in (Path(folder, name) for name in names):
+            # Access first: of a folder that cannot be read `is_file` raises.
+            if not path.is_absolute() or not os.access(path, os.X_OK) or not path.is_file():
+                continue
+            if not any(place.is_relative_to(top) for place in (path, path.resolve()) for top in tops):
+                return str(path)
+    return ""
+
+
+def find_clients(workspace: Workspace, environ: Mapping[str, str]) -> tuple[Client, ...]:
+    """The clients that a person uses: those whose program is on PATH or whose folder is in their home, and
+    Claude Code where none is, since its folder is where memory is laid out."""
+    home = workspace.around.home
+    trees = [tree.path for tree in workspace.worktrees]
+    found = tuple(
+        client
+        for client in CLIENTS.values()
+        if client.home(environ, home).is_dir() or find_program(client.programs, environ, home, trees)
+    )
+    return found or (CLAUDE,)
+
+
+def named_clients(names: Sequence[str]) -> tuple[Client, ...]:
+    """The clients of these names.
+
+    Raises:
+        UsageError: one is in no row of the table.
+    """
+    for name in names:
+        if name not in CLIENTS:
+            raise UsageError(f"There is no client {name!r}", f"Clients are: {', '.join(CLIENTS)}.")
+    return tuple(CLIENTS[name] for name in dict.fromkeys(names))
+
+
+def plan_clients(
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    argv: Sequence[str],
+    named: Sequence[Client] = (),
+) -> tuple[HookPlan, ...]:
+    """Plans the hooks of the clients that are here, of those that have them already, or of those named.
+
+    A file that cannot be changed is no reason to leave out the others: its plan says what to do by hand.
+
+    Args:
+        argv: the words that start gitmem from anywhere.
+        named: the clients that a person named; then a file of their own counts where the code tracks the
+            work tree's.
+    """
+    wanted = named or tuple(
+        client
+        for client in CLIENTS.values()
+        if client in (*find_clients(workspace, environ), *_hooked(workspace))
+    )
+    found = []
+    for client in wanted:
+        place = place_of(workspace, environ, client, named=client in named)
+        try:
+            found.append(plan_hooks(place, argv, workspace.git))
+        except RepositoryError as error:
+            text = f"{error.message}. {error.hint}"
+            found.append(HookPlan(place, None, None, by_hand=text))
+    return tuple(found)
+
+
+def place_of(
+    workspace: Workspace, environ: Mapping[str, str], client: Client, *, named: bool = False
+) -> Place:
+    """The hook file of a client that counts here: the work tree's, and the person's own only where the code
+    tracks that and they named the client, now or before."""
+    common = workspace.layout.common_dir
+    place = tree_place(client, workspace.layout.worktree or common, common)
+    folder, data = client.home(environ, workspace.around.home), workspace.around.data
+    if not is_tracked(place, workspace.git):
+        return place
+    if named or client in clients_of(data / "state", str(common)):
+        return own_place(client, folder, data, common)
+    return place
+
+
+def carry_out_clients(workspace: Workspace, plans: Sequence[HookPlan], argv: Sequence[str]) -> None:
+    """Adds the hooks.
+
+    Raises:
+        RepositoryError: a file cannot be written.
+    """
+    for plan in plans:
+        if not plan.changes:
+            continue
+        try:
+            apply_hooks(plan)
+        except RepositoryError:
+            # The worker hooks a new work tree as well, and may have been first.
+            again = plan_hooks(plan.place, argv, workspace.git)
+            if again.changes:
+                apply_hooks(again)
+
+
+def add_to_worktree(workspace: Workspace, argv: Sequence[str]) -> list[str]:
+    """Adds the hooks that other work trees of a repository have to this one; says what was done, or not."""
+    top, common = workspace.layout.worktree, workspace.layout.common_dir
+    if top is None or is_memory_tree(top):
+        return []
+    lines = []
+    for client in clients_of(common / "gitmem"):
+        try:
+            plan = plan_hooks(tree_place(client, top, common), argv, workspace.git)
+            apply_hooks(plan)
+        except RepositoryError as error:
+            lines.append(error.message)
+            continue
+        lines += [str(plan)] if plan.changes or plan.by_hand else []
+    return lines
+
+
+def plan_clients_removal(workspace: Workspace, argv: Sequence[str]) -> tuple[HookPlan, ...]:
+    """Plans taking the hooks of all clients out of all work trees, and of the person's own files that no
+    other repository uses.
+
+    Raises:
+        RepositoryError: a file that has hooks of gitmem's cannot be read.
+    """
+    common = workspace.layout.common_dir
+    recorded = read_record(common / "gitmem")
+    found = []
+    for tree in workspace.worktrees:
+        for client in CLIENTS.values():
+            place = tree_place(client, tree.path, common)
+            try:
+                found.append(plan_removal(place, argv))
+            except RepositoryError:
+                # What was never written to is nobody's business.
+                if str(place.path) in recorded:
+                    raise
+    found += [plan_removal(place, argv) for place in _own_places(workspace)]
+    return tuple(plan for plan in found if plan.changes)
+
+
+def _own_places(workspace: Workspace) -> Iterator[Place]:
+    """The files in the person's home that this repository uses."""
+    data, common = workspace.around.data, workspace.layout.common_dir
+    for path, known in read_record(data / "state").items():
+        client = CLIENTS.get(str(known.get("client")))
+        if client is None or str(common) not in known.get("users", ()):
+            continue
+        folder = Path(path).parents[len(Path(client.own_file).parts) - 1]
+        yield own_place(client, folder, data, common)
+
+
+def _hooked(workspace: Workspace) -> tuple[Client, ...]:
+    """Clients whose hooks this repository has, wherever they stand."""
+    state, user = workspace.around.data / "state", str(workspace.layout.common_dir)
+    with suppress(OSError):
+        return (*clients_of(workspace.state), *clients_of(state, user))
+    return ()
