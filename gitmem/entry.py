@@ -78,7 +78,7 @@ def _failed(error: Exception) -> int:
 def _dispatch(argv: Sequence[str]) -> int:
     word = argv[0] if argv else ""
     if word == "hook":
-        from gitmem.integrations import hook_entry
+        from gitmem.app import hooks as hook_entry
 
         return hook_entry.run()
     if word == "worker":
@@ -86,11 +86,11 @@ def _dispatch(argv: Sequence[str]) -> int:
 
         return worker.main(argv[1:], os.environ)
     if word == "merge-driver":
-        from gitmem.integrations import merge_driver
+        from gitmem.app import merge_driver
 
         return merge_driver.main(argv[1:])
     if word == "textconv":
-        from gitmem.integrations import textconv
+        from gitmem.app import textconv
 
         return textconv.main(argv[1:])
     if list(argv) in (["--version"], ["version"]):
@@ -134,7 +134,7 @@ def _open_streams() -> None:
 
 def _say(line: str) -> None:
     """Writes one line to stderr, by the one exit: an error may say what somebody's memory is called."""
-    from gitmem.integrations.exit import shown
+    from gitmem.flows.exit import shown
 
     text = shown(line).replace("\n", "\\n").replace("\t", "\\t")
     try:

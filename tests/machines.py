@@ -19,7 +19,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import real_edges, workspace_at
+from gitmem.flows.context import real_edges, workspace_at
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Workspace
 

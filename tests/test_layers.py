@@ -17,8 +17,8 @@ PROBE = """
 import sys
 before = set(sys.modules)
 sys.argv = ["gitmem", *sys.argv[2:]]
-import gitmem.integrations.place
-gitmem.integrations.place.start_worker = lambda *words: None
+import gitmem.flows.place
+gitmem.flows.place.start_worker = lambda *words: None
 from gitmem.entry import main
 try:
     code = main()
@@ -73,7 +73,7 @@ def test_a_hook_loads_the_standard_library_alone(loaded, repo: Path, hook: str) 
     payload = {"session_id": "s", "cwd": str(repo), "hook_event_name": hook.split()[1]}
     modules = loaded("hook", *hook.split(), stdin=json.dumps(payload))
     assert len(list(spool.iterdir())) == 1, "the hook left no job, so the check would prove nothing"
-    assert "gitmem.integrations.hook_entry" in modules
+    assert "gitmem.app.hooks" in modules
     assert foreign(modules) == set()
     assert len({name for name in modules if name.partition(".")[0] == "gitmem"}) <= 12
 

@@ -22,7 +22,7 @@ LINES_OF_MEMORY = {
     "ledger/purge.py": "all refs of memory in one transaction, and refs of its own",
     "ledger/replay.py": "memory that another machine's purge of proposals has to reach",
     "ledger/share.py": "the private ref, deleted once the shared one holds what it held",
-    "integrations/doctor/refs.py": "a ref that was lost or damaged, brought back; what it held is kept",
+    "app/doctor/refs.py": "a ref that was lost or damaged, brought back; what it held is kept",
 }
 """Modules that move a line of memory itself."""
 
@@ -39,16 +39,16 @@ NO_MEMORY = {
     "ledger/leaving.py": "what was there before memory was shared, kept",
     "ledger/proposals.py": "a proposal's own ref",
     "ledger/side_branches.py": "a branch of a request",
-    "integrations/docs/review.py": "the branch of living documents",
-    "integrations/docs/update.py": "the branch of living documents",
-    "integrations/requests.py": "a dream's branch, as it was pushed",
+    "flows/documents/review.py": "the branch of living documents",
+    "flows/documents/update.py": "the branch of living documents",
+    "flows/pull_request.py": "a dream's branch, as it was pushed",
     "notes/kept.py": "session notes",
 }
 """Modules that move refs that hold no memory, or none yet."""
 
 READS = {
-    "integrations/docs/code_branch.py": "which branch HEAD is",
-    "integrations/docs/opening.py": "which branch HEAD is",
+    "flows/documents/code_branch.py": "which branch HEAD is",
+    "flows/documents/opening.py": "which branch HEAD is",
 }
 """Modules that give git an order of those names and move nothing."""
 
@@ -105,10 +105,10 @@ WITHOUT_COPIES = {
     "dream/review.py": "tombstones of what was rejected, which no working copy shows",
     "flows/commit_trailers.py": "seen to after it, and at worst by the next save",
     "flows/extract/run.py": "seen to after all changes of a session, and at worst by the next save",
-    "integrations/benching/dream_ground.py": "memory that is made up for a benchmark",
-    "integrations/checked_out.py": "a checked-out branch, which is a working copy itself",
-    "integrations/hosting.py": "files of a host, no agent's",
-    "integrations/suggestions.py": "tombstones of what was rejected",
+    "app/bench/dream_ground.py": "memory that is made up for a benchmark",
+    "flows/memory_trees.py": "a checked-out branch, which is a working copy itself",
+    "app/hosting.py": "files of a host, no agent's",
+    "flows/suggestions.py": "tombstones of what was rejected",
     "ledger/acceptance.py": "what waits to be sent: a ref of its own",
     "ledger/decide.py": "a dream's branch; tombstones",
     "ledger/foreign.py": "part of what brings copies up to date",

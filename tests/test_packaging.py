@@ -16,7 +16,7 @@ import pytest
 import gitmem
 from gitmem.core import attributes
 from gitmem.core.memory import parse, problems
-from gitmem.integrations.hook_scripts import EVENTS, hooks_folder, script
+from gitmem.app.hook_scripts import EVENTS, hooks_folder, script
 from gitmem.rules.snapshot import digest
 
 ROOT = Path(__file__).parents[1]

@@ -22,7 +22,7 @@ from typing import Any
 from gitmem.app.clients import CLAUDE, CLIENTS, Client
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import GitCommand
-from gitmem.integrations.hook_scripts import hooks_folder
+from gitmem.app.hook_scripts import hooks_folder
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 

@@ -21,7 +21,7 @@ from gitmem.app.client_hooks import (
 )
 from gitmem.app.clients import CLAUDE, CLIENTS, Client
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.integrations.checked_out import is_memory_tree
+from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.ledger.workspace import Workspace
 
 

@@ -12,8 +12,8 @@ from gitmem.cli.run import Context
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import RECALLED
 from gitmem.core.text import one_line
-from gitmem.integrations import last_recalls
-from gitmem.integrations.recalling import ask
+from gitmem.flows import last_recalls
+from gitmem.flows.recall import ask
 from gitmem.ledger.files import COMMITS
 from gitmem.search.display import KNOWN_CHARS, told_by
 from gitmem.search.display import as_json as as_value
@@ -21,7 +21,7 @@ from gitmem.search.gate import Left
 from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
 
 if TYPE_CHECKING:
-    from gitmem.integrations.code_commits import ToldCommit
+    from gitmem.flows.code_commits import ToldCommit
     from gitmem.ledger.workspace import Workspace
 
 SOURCES = ("memory", "commits", "all")
@@ -109,8 +109,8 @@ def _commits(
     there = (workspace.state / COMMITS).is_file() and workspace.settings.flag("recallCommits")
     if source == "memory" or narrow or not (source or there):
         return ()
-    from gitmem.integrations import code_commits  # a new clone has no index of its commits yet
-    from gitmem.integrations.exit import credentials
+    from gitmem.flows import code_commits  # a new clone has no index of its commits yet
+    from gitmem.flows.exit import credentials
 
     if source:
         code_commits.follow_commits(workspace, PATIENT_SECONDS)
@@ -131,8 +131,8 @@ def _answer_by_commits(
     if not commits and not nearest:
         run.out.say("no commit of then fits")
     elif not commits:
-        from gitmem.integrations.code_commits import nearest_commits
-        from gitmem.integrations.exit import credentials
+        from gitmem.flows.code_commits import nearest_commits
+        from gitmem.flows.exit import credentials
 
         near = ", ".join(nearest_commits(run.workspace, question, credentials))
         run.out.say("no commit fits" + (f"; nearest: {near}" if near else ""))

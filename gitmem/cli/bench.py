@@ -46,8 +46,8 @@ def extract(
     matches a label when it stems from its message and holds its key words.
     """
     from gitmem.cli.bench_show import show_extraction
-    from gitmem.integrations.benching.extraction import score
-    from gitmem.integrations.benching.gold import read_gold
+    from gitmem.app.bench.extraction import score
+    from gitmem.app.bench.gold import read_gold
 
     run = context(ctx, as_json=as_json)
     if engine not in ENGINES:
@@ -89,8 +89,8 @@ def recall(
         raise UsageError("Two files are needed", "Give --corpus FILE --queries FILE, or --own.")
     from gitmem.cli.bench_show import show_recall
     from gitmem.git.command import GitCommand
-    from gitmem.integrations.benching.corpus import read_given
-    from gitmem.integrations.benching.recall import measure
+    from gitmem.app.bench.corpus import read_given
+    from gitmem.app.bench.recall import measure
 
     given = read_given(run.edges.cwd / corpus.expanduser(), run.edges.cwd / queries.expanduser())
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
@@ -101,7 +101,7 @@ def recall(
 
 
 def _own(run: Context) -> None:
-    from gitmem.integrations.benching.own import as_value, ask_own
+    from gitmem.app.bench.own import as_value, ask_own
 
     asked = ask_own(run.workspace, run.out.say)
     if run.out.as_json:
@@ -119,6 +119,6 @@ def engine_named(run: Context, name: str) -> Engine:
         from gitmem.engines.offline import OfflineEngine
 
         return OfflineEngine()
-    from gitmem.integrations.engines import engine_for
+    from gitmem.flows.engines import engine_for
 
     return engine_for(run.any_workspace, run.edges, name)

@@ -44,9 +44,9 @@ def dream(
     (descriptions, and a sentence of each claim, as they arrived) whose memory is among the first five.
     Exit code 1 where a claim was lost.
     """
-    from gitmem.integrations.benching.dream import dream_nights
-    from gitmem.integrations.benching.dream_corpus import own_memory, read_folder
-    from gitmem.integrations.benching.dream_figures import dream_figures
+    from gitmem.app.bench.dream import dream_nights
+    from gitmem.app.bench.dream_corpus import own_memory, read_folder
+    from gitmem.app.bench.dream_figures import dream_figures
 
     run = context(ctx, as_json=as_json)
     if engine not in ENGINES:
@@ -79,7 +79,7 @@ def dream(
 
 
 def _say_what_leaves(run: Context, engine: str, nights: int, files: int, size: int) -> None:
-    from gitmem.integrations.benching.dream_sent import dream_costs
+    from gitmem.app.bench.dream_sent import dream_costs
 
     for line in dream_costs(run.any_workspace, run.edges, engine, nights, files, size):
         run.out.say(line)

@@ -7,11 +7,11 @@ from typing import Any
 
 from gitmem.cli.output import Output
 from gitmem.core.text import counted, one_line
-from gitmem.integrations.benching.extraction import Find, Scored, figures
-from gitmem.integrations.benching.figures import each, not_found
-from gitmem.integrations.benching.figures import figures as recall_figures
-from gitmem.integrations.benching.gold import Label
-from gitmem.integrations.benching.recall import DEPTHS, Measured
+from gitmem.app.bench.extraction import Find, Scored, figures
+from gitmem.app.bench.figures import each, not_found
+from gitmem.app.bench.figures import figures as recall_figures
+from gitmem.app.bench.gold import Label
+from gitmem.app.bench.recall import DEPTHS, Measured
 
 ROWS = (
     ("stored", "precision of what is stored"),

@@ -13,8 +13,8 @@ from gitmem.core.account import path_of
 from gitmem.core.names import file_address, kind
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Telling
-from gitmem.integrations.blaming import Line, as_value, code_of
-from gitmem.integrations.blaming import blame as look_up
+from gitmem.flows.blame import Line, as_value, code_of
+from gitmem.flows.blame import blame as look_up
 from gitmem.ledger.blame import Blamed, Origin
 from gitmem.ledger.moments import Became
 from gitmem.ledger.sayings import Replaced
@@ -79,7 +79,7 @@ def blame(
 
 def _tell_rule(run: Context, name: str, scope: str | None, agent: str | None) -> None:
     """Says so of a memory that became a rule."""
-    from gitmem.integrations.showing import show
+    from gitmem.flows.show import show
 
     shown = show(run.workspace, run.edges, name, scope, agent)
     if shown.became is not None:

@@ -11,7 +11,7 @@ import typer
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
-from gitmem.integrations.saving import save_all
+from gitmem.flows.save import save_all
 from gitmem.ledger.lookup import chosen_agent, chosen_scopes
 from gitmem.ledger.moments import is_root, resolve_all
 from gitmem.ledger.record import read_record

@@ -10,7 +10,7 @@ import typer
 from gitmem.core.daily_log import day_of
 from gitmem.core.names import file_address, hot_path, is_memory_file
 from gitmem.git.trees import list_files
-from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
 from gitmem.ledger.land import memory_commit
 
 
@@ -55,7 +55,7 @@ def agent_names(ctx: typer.Context, incomplete: str) -> list[str]:
 def session_ids(ctx: typer.Context, incomplete: str) -> list[str]:
     """Ids of recorded sessions that begin like this; none where anything is in the way."""
     try:
-        from gitmem.integrations.sessions import sessions_here
+        from gitmem.flows.sessions import sessions_here
 
         edges = _edges(ctx)
         found = {file.id for file in sessions_here(by_command(initialised_at(edges)), edges)}
@@ -67,7 +67,7 @@ def session_ids(ctx: typer.Context, incomplete: str) -> list[str]:
 def review_ids(ctx: typer.Context, incomplete: str) -> list[str]:
     """Ids of what waits for a decision and begins like this, as `memory_names`."""
     try:
-        from gitmem.integrations.review import decidable
+        from gitmem.flows.review import decidable
 
         found = {item.id for item in decidable(by_command(initialised_at(_edges(ctx))))}
         return _plain(found, incomplete)

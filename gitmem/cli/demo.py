@@ -26,7 +26,7 @@ def demo(
 
     Each step checks what it claims; the exit status is 1 if one does not hold.
     """
-    from gitmem.integrations.demo.run import run_demo
+    from gitmem.app.demo.run import run_demo
 
     out = Output()
     run_demo(os.environ, lambda line: out.data(line), keep)

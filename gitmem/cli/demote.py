@@ -10,8 +10,8 @@ import typer
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.words import sound
-from gitmem.integrations.last_decided import forget
-from gitmem.integrations.promoting.promote import demote as carry_out
+from gitmem.flows.last_decided import forget
+from gitmem.flows.promotion.promote import demote as carry_out
 from gitmem.ledger.lookup import find
 
 

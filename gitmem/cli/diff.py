@@ -14,7 +14,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.memory import claim_lines
 from gitmem.core.merge import kind
 from gitmem.git.trees import changed_files, read_file, read_paths
-from gitmem.integrations.saving import look_all
+from gitmem.flows.save import look_all
 from gitmem.ledger.log import ClaimChange, claim_diff
 from gitmem.ledger.lookup import chosen_agent, chosen_scopes, find
 from gitmem.ledger.moments import resolve_all

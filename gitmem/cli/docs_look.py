@@ -14,7 +14,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.docs.check import Checked
 from gitmem.engines.engine import Stale
-from gitmem.integrations.docs.here import checked_here, documents_here
+from gitmem.flows.documents.here import checked_here, documents_here
 
 WIDTH = 400
 """Terminal cells of one line."""

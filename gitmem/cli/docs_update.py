@@ -13,7 +13,7 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.text import counted
 
 if TYPE_CHECKING:
-    from gitmem.integrations.docs.planned import Told, Updated
+    from gitmem.flows.documents.planned import Told, Updated
 
 
 def update(
@@ -33,9 +33,9 @@ def update(
 
     What was turned down is proposed again only for a document that is named.
     """
-    from gitmem.integrations.docs.planned import Request
-    from gitmem.integrations.docs.update import update as carry_out
-    from gitmem.integrations.engines import engine_for
+    from gitmem.flows.documents.planned import Request
+    from gitmem.flows.documents.update import update as carry_out
+    from gitmem.flows.engines import engine_for
 
     run = context(ctx, as_json=as_json, quiet=quiet)
     workspace = run.workspace
@@ -66,7 +66,7 @@ def _from_top(run: Context, path: str) -> str:
 
 
 def _show(run: Context, done: Updated, dry_run: bool) -> None:
-    from gitmem.integrations.docs.review import difference
+    from gitmem.flows.documents.review import difference
 
     out, plan = run.out, done.plan
     if plan.left:
@@ -122,7 +122,7 @@ def _value(done: Updated, dry_run: bool) -> dict[str, Any]:
 
 
 def _told_value(told: Told) -> dict[str, Any]:
-    from gitmem.integrations.docs.review import difference
+    from gitmem.flows.documents.review import difference
 
     return {
         "path": sound(told.path),

@@ -10,10 +10,10 @@ from gitmem.cli.words import day, iso
 from gitmem.core.text import counted
 from gitmem.dream.cards import by_kind, summary_lines, worth
 from gitmem.dream.gates import Gate
-from gitmem.integrations.dreams.dreaming import DreamOutcome, DreamStatus
-from gitmem.integrations.dreams.kill import Killed
-from gitmem.integrations.dreams.progress import Running
-from gitmem.integrations.review_dream import worth_value
+from gitmem.flows.dreams.dreaming import DreamOutcome, DreamStatus
+from gitmem.flows.dreams.kill import Killed
+from gitmem.flows.dreams.progress import Running
+from gitmem.flows.review_dream import worth_value
 
 NOTES_SHOWN = 5
 """Of each kind."""

@@ -14,9 +14,9 @@ from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Today, ends
 from gitmem.engines.choose import ENGINES, Choice
-from gitmem.integrations import engine_settings
-from gitmem.integrations.engine_settings import SetPlan, Standing, engine_standing, plan_set
-from gitmem.integrations.engines import Origin
+from gitmem.app import engine_settings
+from gitmem.app.engine_settings import SetPlan, Standing, engine_standing, plan_set
+from gitmem.flows.engines import Origin
 
 _PROTOCOLS = {
     "tools": "with tools, over a copy of the memory",

@@ -12,8 +12,8 @@ from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.engines.engine import Considered
 from gitmem.flows.extract.run import Outcome, extract_sessions, foresee
-from gitmem.integrations.engines import engine_for
-from gitmem.integrations.extraction import context_of
+from gitmem.flows.engines import engine_for
+from gitmem.flows.extraction import context_of
 from gitmem.integrations.jobs import session_files
 from gitmem.rules.secrets import find_secrets, redact
 from gitmem.transcripts.discover import read as read_session

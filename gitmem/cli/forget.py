@@ -12,8 +12,8 @@ from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeO
 from gitmem.cli.words import place_value, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.integrations.editing import forget as carry_out
-from gitmem.integrations.editing import left_behind
+from gitmem.flows.edit import forget as carry_out
+from gitmem.flows.edit import left_behind
 from gitmem.ledger.lookup import Found, find
 
 if TYPE_CHECKING:

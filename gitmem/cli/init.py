@@ -16,9 +16,9 @@ from gitmem.cli.output import Output
 from gitmem.cli.save import warn_of
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
-from gitmem.integrations import exchange
-from gitmem.integrations.engines import choice_for
-from gitmem.integrations.setup import InitPlan, carry_out_init, plan_init
+from gitmem.flows import exchange
+from gitmem.flows.engines import choice_for
+from gitmem.app.setup import InitPlan, carry_out_init, plan_init
 from gitmem.ledger.settings import CHOICES
 
 

@@ -13,9 +13,10 @@ from gitmem.cli.words import day, iso
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.git.locks import is_alive
-from gitmem.integrations import spool, worker
-from gitmem.integrations.dreams.progress import running as dream_running
-from gitmem.integrations.place import start_worker
+from gitmem.app import spool
+from gitmem.integrations import worker
+from gitmem.flows.dreams.progress import running as dream_running
+from gitmem.flows.place import start_worker
 from gitmem.ledger.job_record import read_runs
 
 SHOWN = 20

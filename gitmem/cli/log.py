@@ -11,7 +11,7 @@ from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
 from gitmem.core.text import one_line
-from gitmem.integrations.words import entry_value
+from gitmem.flows.values import entry_value
 from gitmem.ledger.log import LogEntry, fates, learned
 from gitmem.ledger.workspace import Scope
 

@@ -12,7 +12,7 @@ from gitmem.cli.context import Context
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
-from gitmem.integrations.sessions import sessions_here
+from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def offer(run: Context, workspace: Workspace, since: float) -> None:
     if not files or not (run.out.yes or sys.stdin.isatty()):
         return
     from gitmem.flows.extract.lookback import look_back, pass_over
-    from gitmem.integrations.extraction import context_of
+    from gitmem.flows.extraction import context_of
 
     try:
         run.out.ask(f"{counted(len(files), 'recorded session')} of before: look through them now?")
@@ -92,7 +92,7 @@ def _show(run: Context, files: Sequence[SessionFile], found: Lookback) -> None:
 
 def _accept(run: Context, workspace: Workspace, best: Sequence[Suggestion]) -> None:
     """Stores those whose numbers the person gives; the others go on waiting."""
-    from gitmem.integrations.suggestions import accept_suggestions
+    from gitmem.flows.suggestions import accept_suggestions
 
     answer = run.out.answer("Which are true and worth keeping? Numbers, all, or none: ").lower()
     words = answer.replace(",", " ").split()

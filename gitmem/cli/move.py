@@ -10,7 +10,7 @@ from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Allow, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.save import warn_of
 from gitmem.cli.words import place_value
-from gitmem.integrations.editing import move as carry_out
+from gitmem.flows.edit import move as carry_out
 from gitmem.ledger.lookup import find
 
 

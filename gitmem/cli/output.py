@@ -13,7 +13,7 @@ from typing import Any
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.text import wrapped
-from gitmem.integrations.exit import row, shown, value
+from gitmem.flows.exit import row, shown, value
 from gitmem.values import dataclass
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}

@@ -10,7 +10,7 @@ import typer
 from gitmem.cli.context import DryRun, Json, Quiet, context
 from gitmem.cli.words import day, iso
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.integrations import pausing
+from gitmem.flows import pause as pausing
 
 UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 LONGEST = 3_650 * 86_400

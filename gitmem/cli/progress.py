@@ -7,7 +7,7 @@ import threading
 from types import TracebackType
 
 from gitmem.cli.output import Output
-from gitmem.integrations.exit import shown
+from gitmem.flows.exit import shown
 
 PATIENCE = 1.0
 """Seconds after which somebody who watches wants to know."""

@@ -12,7 +12,7 @@ from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.git.repository import short_name
-from gitmem.integrations import purging
+from gitmem.flows import purge as purging
 
 ADVICE = "rotate the secret first: whoever fetched it has it, and no purge takes it from them"
 

@@ -8,8 +8,8 @@ import typer
 
 from gitmem.cli.context import Allow, Json, Quiet, ScopeOption, context
 from gitmem.cli.save import warn_of
-from gitmem.integrations.editing import Wanted
-from gitmem.integrations.editing import remember as carry_out
+from gitmem.flows.edit import Wanted
+from gitmem.flows.edit import remember as carry_out
 
 
 def register(app: typer.Typer) -> None:

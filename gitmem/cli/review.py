@@ -12,7 +12,7 @@ from gitmem.cli.context import Allow, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.review_edit import edit
 from gitmem.cli.review_open import open_, open_request
 from gitmem.core.errors import UsageError
-from gitmem.integrations.review import queue, tell_item
+from gitmem.flows.review import queue, tell_item
 
 BY_ID = "Decide by id: git mem review accept|reject ID..."
 

@@ -12,7 +12,7 @@ from gitmem.cli.review_edit import asked_why
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
-from gitmem.integrations.deciding import (
+from gitmem.flows.decide import (
     Batch,
     Choice,
     Decided,
@@ -22,8 +22,8 @@ from gitmem.integrations.deciding import (
     decide,
     decide_one,
 )
-from gitmem.integrations.review import pick, queue
-from gitmem.integrations.review_items import Item
+from gitmem.flows.review import pick, queue
+from gitmem.flows.review_items import Item
 from gitmem.values import dataclass
 
 

@@ -12,10 +12,10 @@ from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import counted, one_line
-from gitmem.integrations.exit import shown
+from gitmem.flows.exit import shown
 
 if TYPE_CHECKING:
-    from gitmem.integrations.review_edit import Given, HandEdit
+    from gitmem.flows.review_edit import Given, HandEdit
     from gitmem.ledger.decide import Lost
 
 
@@ -43,8 +43,8 @@ def edit(
 
     Memory itself changes with git mem review accept. A claim that you take out needs a reason.
     """
-    from gitmem.integrations.review import find_waiting_dream
-    from gitmem.integrations.review_edit import edit_dream
+    from gitmem.flows.review import find_waiting_dream
+    from gitmem.flows.review_edit import edit_dream
 
     run = context(ctx, as_json=as_json, quiet=quiet)
     dream = find_waiting_dream(run.workspace, id)
@@ -80,7 +80,7 @@ def _ask_about(run: Context, gone: tuple[Lost, ...]) -> str:
 
 
 def _given(path: str) -> Given:
-    from gitmem.integrations.review_edit import Given
+    from gitmem.flows.review_edit import Given
 
     data = sys.stdin.buffer.read(MEMORY_BYTES + 1)
     if not data.strip():
@@ -91,7 +91,7 @@ def _given(path: str) -> Given:
 
 
 def _value(done: HandEdit) -> dict[str, object]:
-    from gitmem.integrations.review_dream import proof_value
+    from gitmem.flows.review_dream import proof_value
 
     written = done.done.written
     return {

@@ -38,7 +38,7 @@ def open_request(
     ctx: typer.Context, id: str, *, dry_run: bool, yes: bool, quiet: bool, as_json: bool
 ) -> None:
     """The same, for `git mem review --open`."""
-    from gitmem.integrations import requests
+    from gitmem.flows import pull_request as requests
 
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     out = run.out

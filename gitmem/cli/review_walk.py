@@ -18,12 +18,12 @@ from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted, one_line
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
-from gitmem.integrations.deciding import Choice, Session, Verdict, decide
-from gitmem.integrations.disputes import Dispute
-from gitmem.integrations.edges import real_edges
-from gitmem.integrations.review import queue
-from gitmem.integrations.review_dream import dream_cards
-from gitmem.integrations.review_items import Item, dream_item, told_lines
+from gitmem.flows.decide import Choice, Session, Verdict, decide
+from gitmem.flows.disputes import Dispute
+from gitmem.flows.context import real_edges
+from gitmem.flows.review import queue
+from gitmem.flows.review_dream import dream_cards
+from gitmem.flows.review_items import Item, dream_item, told_lines
 from gitmem.ledger.dreams import Dream, DreamCommit
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.values import dataclass
@@ -251,7 +251,7 @@ class Walk:
                 self.said.pop(key, None)
 
     def _edit(self, step: Step) -> bool:
-        from gitmem.integrations.review_edit import edit_suggestion
+        from gitmem.flows.review_edit import edit_suggestion
 
         subject = step.item.subject
         try:
@@ -270,7 +270,7 @@ class Walk:
 
     def _edit_dream(self, step: Step, dream: Dream) -> None:
         """Edits the memories of a change; what the person changed is a step of its own from then on."""
-        from gitmem.integrations.review_edit import edit_dream
+        from gitmem.flows.review_edit import edit_dream
 
         number = step.change.n if step.change else None
         done = edit_dream(

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gitmem.cli.output import Output
-from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges, workspace_at
+from gitmem.flows.context import Edges, by_command, initialised_at, real_edges, workspace_at
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 

@@ -9,7 +9,7 @@ import typer
 
 from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, context
 from gitmem.core.trailers import parse
-from gitmem.integrations.saving import look_all, save_all
+from gitmem.flows.save import look_all, save_all
 from gitmem.ledger.land import Written
 from gitmem.ledger.working_copy import Saved
 from gitmem.rules.rule import Finding

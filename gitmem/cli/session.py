@@ -12,7 +12,7 @@ from gitmem.cli.session_notes import notes, resume_context
 from gitmem.cli.words import day, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.integrations.sessions import (
+from gitmem.flows.sessions import (
     Told,
     is_live,
     listed,

@@ -11,8 +11,8 @@ from gitmem.cli.context import At, Json, context
 from gitmem.cli.words import age, iso, sound
 from gitmem.core.session_notes import Section
 from gitmem.core.text import one_line
-from gitmem.integrations.edges import by_command, initialised_at, real_edges
-from gitmem.integrations.notes.looking import NothingNoted, noted_ids, resume, sections_of, shown_notes
+from gitmem.flows.context import by_command, initialised_at, real_edges
+from gitmem.flows.session_notes.looking import NothingNoted, noted_ids, resume, sections_of, shown_notes
 from gitmem.notes.resume import resume_text
 
 

@@ -11,7 +11,7 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.share_ci import share_ci
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
-from gitmem.integrations.exchange import share as prepare_share
+from gitmem.flows.exchange import share as prepare_share
 from gitmem.ledger.leaving import right_place
 from gitmem.ledger.share import Mode, SharePlan, plan_share, turn_off, turn_on
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.cli.context import Context
-from gitmem.integrations.hosting import HostingPlan, plan_hosting, set_up_hosting
+from gitmem.app.hosting import HostingPlan, plan_hosting, set_up_hosting
 
 
 def share_ci(run: Context, host: str, owners: list[str], dry_run: bool) -> None:

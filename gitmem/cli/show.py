@@ -11,9 +11,9 @@ from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context
 from gitmem.cli.words import age as in_words
 from gitmem.core.text import one_line
-from gitmem.integrations.exit import shown, shown_bytes
-from gitmem.integrations.showing import as_value
-from gitmem.integrations.showing import show as look_up
+from gitmem.flows.exit import shown, shown_bytes
+from gitmem.flows.show import as_value
+from gitmem.flows.show import show as look_up
 
 
 def register(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, contex
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_folder_name
 from gitmem.core.text import counted
-from gitmem.integrations.refresh import make_snapshots, snapshot_standings
+from gitmem.flows.snapshots import make_snapshots, snapshot_standings
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.screen import doubt_told
 

@@ -11,8 +11,8 @@ from gitmem.cli.context import Context, Json, context
 from gitmem.cli.words import aside_hint, day
 from gitmem.core.text import counted, one_line
 from gitmem.git.repository import short_name
-from gitmem.integrations.scope_standing import ScopeStanding, Upstream
-from gitmem.integrations.standing import Standing, standing
+from gitmem.app.scope_status import ScopeStanding, Upstream
+from gitmem.app.status import Standing, standing
 
 if TYPE_CHECKING:
     from gitmem.ledger.inbox import Outgoing

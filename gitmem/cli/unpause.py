@@ -8,7 +8,7 @@ from gitmem.cli.context import DryRun, Json, Quiet, context
 from gitmem.cli.pause import for_words
 from gitmem.cli.words import day, iso
 from gitmem.core.errors import RepositoryError
-from gitmem.integrations import pausing
+from gitmem.flows import pause as pausing
 
 
 def register(app: typer.Typer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitmem.core.text import iso
-from gitmem.integrations.words import aside_hint, place_value, sound
+from gitmem.flows.values import aside_hint, place_value, sound
 
 __all__ = ["DAY", "age", "aside_hint", "day", "iso", "place_value", "sound"]
 

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Self
 from gitmem.core.change import MemoryType
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import RECALLED
-from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
-from gitmem.integrations.exit import value
+from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.exit import value
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Memories:
             UsageError: an unknown scope, `limit` is below 1, or `at` means nothing.
             RepositoryError: the repository cannot be read.
         """
-        from gitmem.integrations.recalling import ask
+        from gitmem.flows.recall import ask
 
         if limit < 1:
             raise UsageError(f"limit is {limit}", "Ask for one memory at least.")
@@ -163,7 +163,7 @@ class Memories:
             CheckFailed: it holds a secret, or may hold one and goes to the project scope.
             RepositoryError: git knows no identity, or the repository cannot be written.
         """
-        from gitmem.integrations.editing import Wanted, remember
+        from gitmem.flows.edit import Wanted, remember
 
         wanted = Wanted(text, type, name, description, why, how, agent, scope or "", allow)
         done = remember(self._workspace, self._edges(), wanted)

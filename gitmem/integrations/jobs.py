@@ -15,14 +15,14 @@ from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
 from gitmem.flows.extract.sessions import Source
 from gitmem.git.command import GitCommand, worktrees
-from gitmem.integrations.checked_out import is_memory_tree
-from gitmem.integrations.edges import Edges, real_edges, workspace_at
-from gitmem.integrations.pausing import paused
-from gitmem.integrations.place import DISABLE, find_repository, is_on
-from gitmem.integrations.saying import NAME_CHARS, leave
-from gitmem.integrations.sessions import present_session, sessions_here
-from gitmem.integrations.spool import SELECT, Job, coalesce
-from gitmem.integrations.switches import switched_off
+from gitmem.flows.memory_trees import is_memory_tree
+from gitmem.flows.context import Edges, real_edges, workspace_at
+from gitmem.flows.pause import paused
+from gitmem.flows.place import DISABLE, find_repository, is_on
+from gitmem.flows.notices import NAME_CHARS, leave
+from gitmem.flows.sessions import present_session, sessions_here
+from gitmem.app.spool import SELECT, Job, coalesce
+from gitmem.flows.switches import switched_off
 from gitmem.ledger.files import linked, log, read_regular
 from gitmem.ledger.job_record import Tally, recorded
 from gitmem.ledger.land import Written
@@ -90,12 +90,12 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         keep_rewrites(workspace.state, [pair for part in job.all for pair in part.rewritten])
     events = frozenset(job.events)
     if events & FOLLOWS_CODE:
-        from gitmem.integrations.refresh import after_checkout
+        from gitmem.flows.snapshots import after_checkout
 
         for place, new in _checked_out(common, job, edges):
             after_checkout(workspace_at(place), place, new=new)
     if "merge" in events:
-        from gitmem.integrations.exchange import after_merge
+        from gitmem.flows.exchange import after_merge
 
         try:
             for line in after_merge(workspace, edges):
@@ -111,7 +111,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         except EngineError as error:
             failed = error
     _keep_documents(common, job, edges, watch.tally)
-    from gitmem.integrations.dreams.dreaming import maybe_dream
+    from gitmem.flows.dreams.dreaming import maybe_dream
 
     try:
         maybe_dream(workspace, edges, _present(job, environ), watch.tally)
@@ -128,7 +128,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
 
 def _follow_rules(common: Path, job: Job, edges: Edges) -> None:
     """Moves memories that became rules of the code, or are rules no more."""
-    from gitmem.integrations.promoting.following import EVENTS, follow_rules
+    from gitmem.flows.promotion.following import EVENTS, follow_rules
 
     parts = [part for part in job.all if part.event in EVENTS]
     if not parts:
@@ -141,7 +141,7 @@ def _follow_rules(common: Path, job: Job, edges: Edges) -> None:
 
 def _keep_documents(common: Path, job: Job, edges: Edges, tally: Tally) -> None:
     """Proposes what makes living documents true again, of each work tree that got new commits."""
-    from gitmem.integrations.docs.after_commits import EVENTS, keep_documents
+    from gitmem.flows.documents.after_commits import EVENTS, keep_documents
 
     parts = [part for part in job.all if part.event in EVENTS]
     for cwd in dict.fromkeys((edges_of(common, part, edges.environ) or edges).cwd for part in parts):
@@ -183,12 +183,12 @@ def learn(
     """
     on = watch or Watch()
 
-    from gitmem.integrations.saving import save_all
+    from gitmem.flows.save import save_all
 
     def save(recordings: Sequence[Path]) -> object:
         return save_all(workspace, edges, recordings, everywhere=True)
 
-    from gitmem.integrations.extraction import commits_learned, context_of
+    from gitmem.flows.extraction import commits_learned, context_of
 
     asked = commits_learned(workspace, edges)
     on.tally.stored += len(asked.stored)
@@ -210,7 +210,7 @@ def learn(
         ]
         leave(workspace.state, changes.session, changes.job, names, len(changes.suggested))
 
-    from gitmem.integrations.engines import engine_for
+    from gitmem.flows.engines import engine_for
 
     files = sessions_here(workspace, edges)
     sources = [*_sources(files, job, edges.now), *_subagents(workspace, edges, job, files, on.tally)]
@@ -226,7 +226,7 @@ def learn(
     for session, number in park_untold(context, _over(job)):
         leave(workspace.state, session, "untold", (), number)
         on.tally.suggested += number
-    from gitmem.integrations.notes.taking import take_notes
+    from gitmem.flows.session_notes.taking import take_notes
 
     try:
         take_notes(workspace, edges, engine, files, job, on.tally)
@@ -373,8 +373,8 @@ def choose_for_prompts(workspace: Workspace, edges: Edges, asked: tuple[Job, ...
 
     What goes wrong is noted and not tried again: the next prompt asks anew.
     """
-    from gitmem.integrations import picked
-    from gitmem.integrations.recalling import MODELS, choose_ahead, configured
+    from gitmem.app import prompt_choice as picked
+    from gitmem.flows.recall import MODELS, choose_ahead, configured
     from gitmem.ledger import per_session
 
     engine, _ = configured(workspace)

@@ -22,10 +22,10 @@ from gitmem.dream.settled import unsettled
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Repository
 from gitmem.git.trees import read_files
-from gitmem.integrations.at_action import Lessons, keep
-from gitmem.integrations.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
-from gitmem.integrations.code_reach import warm
-from gitmem.integrations.edges import Edges
+from gitmem.app.at_action import Lessons, keep
+from gitmem.flows.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
+from gitmem.flows.code_reach import warm
+from gitmem.flows.context import Edges
 from gitmem.ledger import proposals
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import Tip, Written

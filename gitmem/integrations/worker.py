@@ -18,9 +18,9 @@ from pathlib import Path
 
 from gitmem.core.errors import EngineError, RepositoryError, UsageError
 from gitmem.git.locks import ProcessIdentity
-from gitmem.integrations import spool
-from gitmem.integrations.place import clean_environment
-from gitmem.integrations.spool import Job
+from gitmem.app import spool
+from gitmem.flows.place import clean_environment
+from gitmem.app.spool import Job
 from gitmem.ledger.files import log, replace_file
 from gitmem.values import dataclass
 

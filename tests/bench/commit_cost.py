@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from gitmem.git.command import GitCommand
-from gitmem.integrations.git_hooks import apply, plan_git_hooks, read_setup
-from gitmem.integrations.place import default_argv
+from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
+from gitmem.flows.place import default_argv
 
 TARGET_MS = 10.0
 

@@ -26,8 +26,8 @@ from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import candidates
 from gitmem.engines.offline.likeness import gist
 from gitmem.git.command import GitCommand
-from gitmem.integrations.benching.corpus import Given, Line, Query, Space
-from gitmem.integrations.benching.recall import Asked, measure
+from gitmem.app.bench.corpus import Given, Line, Query, Space
+from gitmem.app.bench.recall import Asked, measure
 from gitmem.transcripts.model import Message
 
 SHARED = 3

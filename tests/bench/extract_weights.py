@@ -22,7 +22,7 @@ from pathlib import Path
 
 from gitmem.engines.offline import signals
 from gitmem.engines.offline.speech import Heard, read
-from gitmem.integrations.benching.gold import Gold, read_gold
+from gitmem.app.bench.gold import Gold, read_gold
 from gitmem.transcripts.model import Message
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "labelled"

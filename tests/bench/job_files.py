@@ -116,7 +116,9 @@ def trace(common_dir: Path, report: Path) -> None:
     """Runs the worker over one job, and notes whose functions ran."""
     import time
 
-    from gitmem.integrations import spool, worker
+    from gitmem.app import spool
+
+    from gitmem.integrations import worker
 
     at, name = str(common_dir.parent), "session-end"
     spool.put(common_dir / "gitmem" / "spool", spool.Job(name, at, time=time.time()))

@@ -28,8 +28,8 @@ from gitmem.core.memory import create
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Signature
-from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.integrations.saving import save_all
+from gitmem.flows.context import Edges, workspace_at
+from gitmem.flows.save import save_all
 from gitmem.ledger.land import Tip, Write, land
 from gitmem.ledger.workspace import Workspace
 

@@ -18,8 +18,8 @@ from gitmem.core.trailers import parse
 from gitmem.git.by_command import GitRepository
 from gitmem.git.repository import Signature
 from gitmem.git.trees import list_files
-from gitmem.integrations import saving
-from gitmem.integrations.suggestions import accept_suggestions
+from gitmem.flows import save as saving
+from gitmem.flows.suggestions import accept_suggestions
 from gitmem.ledger import restore
 from gitmem.ledger.apply import apply
 from gitmem.ledger.paging import page

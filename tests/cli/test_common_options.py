@@ -10,7 +10,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.cli import app
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.promoting.proposals import Promotion
+from gitmem.flows.promotion.proposals import Promotion
 from gitmem.ledger.proposals import make, suggestions_of
 
 __all__ = ["ground"]

@@ -20,7 +20,7 @@ from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.daily_log import facts
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.integrations.context import session_start, user_prompt
+from gitmem.app.session_context import session_start, user_prompt
 from gitmem.integrations.upkeep import age_out_logs
 from gitmem.ledger.tainted import note_tainted
 from gitmem.ledger.workspace import MAIN

@@ -16,10 +16,10 @@ from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract import lookback
-from gitmem.integrations.dreams.said import SaidSince
-from gitmem.integrations.edges import initialised_at, real_edges
-from gitmem.integrations.extraction import context_of
-from gitmem.integrations.sessions import sessions_here
+from gitmem.flows.dreams.said import SaidSince
+from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.extraction import context_of
+from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.transcripts.claude_home import slug
 

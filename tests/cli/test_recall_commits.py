@@ -10,9 +10,9 @@ import pytest
 from ran import Gitmem
 
 from gitmem.core.text import printable
-from gitmem.integrations.code_commits import follow_commits
-from gitmem.integrations.context import user_prompt
-from gitmem.integrations.edges import real_edges, workspace_at
+from gitmem.flows.code_commits import follow_commits
+from gitmem.app.session_context import user_prompt
+from gitmem.flows.context import real_edges, workspace_at
 
 Git = Callable[..., str]
 

@@ -112,7 +112,7 @@ def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) 
     from gitmem.core.names import archive_path
     from gitmem.core.trailers import Provenance
     from gitmem.git.repository import Signature
-    from gitmem.integrations.edges import real_edges, workspace_at
+    from gitmem.flows.context import real_edges, workspace_at
     from gitmem.ledger.land import Write, land
 
     gitmem("init", "-y")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cli_ground import memory
 
-from gitmem.integrations.uninstalling import UninstallPlan
+from gitmem.app.uninstall import UninstallPlan
 from gitmem.ledger.workspace import LiveDirectory, Scope
 
 

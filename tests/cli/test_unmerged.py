@@ -10,8 +10,8 @@ from cli_ground import Ground, ground, memory
 from ran import Gitmem
 
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.code_commits import follow_commits
-from gitmem.integrations.context import session_start
+from gitmem.flows.code_commits import follow_commits
+from gitmem.app.session_context import session_start
 
 __all__ = ["ground"]
 

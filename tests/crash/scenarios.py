@@ -14,7 +14,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Signature
-from gitmem.integrations.spool import Job, put
+from gitmem.app.spool import Job, put
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.transcripts.claude_home import slug
 

@@ -13,9 +13,9 @@ from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
-from gitmem.integrations.dreams.dreaming import dream
-from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.integrations.spool import Job, coalesce, put, take
+from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.context import Edges, workspace_at
+from gitmem.app.spool import Job, coalesce, put, take
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -11,8 +11,8 @@ from messages_api import Answer, Failure, MessagesApi
 from ran import Gitmem
 
 from gitmem.core.change import Header
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.engines import engine_for, ledger_for
+from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.engines import engine_for, ledger_for
 
 Git = Callable[..., str]
 

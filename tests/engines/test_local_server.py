@@ -15,7 +15,7 @@ from gitmem.engines.choose import LOCAL_PATIENCE, PATIENCE, Choice, Found, choos
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline.extract import candidates
 from gitmem.engines.questions import QUESTIONS
-from gitmem.integrations.engines import api_engine
+from gitmem.flows.engines import api_engine
 
 RULE = "From now on, always run the linter before you commit."
 PORT = "Remember that the staging database listens on port 5433."

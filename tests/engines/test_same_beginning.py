@@ -23,9 +23,9 @@ from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extract.sessions import Source, conversation_of, part_of
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
-from gitmem.integrations import pausing
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.extraction import context_of, left_out
+from gitmem.flows import pause as pausing
+from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.extraction import context_of, left_out
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.moments import stood_at
 from gitmem.ledger.workspace import Workspace, store_project_id

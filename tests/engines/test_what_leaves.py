@@ -14,9 +14,10 @@ from transcripts import Transcript
 
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Repository, Signature
-from gitmem.integrations import jobs, pausing
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.spool import Job
+from gitmem.integrations import jobs
+from gitmem.flows import pause as pausing
+from gitmem.flows.context import real_edges, workspace_at
+from gitmem.app.spool import Job
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug
@@ -46,7 +47,7 @@ def test_nothing_secret_private_or_of_others_is_sent(
     repo: Path, home: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
-    monkeypatch.setattr("gitmem.integrations.dreams.dreaming.maybe_dream", lambda *_: None)
+    monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
     workspace = store_project_id(workspace_at(real_edges(repo)))
     workspace.state.mkdir(exist_ok=True)
     local, user = workspace.scope("local"), workspace.scope("user")

@@ -13,7 +13,7 @@ from gitmem.dream.review import Dream, find_dream
 from gitmem.dream.settled import unsettled
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, read_paths
-from gitmem.integrations.dreams.dreaming import dream
+from gitmem.flows.dreams.dreaming import dream
 from gitmem.ledger.land import Tip, Write, land
 
 SESSION = "258c7280-aaaa-bbbb-cccc-0123456789ab"

@@ -10,7 +10,7 @@ from pathlib import Path
 from gitmem.core.trailers import Op, Provenance, Writer
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import Edges, workspace_at
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Scope, Workspace, store_project_id
 

@@ -18,7 +18,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Pushed, Remote, checked_address, same_place, without_credentials
 from gitmem.git.trees import list_files, write_tree
-from gitmem.integrations.edges import real_edges
+from gitmem.flows.context import real_edges
 from gitmem.integrations.worker import work
 from gitmem.ledger import backup as flow
 from gitmem.ledger.land import Ref, Write, land
@@ -202,7 +202,7 @@ def test_a_backup_that_never_stands_still_is_given_up(
     monkeypatch.setattr(
         Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves}
     )
-    monkeypatch.setattr("gitmem.integrations.exchange.Patience.__call__", lambda *_: None)
+    monkeypatch.setattr("gitmem.flows.exchange.Patience.__call__", lambda *_: None)
     assert "kept moving" in desk.run("backup", code=3).err
 
 

@@ -18,7 +18,7 @@ from purge_ground import (
     tip,
 )
 
-from gitmem.integrations import purging
+from gitmem.flows import purge as purging
 from gitmem.ledger import purge as flow
 from gitmem.ledger.epochs import epoch_of
 

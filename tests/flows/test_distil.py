@@ -14,11 +14,11 @@ from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, open_dreams, reject
 from gitmem.git.refs import move_ref
-from gitmem.integrations.blaming import as_value, blame
-from gitmem.integrations.dreams.dreaming import dream, maybe_dream
-from gitmem.integrations.dreams.refresh import refresh_dream
-from gitmem.integrations.review_dream import tell as show
-from gitmem.integrations.review_edit import Given, edit_dream
+from gitmem.flows.blame import as_value, blame
+from gitmem.flows.dreams.dreaming import dream, maybe_dream
+from gitmem.flows.dreams.refresh import refresh_dream
+from gitmem.flows.review_dream import tell as show
+from gitmem.flows.review_edit import Given, edit_dream
 from gitmem.ledger.restore import take_back
 
 LINTER = line("Run the linter before every push. **Why:** CI takes ten minutes.")

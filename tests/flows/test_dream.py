@@ -21,7 +21,7 @@ from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, 
 from gitmem.engines.offline import OfflineEngine
 from gitmem.git.command import config_set
 from gitmem.git.trees import read_files
-from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
+from gitmem.flows.dreams.dreaming import DreamOutcome, dream
 from gitmem.ledger.dreams import open_dreams
 
 

@@ -20,8 +20,8 @@ from gitmem.core.errors import CheckFailed, EngineError
 from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import Step
 from gitmem.engines.messages import ApiSettings
-from gitmem.integrations.dreams.dreaming import DreamOutcome, dream
-from gitmem.integrations.stopping import Stopped
+from gitmem.flows.dreams.dreaming import DreamOutcome, dream
+from gitmem.flows.stop import Stopped
 
 Git = Callable[..., str]
 

@@ -14,7 +14,7 @@ from gitmem.dream.compared import FILE, read_compared
 from gitmem.dream.lock import lock_folder
 from gitmem.engines.engine import Compared, ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.integrations.dreams.dreaming import dream
+from gitmem.flows.dreams.dreaming import dream
 
 HAD = "The nightly export of the billing ledger writes to the archive bucket in Frankfurt."
 NOW_SAYS = "The nightly export of the billing ledger writes to the archive bucket in Dublin."

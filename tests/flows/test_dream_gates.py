@@ -16,7 +16,7 @@ from gitmem.dream.lock import FILE, STALE_SECONDS, consolidation_lock, last_drea
 from gitmem.dream.review import accept, reject
 from gitmem.git.command import config_set
 from gitmem.git.locks import Locked, process_identity
-from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
+from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
 from gitmem.transcripts.claude_home import slug
 
 
@@ -210,7 +210,7 @@ def test_the_worker_dreams_where_it_is_time_and_only_logs_what_fails(
     converse(ground, 9, NOW - 10)
     done = maybe_dream(ground.workspace, ground.edges)
     assert [bool(outcome.id) for outcome in done] == [True, False, False]
-    import gitmem.integrations.dreams.dreaming as module
+    import gitmem.flows.dreams.dreaming as module
 
     def broken(*_: object) -> object:
         raise RuntimeError("no luck")

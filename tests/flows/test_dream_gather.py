@@ -28,11 +28,11 @@ from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, 
 from gitmem.git.command import config_set
 from gitmem.git.refs import move_ref
 from gitmem.git.trees import read_files, write_tree
-from gitmem.integrations.dreams import said as dream_said
-from gitmem.integrations.dreams.code import code_facts
-from gitmem.integrations.dreams.dreaming import dream
-from gitmem.integrations.dreams.sources import dream_sources
-from gitmem.integrations.sessions import sessions_here
+from gitmem.flows.dreams import said as dream_said
+from gitmem.flows.dreams.code import code_facts
+from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dreams.sources import dream_sources
+from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.dreams import open_dreams
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.paging import page

@@ -25,8 +25,8 @@ from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Entry, Signature
 from gitmem.git.trees import write_tree
-from gitmem.integrations.dreams.dreaming import dream, maybe_dream
-from gitmem.integrations.dreams.kill import kill_dreams
+from gitmem.flows.dreams.dreaming import dream, maybe_dream
+from gitmem.flows.dreams.kill import kill_dreams
 from gitmem.rules.rule import Finding
 
 NIGHTLY = "Gitmem-Op: dream\nGitmem-Writer: dream\n"
@@ -234,8 +234,8 @@ def test_what_a_private_memory_says_is_not_noted_in_the_code_repository(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ground.put({"main/a.md": memory("Quokkas live on Rottnest.", "Quokkas", "a")}, scope="local")
-    monkeypatch.setattr("gitmem.integrations.dreams.dreaming.first_gate", lambda _: None)
-    monkeypatch.setattr("gitmem.integrations.engines.engine_for", lambda *_: Inventive())
+    monkeypatch.setattr("gitmem.flows.dreams.dreaming.first_gate", lambda _: None)
+    monkeypatch.setattr("gitmem.flows.engines.engine_for", lambda *_: Inventive())
     told = {one.scope: one.failed for one in maybe_dream(ground.workspace, ground.edges)}
     assert "nothing before it says this: “…”" in told["local"] and "Rottnest" in told["project"]
     private = [

@@ -27,7 +27,7 @@ from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
 from gitmem.git.repository import Repository, Signature
-from gitmem.integrations.dreams.dreaming import dream
+from gitmem.flows.dreams.dreaming import dream
 from gitmem.ledger.blame import Blamed, blame_memory
 from gitmem.ledger.dreams import open_dreams
 

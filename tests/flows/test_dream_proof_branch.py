@@ -16,7 +16,7 @@ from gitmem.dream.budget import WINDOW, allowance, limit, spent
 from gitmem.dream.steps import is_dream, prove_branch
 from gitmem.git.repository import LINK, TREE, Entry, Repository, Signature
 from gitmem.git.trees import write_tree
-from gitmem.integrations.dreams.dreaming import dream
+from gitmem.flows.dreams.dreaming import dream
 
 DREAM = Provenance(op="dream", writer="dream")
 MANY = {

@@ -14,8 +14,8 @@ from gitmem.core.trailers import parse
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
 from gitmem.git.refs import move_ref
 from gitmem.git.trees import read_files
-from gitmem.integrations.dreams.dreaming import dream
-from gitmem.integrations.saying import take
+from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.notices import take
 
 DATED = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
 

@@ -41,17 +41,18 @@ from gitmem.engines.engine import (
 from gitmem.git.command import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
-from gitmem.integrations import engines, jobs
-from gitmem.integrations.dreams import dreaming
-from gitmem.integrations.dreams import kill as dream_kill
-from gitmem.integrations.dreams.dreaming import dream, dream_status, maybe_dream
-from gitmem.integrations.dreams.kill import kill_dreams
-from gitmem.integrations.dreams.landed import tell_landed
-from gitmem.integrations.dreams.progress import running
-from gitmem.integrations.saying import leave, leave_proposal, take
-from gitmem.integrations.spool import Job, put
-from gitmem.integrations.spool import take as take_jobs
-from gitmem.integrations.stopping import SIGNALS, Stopped
+from gitmem.flows import engines
+from gitmem.integrations import jobs
+from gitmem.flows.dreams import dreaming
+from gitmem.flows.dreams import kill as dream_kill
+from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
+from gitmem.flows.dreams.kill import kill_dreams
+from gitmem.flows.dreams.landed import tell_landed
+from gitmem.flows.dreams.progress import running
+from gitmem.flows.notices import leave, leave_proposal, take
+from gitmem.app.spool import Job, put
+from gitmem.app.spool import take as take_jobs
+from gitmem.flows.stop import SIGNALS, Stopped
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.job_record import Tally, read_runs
 from gitmem.ledger.proposals import dreams_in
@@ -389,9 +390,9 @@ import os, signal, subprocess, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[1]]
 from gitmem.engines.engine import Step
-from gitmem.integrations.dreams.dreaming import dream
-from gitmem.integrations.edges import Edges, workspace_at
-from gitmem.integrations.stopping import Stopped
+from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.context import Edges, workspace_at
+from gitmem.flows.stop import Stopped
 if sys.argv[4] == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 

@@ -23,9 +23,9 @@ from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.flows.extract.sessions import turns_of
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import context_of
-from gitmem.integrations.suggestions import accept_suggestions
+from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.extraction import context_of
+from gitmem.flows.suggestions import accept_suggestions
 from gitmem.ledger.apply import apply, land_change
 from gitmem.ledger.known import Known
 from gitmem.ledger.land import Write, land

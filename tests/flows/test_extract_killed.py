@@ -25,8 +25,8 @@ from gitmem.flows.extract.run import Watch, extract_sessions
 from gitmem.flows.extract.sessions import Source
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import context_of
+from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.extraction import context_of
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -19,9 +19,9 @@ from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import Edges, initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import commits_learned, context_of
-from gitmem.integrations.suggestions import accept_suggestions
+from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.extraction import commits_learned, context_of
+from gitmem.flows.suggestions import accept_suggestions
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -22,8 +22,8 @@ from gitmem.flows.extract.run import Watch, extract_sessions
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import initialised_at, real_edges, workspace_at
-from gitmem.integrations.extraction import context_of
+from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.extraction import context_of
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import as_logged, log_lines
 from gitmem.ledger.merge import merge_commits

@@ -26,7 +26,7 @@ from purge_ground import (
 )
 
 from gitmem.core.change import Change
-from gitmem.integrations import purging
+from gitmem.flows import purge as purging
 from gitmem.ledger.epochs import OtherEpoch, epoch_of
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.suggestions import open_suggestions, propose, settle, suggest

@@ -14,7 +14,7 @@ from machines import Machine
 from purge_ground import PROJECT, SECRET, MakeMachine, follow, holding, is_gone, live, tip
 
 from gitmem.integrations import jobs
-from gitmem.integrations.spool import Job
+from gitmem.app.spool import Job
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.erase import JOURNAL
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 KILLED = """
 import os, signal, sys
-from gitmem.integrations import purging
+from gitmem.flows import purge as purging
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 purging.settle_carried = lambda workspace, carried, **more: die() if tuple(carried) else False

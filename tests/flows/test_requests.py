@@ -20,8 +20,8 @@ from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.cards import Card, Side
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_paths
-from gitmem.integrations.request_body import LIMIT, markdown, request_body
-from gitmem.integrations.request_host import find_host
+from gitmem.flows.pull_request_body import LIMIT, markdown, request_body
+from gitmem.flows.pull_request_host import find_host
 from gitmem.ledger.blame import blame_memory
 from gitmem.ledger.land import Ref, Tip, Write, land
 from gitmem.ledger.workspace import SHARED_REF

@@ -16,8 +16,8 @@ from snapshot_ground import ANN, MEMORY, NOW, SECRET, USUAL, Person, Team
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.edges import workspace_at
-from gitmem.integrations.refresh import (
+from gitmem.flows.context import workspace_at
+from gitmem.flows.snapshots import (
     after_checkout,
     pending_snapshots,
     settle_snapshot,

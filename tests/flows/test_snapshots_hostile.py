@@ -12,9 +12,9 @@ from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 
 from gitmem.git.locks import writer_lock
 from gitmem.integrations import worker
-from gitmem.integrations.context import session_start
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.refresh import (
+from gitmem.app.session_context import session_start
+from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.snapshots import (
     after_checkout,
     pending_snapshots,
     settle_snapshot,

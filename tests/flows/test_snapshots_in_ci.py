@@ -14,7 +14,7 @@ from snapshot_ground import MEMORY, NOW, USUAL
 
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Signature
-from gitmem.integrations.edges import Edges, workspace_at
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.workspace import SHARED_REF
 

@@ -11,8 +11,8 @@ import pytest
 from snapshot_ground import MEMORY, USUAL, Person, Team
 
 from gitmem.core import index
-from gitmem.integrations.git_merge import apply_merge_setup, plan_merge_setup
-from gitmem.integrations.refresh import after_checkout, pending_snapshots, settle_snapshot
+from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.flows.snapshots import after_checkout, pending_snapshots, settle_snapshot
 from gitmem.ledger.snapshot import read_worktree
 
 Git = Callable[..., str]
@@ -157,7 +157,7 @@ def test_attributes_are_written_through_no_link(team: Team, tmp_path: Path) -> N
 
 
 def test_a_dry_run_tells_what_would_change_and_writes_nothing(team: Team) -> None:
-    from gitmem.integrations.refresh import make_snapshots
+    from gitmem.flows.snapshots import make_snapshots
 
     ann = team.join("ann")
     ann.learn("ports", "Eighty.")

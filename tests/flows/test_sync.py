@@ -21,8 +21,8 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.integrations.edges import Edges, real_edges
-from gitmem.integrations.exchange import share, synchronise
+from gitmem.flows.context import Edges, real_edges
+from gitmem.flows.exchange import share, synchronise
 from gitmem.ledger import sync as sync_module
 from gitmem.ledger.land import Write, land, root_commit
 from gitmem.ledger.share import plan_share, start_from_remote, turn_off, turn_on
@@ -379,7 +379,7 @@ def test_the_persons_own_pre_push_hook_is_heard(clone) -> None:
 
 
 def test_gitmems_own_pre_push_hook_lets_a_sync_pass(clone, bare: Path, git) -> None:
-    from gitmem.integrations.git_hooks import apply, plan_git_hooks, read_setup
+    from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
 
     ann = clone("ann")
     argv = (sys.executable, "-m", "gitmem")

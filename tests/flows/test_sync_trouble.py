@@ -14,7 +14,7 @@ from sync_ground import PROJECT, SECRET, Team, live, teach
 
 from gitmem.git.remote import explain_remote, is_protection
 from gitmem.integrations import jobs
-from gitmem.integrations.spool import Job
+from gitmem.app.spool import Job
 
 ROOT = Path(__file__).parents[2]
 

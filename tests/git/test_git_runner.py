@@ -10,7 +10,7 @@ import pytest
 from gitmem.core.errors import RepositoryError
 from gitmem.git import command as runner
 from gitmem.git.command import GitCommand, identity, layout, worktrees
-from gitmem.integrations.place import clean_environment
+from gitmem.flows.place import clean_environment
 
 NOW = 1763640000
 

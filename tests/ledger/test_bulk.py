@@ -23,7 +23,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.integrations.saving import by_time
+from gitmem.flows.save import by_time
 from gitmem.ledger.foreign import tidy_ref
 from gitmem.ledger.land import Ref, Write, land, root_commit
 from gitmem.ledger.merge import merge_commits

@@ -14,7 +14,7 @@ from ran import Ran
 
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.git.repository import Signature
-from gitmem.integrations.edges import real_edges, workspace_at
+from gitmem.flows.context import real_edges, workspace_at
 from gitmem.ledger.land import Write, land, safe_message
 from gitmem.ledger.tainted import read_tainted
 

@@ -11,10 +11,12 @@ import pytest
 from ran import Gitmem
 from transcripts import Transcript
 
-from gitmem.integrations import hook_entry, jobs
-from gitmem.integrations.edges import initialised_at, real_edges
-from gitmem.integrations.pausing import pause
-from gitmem.integrations.spool import Job
+from gitmem.app import hooks as hook_entry
+
+from gitmem.integrations import jobs
+from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.pause import pause
+from gitmem.app.spool import Job
 from gitmem.ledger import reminders
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace

@@ -30,8 +30,8 @@ from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.git.repository import Signature
-from gitmem.integrations.edges import real_edges
-from gitmem.integrations.extraction import context_of
+from gitmem.flows.context import real_edges
+from gitmem.flows.extraction import context_of
 from gitmem.ledger.known import known_at
 from gitmem.ledger.land import Write, land
 from gitmem.transcripts.claude_code import read_session

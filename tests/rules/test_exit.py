@@ -35,13 +35,13 @@ import gitmem
 from gitmem.cli.app import SUMMARIES, app
 from gitmem.dream.cards import Card, Side
 from gitmem.git.trees import read_file
-from gitmem.integrations import textconv
-from gitmem.integrations.edges import initialised_at, real_edges
-from gitmem.integrations.hook_entry import CLAUDE_JOBS, CONTEXTS, SAYS
-from gitmem.integrations.hook_entry import main as hook
+from gitmem.app import textconv
+from gitmem.flows.context import initialised_at, real_edges
+from gitmem.app.hooks import CLAUDE_JOBS, CONTEXTS, SAYS
+from gitmem.app.hooks import main as hook
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
-from gitmem.integrations.request_body import request_body
+from gitmem.flows.pull_request_body import request_body
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -257,7 +257,7 @@ def test_no_hook_lets_anything_out(hostile: Hostile, event: str, source: str) ->
 def test_the_prompt_hook_loads_no_detector(hostile: Hostile) -> None:
     """An agent waits for it: 0.1 s of CPU and 30 MB are too much."""
     probe = (
-        "import sys, io, json, os; from gitmem.integrations.hook_entry import main;"
+        "import sys, io, json, os; from gitmem.app.hooks import main;"
         "asked = {'cwd': os.getcwd(), 'session_id': 's', 'prompt': 'how do deploys go?'};"
         "given = io.BytesIO(json.dumps(asked).encode()); out = io.StringIO();"
         "main(['claude', 'UserPromptSubmit'], os.environ, given, out,"

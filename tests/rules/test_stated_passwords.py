@@ -17,10 +17,10 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
 from gitmem.integrations.agent_writes import carry_out
-from gitmem.integrations.edges import real_edges, workspace_at
-from gitmem.integrations.editing import Wanted, composed, remember
-from gitmem.integrations.review import queue
-from gitmem.integrations.saving import save_all
+from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.edit import Wanted, composed, remember
+from gitmem.flows.review import queue
+from gitmem.flows.save import save_all
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
 from gitmem.ledger.known import Known

@@ -12,7 +12,7 @@ from memory_repository import REF, MemoryRepository, follow, memory
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
-from gitmem.integrations.choosing import kept_here, select_by
+from gitmem.flows.choice import kept_here, select_by
 from gitmem.search.duplicates import headed_alike, said_by
 from gitmem.search.gate import PROMPT, QUESTION, Gate, explains, fits, select, warns
 from gitmem.search.index import Catalog

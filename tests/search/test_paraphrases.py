@@ -10,8 +10,8 @@ import pytest
 
 from gitmem.core.memory import parse
 from gitmem.git.command import GitCommand
-from gitmem.integrations.benching.corpus import Given, read_given
-from gitmem.integrations.benching.recall import measure
+from gitmem.app.bench.corpus import Given, read_given
+from gitmem.app.bench.recall import measure
 from gitmem.search.index import Catalog
 from gitmem.search.words import STOP, indexed
 

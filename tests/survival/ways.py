@@ -21,7 +21,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.integrations.git_merge import merge_command
+from gitmem.app.git_drivers import merge_command
 from gitmem.ledger.foreign import tidy_ref
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.sync import Options, sync

@@ -11,8 +11,8 @@ from transcripts import Transcript, reasoned
 
 from gitmem.engines.anthropic import render
 from gitmem.flows.extract.sessions import turns_of
-from gitmem.integrations.dreams.said import said as as_dreamt
-from gitmem.integrations.sessions import find
+from gitmem.flows.dreams.said import said as as_dreamt
+from gitmem.flows.sessions import find
 from gitmem.notes.resume import resume_of
 from gitmem.transcripts.discover import read
 from gitmem.transcripts.model import Message, Session

@@ -12,8 +12,8 @@ from typing import Any
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import fence_for_model
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.edges import Edges, by_command, initialised_at, real_edges
-from gitmem.integrations.exit import line
+from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.exit import line
 from gitmem.ledger.lookup import Ambiguous
 from gitmem.ledger.workspace import Workspace
 

@@ -19,11 +19,11 @@ from mcp.shared.exceptions import MCPError
 
 from gitmem import __version__
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.integrations.exit import line, shown, value
+from gitmem.flows.exit import line, shown, value
 from gitmem.integrations.mcp import resources
 from gitmem.integrations.mcp.call import Call, Caller, in_words, opened, session_name
 from gitmem.integrations.mcp.tools import Tool, offered
-from gitmem.integrations.place import find_initialised
+from gitmem.flows.place import find_initialised
 from gitmem.ledger.files import log
 
 INSTRUCTIONS = (

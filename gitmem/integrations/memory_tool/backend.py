@@ -9,8 +9,8 @@ from threading import Lock
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.edges import Edges, allowed_fingerprints
-from gitmem.integrations.exit import line, shown
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.exit import line, shown
 from gitmem.integrations.memory_tool import commands, words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder, listing
@@ -101,7 +101,7 @@ class Backend:
             return listing(folder, at, path)
         data = folder.read(at) or b""
         if self.scope_name == "project":
-            from gitmem.integrations.withholding import without_secrets
+            from gitmem.flows.withholding import without_secrets
 
             data = without_secrets(self.workspace, f"{self.agent}/{at}", data)
         return words.file_view(path, commands.text_of(data, path), span)

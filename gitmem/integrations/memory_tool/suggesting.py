@@ -8,12 +8,12 @@ from gitmem.core.memory import parse
 from gitmem.core.names import slugify
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
-from gitmem.integrations.edges import Edges
+from gitmem.flows.context import Edges
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder
 from gitmem.integrations.memory_tool.record import check, described, single_memory
-from gitmem.integrations.withholding import holds_secret
+from gitmem.flows.withholding import holds_secret
 from gitmem.ledger.edits import claim_keys, nameless
 from gitmem.ledger.suggestions import propose, suggest
 from gitmem.ledger.workspace import ScopeName, Workspace

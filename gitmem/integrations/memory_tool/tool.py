@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name
-from gitmem.integrations.edges import initialised_at, real_edges
+from gitmem.flows.context import initialised_at, real_edges
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
 from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName

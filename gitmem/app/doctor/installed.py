@@ -1,0 +1,208 @@
+"""What `init` set up: settings, the private repository, hooks, and the project's name."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from gitmem.app.client_hooks import Place, apply_hooks, plan_hooks
+from gitmem.app.client_setup import plan_clients
+from gitmem.core.errors import UsageError
+from gitmem.core.text import counted
+from gitmem.git.command import config_get
+from gitmem.git.remote import normalise_url
+from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.flows.engines import choice_for
+from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
+from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.flows.place import default_argv
+from gitmem.flows.save import code_tree, save_all
+from gitmem.ledger.record import read_record
+from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
+from gitmem.ledger.workspace import LIVE_FOLDERS
+from gitmem.transcripts.privacy import ignoring
+
+
+def check_settings(patient: Patient) -> list[Finding]:
+    """Looks for values that mean nothing."""
+    workspace = patient.workspace
+    where = workspace.layout.common_dir
+    values = read_settings(workspace.git, workspace.layout.worktree or where).values
+    found = []
+    for name, allowed in CHOICES.items():
+        value = values.get(name, "").rsplit("\n", 1)[-1]
+        if value and value not in allowed:
+            what = f"gitmem.{name} is {value!r}, which means nothing"
+            write = f"git config gitmem.{name} {DEFAULTS[name]}"
+            write = "git mem engine set offline" if name == "engine" else write
+            found.append(Finding("setting", what, f"set it to one of {', '.join(allowed)}: {write}"))
+    settings = Settings(values)
+    for number in ("extractEvery", "maxRuns", "maxTokens"):
+        try:
+            settings.number(number)
+        except UsageError as error:
+            found.append(Finding("setting", error.message, error.hint))
+    try:
+        ignoring(settings.all("ignore"))
+    except UsageError as error:
+        what = f"{error.message}; nothing is learned from sessions until it is mended"
+        found.append(Finding("setting", what, error.hint))
+    return found
+
+
+def check_engine(patient: Patient) -> list[Finding]:
+    """Looks whether the engine in force can run."""
+    chosen = choice_for(patient.workspace, patient.edges)
+    return [
+        Finding("engine", f"the engine {chosen.engine} cannot run: {lack.what}", lack.remedy)
+        for lack in chosen.missing
+    ]
+
+
+def check_private_repository(patient: Patient) -> list[Finding]:
+    """Looks whether the private repository is there, and closed to others."""
+    workspace = patient.workspace
+    path = workspace.private_path
+    if not patient.private:
+        backup = workspace.settings.get("backup")
+        mend = "make it anew, and save what stands in live directories"
+        mend += f"; then bring the rest back: git mem backup {backup}" if backup else ""
+
+        def make() -> str:
+            _ = workspace.private
+            workspace.private_state.mkdir(parents=True, exist_ok=True)
+            saved = save_all(workspace, patient.edges, everywhere=True)
+            count = sum(len(one.written) for one in saved)
+            return f"made {path}, with {counted(count, 'commit')} from live directories"
+
+        return [Finding("private-repository", f"{path} is missing", mend, make, asks=True)]
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode == 0o700:
+        return []
+
+    def close() -> str:
+        path.chmod(0o700)
+        return f"{path} has mode 0700"
+
+    what = f"{path} has mode {mode:04o}: others may get in"
+    return [Finding("private-repository", what, "set mode 0700", close)]
+
+
+def check_state(patient: Patient) -> list[Finding]:
+    """Looks whether the state folder is there: without it every command takes `init` for never run."""
+    state = patient.workspace.state
+    if state.is_dir():
+        return []
+
+    def make() -> str:
+        state.mkdir(parents=True, exist_ok=True)
+        return f"made {state}"
+
+    return [Finding("state-folder", f"{state} is missing", "make it anew", make)]
+
+
+def check_hooks(patient: Patient) -> list[Finding]:
+    """Looks at git's hooks and drivers, and those of the clients that are here, as `init` would."""
+    workspace = patient.workspace
+    common = workspace.layout.common_dir
+    top = code_tree(workspace) or common
+    return [
+        *_git_hooks(patient, top, common),
+        *_client_hooks(patient),
+        *_git_merge(patient, common),
+    ]
+
+
+def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
+    git = patient.workspace.git
+    setup = read_setup(git, top, common)
+    wrong = [one for one in inspect_git_hooks(common, default_argv(), setup) if one.standing != "ours"]
+    actions = plan_git_hooks(common, default_argv(), setup)
+    by_hand = [action for action in actions if action.kind == "by-hand"]
+    can = [action for action in actions if action.kind != "by-hand"]
+    if wrong and can:
+
+        def install() -> str:
+            apply(plan_git_hooks(common, default_argv(), read_setup(git, top, common)), git)
+            return f"installed {', '.join(one.hook for one in wrong)}"
+
+        what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
+        mend = "; ".join(dict.fromkeys(str(action) for action in can))
+        yield Finding("git-hooks", what, mend, install, asks=True)
+    if by_hand:
+        what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
+        yield Finding("git-hooks", what, "; ".join(str(action) for action in by_hand))
+
+
+def _told(standing: str) -> str:
+    return {
+        "foreign": "another tool's alone",
+        "outdated": "an older gitmem's",
+        "dead": "of a gitmem that is gone",
+    }.get(standing, standing)
+
+
+def _client_hooks(patient: Patient) -> Iterator[Finding]:
+    workspace = patient.workspace
+    for wanted in plan_clients(workspace, patient.edges.environ, default_argv()):
+        client = wanted.place.client
+        kind = f"{client.name}-hooks"
+        if wanted.by_hand:
+            yield Finding(kind, f"{client.title}'s hooks: {wanted.path} cannot be changed", wanted.by_hand)
+        elif wanted.after != wanted.before:
+
+            def install(place: Place = wanted.place) -> str:
+                apply_hooks(plan_hooks(place, default_argv(), workspace.git))
+                return f"added hooks to {place.path}"
+
+            what = f"{client.title}'s hooks are not all in {wanted.path}"
+            yield Finding(kind, what, str(wanted), install, asks=True)
+
+
+def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:
+    git = patient.workspace.git
+    wanted = plan_merge_setup(git, common, default_argv())
+    if wanted.changes:
+
+        def install() -> str:
+            apply_merge_setup(plan_merge_setup(git, common, default_argv()), git)
+            return "git merges and shows memory claim by claim"
+
+        what = "git merges memory as text here: gitmem's drivers are missing, or an older gitmem's"
+        yield Finding("git-merge", what, str(wanted), install, asks=True)
+    if wanted.by_hand:
+        yield Finding("git-merge", "git's attributes cannot be changed", wanted.by_hand)
+
+
+def check_project_id(patient: Patient) -> list[Finding]:
+    """Looks for other repositories on this machine that use this one's name in the private repository."""
+    workspace = patient.workspace
+    mine = _origin(patient, workspace.layout.common_dir)
+    ours = {tree.path for tree in workspace.worktrees}
+    found = []
+    for top in _other_tops(workspace.private_state) - ours:
+        told = config_get(workspace.git, top, "gitmem.projectId", scope="local")
+        if told == workspace.project_id and _origin(patient, top) != mine:
+            what = (
+                f"{top} has another origin and the same gitmem.projectId, {told}: both share local memory"
+            )
+            advice = f"name one of them anew: git config gitmem.projectId {told}-2, then git mem init"
+            found.append(Finding("project-id", what, advice))
+    return found
+
+
+def _other_tops(state: Path) -> set[Path]:
+    """Work trees that records of private memory name and that exist."""
+    tops = set()
+    for path in (state / "live").glob("*.json"):
+        record = read_record(state, path.stem)
+        parents = Path(record.path).parents if record else ()
+        if record and len(parents) > 2 and Path(record.path).parent.name == LIVE_FOLDERS["local"]:
+            tops |= {parents[2]} if (parents[2] / ".git").exists() else set()
+    return tops
+
+
+def _origin(patient: Patient, folder: Path) -> str:
+    url = config_get(patient.workspace.git, folder, "remote.origin.url") or ""
+    return normalise_url(url, folder) if url else ""

@@ -1,0 +1,174 @@
+"""What can be deleted at no loss of memory, and misleads: records, the worker's notes, catalogs."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import counted
+from gitmem.git.command import worktrees
+from gitmem.git.locks import is_alive
+from gitmem.app import spool
+from gitmem.app.doctor.evidence import Standing, stand
+from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.flows.place import start_worker
+from gitmem.integrations.worker import read_state
+from gitmem.ledger.files import CATALOG
+from gitmem.ledger.record import read_record, record_path
+from gitmem.ledger.workspace import LIVE_FOLDERS, Scope
+from gitmem.search import database
+from gitmem.search.index import Catalog, read_memory
+
+LATE_SECONDS = 86_400.0
+"""How long a ref may be ahead of a catalog that nobody had a reason to read."""
+
+
+def check_records(patient: Patient) -> list[Finding]:
+    """Looks for records of folders that are gone for good, and for ones that cannot be read."""
+    workspace = patient.workspace
+    listed = worktrees(workspace.git, None, git_dir=workspace.layout.common_dir)
+    trees = frozenset(tree.path for tree in listed if not tree.prunable)
+    found = []
+    for state in (workspace.state, workspace.private_state):
+        for path in sorted((state / "live").glob("*.json")):
+            record = read_record(state, path.stem)
+            if record is None:
+                what, why = str(path), "cannot be read"
+            elif _is_gone(Path(record.path), trees, mine=state == workspace.state):
+                what, why = str(path), f"is about {record.path}, whose work tree is gone"
+            else:
+                continue
+            found.append(Finding("stale-record", f"{what} {why}", "delete it", _forget(state, path.stem)))
+    return found
+
+
+def _is_gone(path: Path, trees: frozenset[Path], mine: bool) -> bool:
+    """Whether a live directory will not come back: its work tree is none of this repository any more."""
+    if path.is_dir():
+        return False
+    if path.parent.name not in LIVE_FOLDERS.values() or len(path.parents) < 3:
+        # The client's own folders: one that is still named is filled again.
+        return not path.parent.is_dir() and path.parent.parent.is_dir()
+    top = path.parents[2]
+    if top in trees:
+        return False
+    # Another repository's, or on a disk that is not there right now: nobody can tell.
+    return mine or (not top.exists() and top.parent.is_dir())
+
+
+def _forget(state: Path, key: str) -> Callable[[], str]:
+    def forget() -> str:
+        record_path(state, key).unlink(missing_ok=True)
+        # What layouts displaced there and nobody took in stays.
+        with suppress(OSError):
+            (state / "displaced" / key).rmdir()
+        return f"deleted the record {key}"
+
+    return forget
+
+
+def check_worker(patient: Patient) -> list[Finding]:
+    """Looks at the worker's note, the jobs that wait, and those that were given up."""
+    workspace = patient.workspace
+    common = workspace.layout.common_dir
+    folder = workspace.state / "spool"
+    note = workspace.state / "worker.json"
+    found: list[Finding] = []
+    state = read_state(common)
+    works = state is not None and is_alive(state.process)
+    if note.exists() and not works:
+
+        def clear() -> str:
+            note.unlink(missing_ok=True)
+            return f"deleted {note}"
+
+        whose = f"of process {state.process.pid}, which is gone" if state else "of nobody"
+        found.append(Finding("dead-worker", f"{note} is {whose}", "delete it", clear))
+    waiting = len(spool.take(folder))
+
+    def start() -> str:
+        start_worker(common, patient.edges.environ)
+        return "started the worker"
+
+    if waiting and not works:
+        what = f"{counted(waiting, 'job')} in {folder} with no worker to do them"
+        found.append(Finding("waiting-jobs", what, "start the worker", start))
+    failed = sorted(path for path in (folder / "failed").glob("*") if path.suffix != ".error")
+    if failed:
+
+        def again() -> str:
+            for path in failed:
+                path.rename(folder / (path.name.rpartition(".try")[0] or path.name))
+                path.with_name(f"{path.name}.error").unlink(missing_ok=True)
+            start()
+            return f"{counted(len(failed), 'job')} will run again"
+
+        what = f"{counted(len(failed), 'job')} failed for good: {_reasons(failed)}"
+        found.append(Finding("failed-jobs", what, "run them again", again, asks=True))
+    return found
+
+
+def _reasons(failed: Sequence[Path]) -> str:
+    said = []
+    for path in failed[-3:]:
+        with suppress(OSError):
+            report = path.with_name(f"{path.name}.error").read_text(errors="replace").strip()
+            said.append(report.splitlines()[-1] if report else "")
+    return "; ".join(dict.fromkeys(filter(None, said))) or "no report is left"
+
+
+def check_catalogs(patient: Patient) -> list[Finding]:
+    """Looks whether the search catalogs can be used and describe the refs as they are."""
+    found: list[Finding] = []
+    for state in dict.fromkeys(scope.state for scope in patient.scopes):
+        mine = [scope for scope in patient.scopes if scope.state == state]
+        found += _catalog(patient, state, mine)
+    return found
+
+
+def _catalog(patient: Patient, state: Path, scopes: Sequence[Scope]) -> Iterator[Finding]:
+    file = state / CATALOG
+    if not file.exists():
+        return
+    known = _tips(file)
+    standing = {scope: stand(patient.workspace, scope) for scope in scopes}
+    behind = [scope for scope, now in standing.items() if _is_behind(patient, scope, now, known or {})]
+
+    def follow() -> str:
+        if known is None and not database.discard(state):
+            raise RepositoryError(f"{file} cannot be replaced", "Delete it; it is made anew.")
+        with closing(Catalog.open(state)) as catalog:
+            for scope in scopes if known is None else behind:
+                if standing[scope].state == "memory":
+                    catalog.bring_up_to_date(scope.repo, scope.ref, standing[scope].oid, read_memory)
+        return f"{file} is {'made anew' if known is None else 'up to date'}"
+
+    if known is None:
+        yield Finding("catalog", f"{file} is damaged", "make it anew", follow)
+    elif behind:
+        names = ", ".join(scope.ref for scope in behind)
+        yield Finding("catalog", f"{file} is behind {names}", "bring it up to date", follow)
+
+
+def _is_behind(patient: Patient, scope: Scope, now: Standing, known: Mapping[str, str]) -> bool:
+    """Whether nobody brought a catalog up to date in time: who reads it does, and so does the worker."""
+    tip = known.get(scope.ref)
+    if now.state != "memory" or now.oid is None or tip in (None, now.oid):
+        return False
+    return patient.edges.now - scope.repo.commit(now.oid).committer.time > LATE_SECONDS
+
+
+def _tips(file: Path) -> dict[str, str] | None:
+    """The refs that a catalog describes, each with its commit; None where the file is damaged."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=ro", uri=True)) as connection:
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return None
+            return dict(connection.execute("SELECT name, tip FROM ref").fetchall())
+    except sqlite3.Error as error:
+        return {} if database.is_busy(error) else None

@@ -1,0 +1,268 @@
+"""`gitmem hook …`: what agents' hooks run. Answers at once, leaves the work to the worker, never fails.
+
+A client's own events and fields become Claude Code's, which are gitmem's, by the table of clients. All of it
+is the standard library; what a prompt is answered with is imported only when it is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from gitmem.app import clients
+from gitmem.app.clients import CLAUDE, CLIENTS, Client
+from gitmem.flows.place import SAID, data_folder, disabled, find_initialised, start_worker
+from gitmem.ledger.files import log
+
+if TYPE_CHECKING:
+    from gitmem.app.spool import Job
+
+# Events that mean new conversation to extract from.
+CLAUDE_JOBS = {
+    "SessionStart": "session-start",
+    "Stop": "stop",
+    "SubagentStop": "subagent-stop",
+    "SessionEnd": "session-end",
+    "PreCompact": "pre-compact",
+}
+CONTEXTS = frozenset({"SessionStart", "UserPromptSubmit"})
+# Events at which a client may show the person a `systemMessage` (seen in 2.1.197, in a terminal).
+SAYS = frozenset({"SessionStart", "UserPromptSubmit", "Stop"})
+# `claude -p`, which shows it to nobody.
+UNSEEN = "sdk-cli"
+# Before a tool runs, and after one failed: a tool call waits for these, so nothing else is done there.
+ACTIONS = frozenset({"PreToolUse", "PostToolUseFailure"})
+GIT_JOBS = {
+    "post-commit": "commit",
+    "post-merge": "merge",
+    "post-checkout": "checkout",
+    "post-rewrite": "rewrite",
+}
+# A prompt with a pasted log can be large; anything beyond is not read.
+LARGEST = 8 * 1024 * 1024
+LONGEST_TEXT = 4096
+
+Starter = Callable[[Path, Mapping[str, str]], None]
+
+
+def main(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    stdin: IO[bytes],
+    stdout: IO[str],
+    start: Starter = start_worker,
+) -> int:
+    """Runs one hook.
+
+    Args:
+        argv: what follows `gitmem hook`: `<client> <Event>` or `git <hook> [arguments]`.
+        environ: the environment.
+        stdin: the client's JSON, or git's lines.
+        stdout: where an answer for the client goes; only ever one JSON object.
+        start: starts the worker of a common git directory.
+
+    Returns:
+        0, whatever happens: a broken gitmem blocks nothing.
+    """
+    if len(argv) < 2:
+        return 0
+    try:
+        if disabled(environ):
+            client = CLIENTS.get(argv[0])
+            event = client.events[argv[1]].means if client and argv[1] in client.events else ""
+            if client and event in SAYS:
+                _note(event, environ, clients.given(client, argv[1], _payload(stdin)))
+        elif argv[0] in CLIENTS:
+            _agent(CLIENTS[argv[0]], argv[1], environ, stdin, stdout, start)
+        elif argv[0] == "git" and argv[1] in GIT_JOBS:
+            _git(argv[1], argv[2:], environ, stdin, start)
+    except Exception as error:
+        _tell(f"hook {argv[0]} {argv[1]}: {type(error).__name__}: {error}")
+    return 0
+
+
+def _agent(
+    client: Client,
+    name: str,
+    environ: Mapping[str, str],
+    stdin: IO[bytes],
+    stdout: IO[str],
+    start: Starter,
+) -> None:
+    payload = _payload(stdin)
+    # Cursor runs Claude Code's hooks as well, and has its own.
+    if name not in client.events or (client is CLAUDE and "cursor_version" in payload):
+        return
+    event, payload = client.events[name].means, clients.given(client, name, payload)
+    place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
+    if place is None:
+        return
+    worktree, common = place
+    if event in ACTIONS:
+        text = _at_action(payload, place, environ)
+        if failed := clients.failure(client, payload):
+            text += _at_action(failed, place, environ)
+        _answer(clients.answer(client, name, text, ""), stdout)
+        return
+    off = _note(event, environ, payload)
+    if event in CLAUDE_JOBS and not off:
+        from gitmem.app.spool import Job
+
+        subagent = _text(payload, "agent_transcript_path")
+        job = Job(
+            event=CLAUDE_JOBS[event],
+            worktree=str(worktree),
+            session_path=subagent or _text(payload, "transcript_path"),
+            session_id=_text(payload, "session_id"),
+            agent=_text(payload, "agent_type") or "main",
+            time=time.time(),
+        )
+        _spool(common, job, environ, start)
+    # Where nothing is learned from a session, no model is asked about it either.
+    leave = None if off else partial(_spool, common, environ=environ, start=start)
+    message = ""
+    seen = not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN
+    if event in SAYS & client.said_at and seen and _has_any(common / "gitmem" / SAID):
+        from gitmem.flows.notices import take
+
+        every = event == "SessionStart"
+        message = take(common / "gitmem", _text(payload, "session_id"), all_sessions=every)
+    text = _context(client, event, payload, common, leave) if event in CONTEXTS else ""
+    _answer(clients.answer(client, name, text, message), stdout)
+
+
+def _has_any(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
+
+
+def _answer(answer: dict[str, Any], stdout: IO[str]) -> None:
+    """Gives the client its answer, by the one exit; none where there is nothing to say."""
+    if not answer:
+        return
+    from gitmem.rules.redaction import suspects, value
+
+    # No hook waits for the detector: what only looks like a credential is left out of what it answers.
+    stdout.write(json.dumps(value(answer, suspects)) + "\n")
+    stdout.flush()
+
+
+def _at_action(payload: Mapping[str, Any], place: tuple[Path, Path], environ: Mapping[str, str]) -> str:
+    from gitmem.app.at_action import answer
+
+    home = Path(environ.get("HOME") or "~").expanduser()
+    try:
+        return answer(payload, data_folder(environ, home), place, environ)
+    except Exception as error:
+        log(place[1], f"at an action: {type(error).__name__}: {error}")
+        return ""
+
+
+def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) -> str:
+    """Notes whether extraction is off in a session, for jobs that know nothing of its environment.
+
+    Returns:
+        What switches it off; empty where nothing does.
+    """
+    from gitmem.flows.switches import note, switched_off
+
+    place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
+    config = Path(
+        environ.get("CLAUDE_CONFIG_DIR") or Path(environ.get("HOME") or "~").expanduser() / ".claude"
+    )
+    off = switched_off(environ, config, place[0] if place else None)
+    # A fork that keeps no recording is nothing to extract from.
+    recorded = Path(_text(payload, "transcript_path") or "/").is_file()
+    if place is not None and event in SAYS and recorded:
+        session = _text(payload, "session_id")
+        note(place[1] / "gitmem", session, off=bool(off), now=time.time(), whole=event == "Stop")
+    return off
+
+
+def _git(
+    hook: str, args: Sequence[str], environ: Mapping[str, str], stdin: IO[bytes], start: Starter
+) -> None:
+    place = find_initialised(Path.cwd())
+    if place is None or (hook == "post-commit" and _in_rebase(Path(environ.get("GIT_DIR") or ".git"))):
+        return
+    from dataclasses import replace
+
+    from gitmem.app.spool import Job
+
+    job = Job(GIT_JOBS[hook], str(place[0]), time=time.time(), args=tuple(args))
+    if hook == "post-rewrite":
+        lines = [line.split() for line in stdin.read(LARGEST).decode("ascii", "replace").splitlines()]
+        job = replace(job, rewritten=tuple((words[0], words[1]) for words in lines if len(words) >= 2))
+    _spool(place[1], job, environ, start)
+
+
+def _in_rebase(git_dir: Path) -> bool:
+    """Whether a rebase is under way: it commits many times, and post-rewrite follows at its end."""
+    return (git_dir / "rebase-merge").is_dir() or (git_dir / "rebase-apply" / "rebasing").is_file()
+
+
+def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -> None:
+    from gitmem.app.spool import put
+
+    try:
+        put(common / "gitmem" / "spool", job)
+        start(common, environ)
+    except OSError as error:
+        log(common, f"{job.event}: the job could not be left or its worker not started: {error}")
+
+
+def _context(
+    client: Client,
+    event: str,
+    payload: Mapping[str, Any],
+    common: Path,
+    leave: Callable[[Job], None] | None,
+) -> str:
+    try:
+        from gitmem.app.session_context import session_start, user_prompt
+
+        if event == "SessionStart":
+            return session_start(payload, loaded=client.loads_memory)
+        return user_prompt(payload, leave)
+    except Exception as error:
+        log(common, f"{event}: {type(error).__name__}: {error}")
+        return ""
+
+
+def _payload(stdin: IO[bytes]) -> dict[str, Any]:
+    data = stdin.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        return {}
+    try:
+        payload = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
+
+def _text(payload: Mapping[str, Any], key: str) -> str:
+    value = payload.get(key)
+    return value if isinstance(value, str) and len(value) <= LONGEST_TEXT and "\0" not in value else ""
+
+
+def _tell(text: str) -> None:
+    try:
+        place = find_initialised(Path.cwd())
+    except OSError:
+        return
+    if place:
+        log(place[1], text)
+
+
+def run() -> int:
+    """Runs the hook that the command line names, with the process's own streams."""
+    return main(sys.argv[2:], os.environ, sys.stdin.buffer, sys.stdout)

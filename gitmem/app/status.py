@@ -1,0 +1,142 @@
+"""Where memory stands: what `status` shows, as a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from gitmem.git.locks import is_alive
+from gitmem.flows.memory_trees import stale_trees
+from gitmem.flows.context import Edges
+from gitmem.flows.engines import choice_for
+from gitmem.app.git_hooks import inspect_git_hooks, read_setup
+from gitmem.flows.pause import Pause, current
+from gitmem.flows.place import default_argv
+from gitmem.flows.save import look_all
+from gitmem.app.scope_status import ScopeStanding, scope_standing
+from gitmem.integrations.worker import read_state
+from gitmem.ledger.record import read_record
+from gitmem.ledger.workspace import Workspace
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.ledger.consent import ForeignPurge
+    from gitmem.ledger.inbox import Outgoing
+    from gitmem.ledger.working_copy import Saved
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that `status` shows."""
+
+    project: str
+    sharing: str
+    engine: str
+    extract: str
+    mode: str
+    scopes: tuple[ScopeStanding, ...]
+    live: tuple[Saved, ...]
+    pinned: dict[str, str]
+    hooks: dict[str, str]
+    spooled: int
+    failed: int
+    worker: bool
+    waiting: int
+    stale_trees: tuple[str, ...] = ()
+    taken_by: str = ""
+    paused: Pause | None = None
+    engine_lacks: tuple[str, ...] = ()
+    outgoing: tuple[Outgoing, ...] = ()
+    purge: ForeignPurge | None = None
+
+    def as_value(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "project": self.project,
+            "sharing": self.sharing,
+            "engine": self.engine,
+            "engine_lacks": list(self.engine_lacks),
+            "extract": self.extract,
+            "mode": self.mode,
+            "scopes": [scope.as_value() for scope in self.scopes],
+            "directories": [
+                {
+                    "scope": saved.live.scope.name,
+                    "agent": saved.live.agent,
+                    "path": str(saved.live.path),
+                    "tracked": saved.live.tracked,
+                    "pinned": self.pinned.get(str(saved.live.path)),
+                    "unsaved": sorted(saved.plan.edits),
+                    "held": dict(saved.plan.held),
+                    "refused": [r.path for r in saved.plan.refusals],
+                    "problems": dict(saved.problems),
+                }
+                for saved in self.live
+            ],
+            "hooks": self.hooks,
+            "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
+            "review": self.waiting,
+            "outgoing": [
+                {
+                    "branch": one.inbox.branch,
+                    "claims": len(one.inbox.proposals),
+                    "waits_for": one.waits_for,
+                }
+                for one in self.outgoing
+            ],
+            "purge": {"id": self.purge.id, "remote": self.purge.remote} if self.purge else None,
+            "stale_work_trees": list(self.stale_trees),
+            "folder_taken_by": self.taken_by or None,
+            "paused": self.paused.as_value() if self.paused else None,
+        }
+
+
+def standing(workspace: Workspace, edges: Edges) -> Standing:
+    """Reads where memory stands; writes nothing."""
+    from gitmem.flows.review import queue
+
+    scopes = tuple(scope_standing(workspace, scope) for scope in workspace.scopes)
+    live = look_all(workspace, edges)
+    pinned = {}
+    for saved in live:
+        record = read_record(saved.live.scope.state, saved.live.key)
+        if record and record.pinned:
+            pinned[str(saved.live.path)] = record.pinned
+    common = workspace.layout.common_dir
+    top = workspace.layout.worktree or common
+    states = inspect_git_hooks(common, default_argv(), read_setup(workspace.git, top, common))
+    spool = workspace.state / "spool"
+    state = read_state(common)
+    chosen = choice_for(workspace, edges)
+    disputed = {scope.name: scope.disputed for scope in scopes}
+    items = queue(workspace, edges, live, disputed, {scope.name: scope.aside for scope in scopes})
+    return Standing(
+        project=workspace.project_id,
+        sharing=workspace.sharing,
+        engine=chosen.engine,
+        extract=workspace.settings.get("extract"),
+        mode=workspace.settings.get("mode"),
+        scopes=scopes,
+        live=live,
+        pinned=pinned,
+        hooks={one.hook: one.standing for one in states},
+        spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
+        failed=len(list((spool / "failed").glob("*"))) if (spool / "failed").is_dir() else 0,
+        worker=bool(state and is_alive(state.process)),
+        waiting=len(items),
+        taken_by=str(workspace.taken_by or ""),
+        stale_trees=tuple(map(str, stale_trees(workspace))),
+        paused=current(workspace.state, edges.now),
+        outgoing=_outgoing(workspace),
+        purge=cast(
+            "ForeignPurge | None", next((one.subject for one in items if one.kind == "purge"), None)
+        ),
+        engine_lacks=tuple(lack.what for lack in chosen.missing),
+    )
+
+
+def _outgoing(workspace: Workspace) -> tuple[Outgoing, ...]:
+    if workspace.sharing == "off":
+        return ()
+    from gitmem.ledger.inbox import outgoing
+
+    return outgoing(workspace)

@@ -1,0 +1,192 @@
+"""A model's choice among memories, where the person's configuration names one (see `recalling.configured`).
+
+Only a model engine is told anything. What it is told: the question, and one line each of at most fifty
+memories, of whatever scope. It is told nothing in a pause or where gitmem is switched off, of a question
+that holds `<private>`, matches `gitmem.ignore` or holds a secret, or of a memory whose line does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gitmem.core.change import Header
+from gitmem.core.errors import EngineError
+from gitmem.core.limits import CANDIDATES
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.workspace import Workspace
+from gitmem.search.gate import Left, Selection
+from gitmem.search.query import Candidate
+from gitmem.search.recall import Source
+
+if TYPE_CHECKING:
+    from gitmem.engines.engine import Engine
+    from gitmem.transcripts.privacy import Ignore
+
+
+def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
+    """Why no model is asked a question now; empty where it may be.
+
+    Raises:
+        UsageError: `gitmem.ignore` cannot be honoured.
+    """
+    from gitmem.flows.pause import paused
+    from gitmem.flows.place import DISABLE, disabled
+    from gitmem.transcripts.privacy import ignoring
+
+    if disabled(edges.environ):
+        return f"{DISABLE} is set"
+    if paused(workspace.state, edges.now):
+        return "gitmem is paused"
+    return kept_here(query, ignoring(workspace.settings.all("ignore")), allowed_fingerprints(workspace))
+
+
+def by_model(
+    workspace: Workspace,
+    edges: Edges,
+    name: str,
+    query: str,
+    candidates: Sequence[Candidate],
+    scopes: Mapping[str, str],
+    limit: int,
+) -> tuple[Selection, str]:
+    """Has a model choose.
+
+    Args:
+        name: the engine, of `recalling.MODELS`.
+        candidates: best first; see `told_of`.
+        scopes: full ref name to scope.
+        limit: how many at most.
+
+    Returns:
+        Its choice, and the engine's full name.
+
+    Raises:
+        EngineError: it cannot be asked, or gave no answer that can be used.
+        UsageError: `gitmem.ignore` cannot be honoured.
+    """
+    from gitmem.flows.engines import engine_for
+    from gitmem.transcripts.privacy import ignoring
+
+    if reason := kept_back(workspace, edges, query):
+        raise EngineError(f"Nothing was sent to {name}: {reason}")
+    engine = engine_for(workspace, edges, name)
+    project = workspace.scope("project")
+    allow = allowed_fingerprints(workspace)
+    tainted = read_tainted(project.state)
+    clean = [one for one in candidates if one.ref != project.ref or not tainted.hides(one.blob, allow)]
+    ignore = ignoring(workspace.settings.all("ignore"))
+    chosen = select_by(engine, query, clean, scopes, limit, ignore, allow) if clean else Selection(())
+    return chosen, engine.name
+
+
+def told_of(
+    found: Sequence[Candidate], sources: Sequence[Source], agents: Collection[str] | None, most: int
+) -> tuple[Candidate, ...]:
+    """The memories that a model is told of: the best by words, then the newest.
+
+    Args:
+        found: by words, best first.
+        agents: name spaces that apply; None for all.
+        most: how many at most.
+    """
+    known = {(one.ref, one.path) for one in found}
+    more = [
+        one
+        for source in sources
+        for one in _newest(source, agents, most)
+        if (one.ref, one.path) not in known
+    ]
+    more.sort(key=lambda one: (-one.time, one.ref, one.path))
+    return (*found, *more)[:most]
+
+
+def _newest(source: Source, agents: Collection[str] | None, most: int) -> Iterator[Candidate]:
+    places = [
+        place
+        for ref in source.scopes
+        for place in source.catalog.places(ref, source.at.get(ref))
+        if not place.archived and (agents is None or place.agent in agents)
+    ]
+    places.sort(key=lambda place: (-place.time, place.ref, place.path))
+    heads = source.catalog.heads(source.repo, [place.blob for place in places[:most]])
+    for place in places[:most]:
+        if head := heads.get(place.blob):
+            yield Candidate(
+                ref=place.ref,
+                agent=place.agent,
+                path=place.path,
+                blob=place.blob,
+                score=0.0,
+                parts={},
+                name=head.name or place.path.rpartition("/")[2].removesuffix(".md"),
+                description=head.description,
+                type=head.type,
+                archived=False,
+                time=place.time,
+                commit=source.at.get(place.ref, ""),
+            )
+
+
+def kept_here(query: str, ignore: Ignore, allow: frozenset[str] = frozenset()) -> str:
+    """Why a question must not be sent to a model; empty where it may be.
+
+    Args:
+        ignore: what the person keeps from being learned (`gitmem.ignore`).
+        allow: fingerprints of secrets that the person accepted.
+    """
+    from gitmem.rules.secrets import scan
+    from gitmem.transcripts.privacy import without_private
+
+    if without_private([query]) != [query]:
+        return "it holds <private>"
+    if ignore.matches(query):
+        return "gitmem.ignore matches it"
+    if scan([query], allow)[0]:
+        return "it holds what looks like a secret"
+    return ""
+
+
+def select_by(
+    engine: Engine,
+    query: str,
+    candidates: Sequence[Candidate],
+    scopes: Mapping[str, str],
+    limit: int,
+    ignore: Ignore,
+    allow: frozenset[str] = frozenset(),
+) -> Selection:
+    """Has an engine choose; memories whose name or description must not be sent are left out.
+
+    Args:
+        query: what `kept_here` let pass.
+        candidates: best first; of more than `CANDIDATES` the engine is told of the first.
+        scopes: full ref name to scope.
+        limit: how many at most.
+
+    Raises:
+        EngineError: no answer that can be used.
+    """
+    from gitmem.rules.secrets import scan
+    from gitmem.transcripts.privacy import without_private
+
+    told = [f"{one.name}: {one.description}" for one in candidates[:CANDIDATES]]
+    found = scan(told, allow)
+    listed = [
+        one
+        for one, text, secrets in zip(candidates[:CANDIDATES], told, found, strict=True)
+        if not secrets and not ignore.matches(text) and without_private([text]) == [text]
+    ]
+    if not listed:
+        return Selection((), tuple(Left(one, "not-chosen") for one in candidates))
+    headers = [
+        Header(scopes[one.ref], one.agent, one.file, one.name, one.description, one.type, one.time)
+        for one in listed
+    ]
+    chosen = tuple(listed[at] for at in engine.choose(query, headers, limit))
+    places = {(one.ref, one.path) for one in chosen}
+    return Selection(
+        chosen,
+        tuple(Left(one, "not-chosen") for one in candidates if (one.ref, one.path) not in places),
+    )

@@ -1,0 +1,159 @@
+"""Ends a running dream from outside: its process is asked, waited for, and killed in the end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import one_line
+from gitmem.dream.lock import give_back, note_failure, taker
+from gitmem.git.locks import ProcessIdentity, is_alive
+from gitmem.flows.dreams.progress import Running, clear, running
+from gitmem.flows.context import Edges
+from gitmem.ledger.proposals import dream_branches
+from gitmem.ledger.workspace import Scope, Workspace
+
+PATIENCE_SECONDS = 15.0
+"""How long a process gets to end its dream by itself; it is asked again meanwhile."""
+
+ASKED_AGAIN_SECONDS = 5.0
+DEATH_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
+
+_NAMES = ("gitmem", "git-mem")
+"""What stands in the command line of each of gitmem's processes."""
+
+How = Literal["ended", "killed", "made"]
+
+
+@dataclass(frozen=True)
+class Killed:
+    """What became of a dream that was to be ended.
+
+    Attributes:
+        was: how far it had come.
+        how: `ended` when asked; `killed`, with the process and all that it had started, as it did not end;
+            `made`: it was too late, and the dream waits for review.
+        ids: the dreams that it made after all.
+    """
+
+    was: Running
+    how: How
+    ids: tuple[str, ...] = ()
+
+
+def kill_dreams(
+    workspace: Workspace, edges: Edges, scope: str = "", patience: float = PATIENCE_SECONDS
+) -> tuple[Killed, ...]:
+    """Ends the dreams of this repository's scopes that go on.
+
+    Args:
+        scope: the one scope; empty for all.
+        patience: seconds before a process is killed that does not end its dream.
+
+    Returns:
+        What became of each; nothing where none went on.
+
+    Raises:
+        RepositoryError: a process is another user's, or another program, or will not die.
+    """
+    places = (workspace.scope(scope),) if scope else workspace.scopes
+    found = ((place, running(place)) for place in places)
+    return tuple(_kill(place, one, edges.now, patience) for place, one in found if one is not None)
+
+
+def _kill(place: Scope, was: Running, now: float, patience: float) -> Killed:
+    _refuse_foreign(was.process)
+    before = _dreams(place)
+    how: How = "ended"
+    if not _asked(place, was.process, patience):
+        how = "killed"
+        _put_down(was.process)
+    # A process that died of the signal, as one that had not yet taken signals over, left its lock.
+    if give_back(place, was.process):
+        clear(place)
+        note_failure(place, now, "it was ended by `git mem dream kill`")
+    ids = tuple(sorted(_dreams(place) - before))
+    return Killed(was, "made" if ids else how, ids)
+
+
+def _refuse_foreign(process: ProcessIdentity) -> None:
+    """Raises where a process does not run gitmem: the lock is a file, and may name any.
+
+    Raises:
+        RepositoryError: it is another program, or another user's.
+    """
+    import psutil
+
+    try:
+        words = psutil.Process(process.pid).cmdline()
+    except psutil.NoSuchProcess:
+        return
+    except psutil.AccessDenied as error:
+        raise _foreign(process) from error
+    if process.pid != os.getpid() and not any(name in word for word in words for name in _NAMES):
+        raise RepositoryError(
+            f"Process {process.pid}, which the lock names, is no gitmem: {one_line(' '.join(words), 80)}",
+            f"If it dreams all the same, as a program of yours may, end it: kill {process.pid}",
+        )
+
+
+def _foreign(process: ProcessIdentity) -> RepositoryError:
+    return RepositoryError(
+        f"Process {process.pid}, which is dreaming, is another user's", "Ask them to end it."
+    )
+
+
+def _dreams(place: Scope) -> frozenset[str]:
+    return frozenset(ref.rpartition("/")[2] for ref, _, _ in dream_branches(place))
+
+
+def _asked(place: Scope, process: ProcessIdentity, patience: float) -> bool:
+    """Asks a process to end its dream, and waits; returns whether it let go of the lock, or is gone."""
+    import psutil
+
+    end = time.monotonic() + patience
+    while (left := end - time.monotonic()) > 0:
+        # Looked at anew each time: the lock names the very process that is asked.
+        if taker(place) != process:
+            return True
+        with suppress(psutil.NoSuchProcess):
+            try:
+                # It refuses where the number was given to another process meanwhile.
+                psutil.Process(process.pid).terminate()
+            except psutil.AccessDenied as error:
+                raise _foreign(process) from error
+        if _waited(lambda: taker(place) != process, min(left, ASKED_AGAIN_SECONDS)):
+            return True
+    return False
+
+
+def _put_down(process: ProcessIdentity) -> None:
+    """Kills a process and all that it started."""
+    import psutil
+
+    with suppress(psutil.NoSuchProcess):
+        dreaming = psutil.Process(process.pid)
+        # Held still, so that it starts nothing between the list and its end.
+        dreaming.suspend()
+        started = dreaming.children(recursive=True)
+        dreaming.kill()
+        for child in started:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+    if not _waited(lambda: not is_alive(process), DEATH_SECONDS):
+        raise RepositoryError(f"Process {process.pid} cannot be killed", "See what it waits for: ps -l")
+
+
+def _waited(done: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(_LOOK_SECONDS)
+    return True

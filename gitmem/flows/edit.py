@@ -1,0 +1,339 @@
+"""What a person changes by command: remember, forget, move. File, index line and commit in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.core import tombstone
+from gitmem.core.change import TYPES
+from gitmem.core.dates import annotate
+from gitmem.core.errors import UsageError
+from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
+from gitmem.core.memory import Memory, create, parse
+from gitmem.core.names import agent_name, archive_path, file_name, hot_file, is_memory_file, slugify
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
+from gitmem.git.repository import Repository
+from gitmem.git.trees import Edits
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.save import copies_of
+from gitmem.ledger.blame import blame_memory, carried
+from gitmem.ledger.indexes import with_indexes
+from gitmem.ledger.land import Tip, Write, Written, land, together
+from gitmem.ledger.layout import Unwritable
+from gitmem.ledger.paging import archived, standing
+from gitmem.ledger.save_plan import agent_files
+from gitmem.ledger.workspace import MAIN, Scope, Workspace, home
+from gitmem.rules.rule import Finding
+from gitmem.rules.screen import refuse_secrets
+from gitmem.rules.secrets import UNNAMED, nameable
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.ledger.forget import Holding
+    from gitmem.ledger.lookup import Found
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `remember` was told.
+
+    Attributes:
+        text: the fact.
+        name, description, why, how: empty where not given.
+        scope: empty takes the scope for its type.
+        allowed: whether a person said that what may be a secret may go into the project scope.
+    """
+
+    text: str
+    type: str = "feedback"
+    name: str = ""
+    description: str = ""
+    why: str = ""
+    how: str = ""
+    agent: str = MAIN
+    scope: str = ""
+    allowed: bool = False
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What an edit did.
+
+    Attributes:
+        unwritten: why the agent's folder does not show it; empty where it does.
+    """
+
+    scope: Scope
+    agent: str
+    memory: Memory
+    written: Written | None
+    warnings: tuple[Finding, ...] = ()
+    unwritten: str = ""
+
+
+def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
+    """The scope that something wanted goes to.
+
+    Raises:
+        UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
+    """
+    if wanted.type not in TYPES:
+        raise UsageError(f"There is no type {wanted.type!r}", f"Types are: {', '.join(TYPES)}.")
+    if not wanted.text.strip():
+        raise UsageError("There is nothing to remember", "Give the text: git mem remember TEXT")
+    scope = workspace.scope(wanted.scope or home(wanted.type, workspace.sharing))
+    _may_enter(scope, wanted.type)
+    return scope
+
+
+def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, str, str]:
+    """Name, description and body of something wanted; relative dates in the body are annotated.
+
+    What may be a secret makes no name and no description: both are made of the text without it.
+
+    Args:
+        now: when it was said, seconds since the epoch.
+        allow: fingerprints of accepted secrets.
+
+    Raises:
+        DetectorUnavailable: nothing can be said about the text.
+    """
+    said = datetime.fromtimestamp(now, UTC).astimezone()
+    body = "\n\n".join(
+        [
+            annotate(wanted.text.strip(), said),
+            *([f"**Why:** {annotate(wanted.why.strip(), said)}"] if wanted.why.strip() else []),
+            *([f"**How to apply:** {annotate(wanted.how.strip(), said)}"] if wanted.how.strip() else []),
+        ]
+    )
+    told = (wanted.text, wanted.name, wanted.description, wanted.why, wanted.how)
+    text, named, described, *_ = nameable(told, allow)
+    text = text.strip() or UNNAMED
+    name = (named if named == wanted.name else slugify(named)).strip() or slugify(_first_words(text))
+    return name, one_line(described) or _first_sentence(text), body
+
+
+def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
+    """Stores one memory; the same name again updates it.
+
+    Raises:
+        UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
+        CheckFailed: it holds a secret.
+    """
+    scope = scope_of(workspace, wanted)
+    agent = agent_name(wanted.agent)
+    allow = allowed_fingerprints(workspace)
+    hold = scope.name == "project" and not wanted.allowed
+    name, description, body = composed(wanted, edges.now, allow)
+    made: list[Memory] = []
+    seen: list[Finding] = []
+
+    def plan(tip: Tip) -> Write:
+        known = agent_files(scope.repo, agent, tip)
+        paged = _paged_out(scope, agent, tip, name)
+        old = _named(known, name) or _named(paged, name)
+        memory = _updated(old, name, description, wanted.type, body) if old else None
+        if memory is None:
+            file = _free_file(known, name, lambda file: bool(_in_archive(scope, agent, tip, [file])))
+            memory = create(name, description, wanted.type, body, file)
+        if len(memory.render()) > MEMORY_BYTES:
+            raise UsageError(f"{name} would be larger than {MEMORY_BYTES:,} bytes", "Split it.")
+        edits = _with_index(scope.repo, tip, agent, memory.path, memory)
+        if memory.path in paged and memory.path not in known:
+            edits[f"{agent}/{archive_path(memory.path)}"] = None
+        _lift(edits, agent, known, memory)
+        seen[:] = _refuse_secrets(edits, agent, paged | known, allow, hold)
+        made[:] = [memory]
+        op: Op = "update" if old else "add"
+        return Write(
+            edits, f"{'Update' if old else 'Remember'} {name}: {description}", _human(workspace, op)
+        )
+
+    unwritten: list[str] = []
+    copies = copies_of(workspace, edges)
+
+    def where_writable(shown: Scope, agents: Collection[str], lay_out: bool, /) -> None:
+        # What is remembered is stored all the same: it is laid out when the folder can be written again.
+        try:
+            copies(shown, agents, lay_out)
+        except Unwritable as error:
+            unwritten.append(error.message)
+
+    written = land(scope, plan, workspace.author(edges.now), where_writable, agent)
+    doubts = tuple(seen) if written else ()
+    return Edited(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
+
+
+def forget(
+    workspace: Workspace, edges: Edges, what: Found | Holding, told: Provenance | None = None
+) -> Written | None:
+    """Deletes a memory, or takes one claim out of it, and buries what it says.
+
+    Args:
+        told: who carries it out, for the trailers; a person unless given.
+
+    Returns:
+        The commit; None where it does not stand any more.
+    """
+    from gitmem.ledger.forget import Holding, forget_claim, forget_memory
+
+    who = workspace.author(edges.now)
+    told = replace(told or Provenance(writer="human"), code_commit=workspace.code_head())
+    copies = copies_of(workspace, edges)
+    if isinstance(what, Holding):
+        return forget_claim(workspace, what, who, told, copies)
+    return forget_memory(workspace, what, who, told, copies)
+
+
+def left_behind(workspace: Workspace, what: Found | Holding) -> tuple[Path, ...]:
+    """Files of a memory that was just forgotten and that agents can read all the same.
+
+    Such a file was edited to something that may not be saved, so nothing but it holds that.
+    """
+    scope = workspace.scope(what.scope).name
+    trees = [workspace.live_directory(scope, what.agent, one.path) for one in workspace.worktrees]
+    files = [live.path / hot_file(what.file) for live in trees if live is not None]
+    return tuple(path for path in dict.fromkeys(files) if path.is_file())
+
+
+def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: bool = False) -> Edited:
+    """Moves a memory to another scope: it is added there before it is taken out here.
+
+    Args:
+        allowed: whether a person said that what may be a secret may go into the project scope.
+
+    Raises:
+        UsageError: it is there already, or its type may not go there.
+        CheckFailed: it holds a secret, or may hold one and goes to the project scope.
+    """
+    target = workspace.scope(to)
+    if target.name == found.scope:
+        raise UsageError(f"{found.memory.name} is in {to} already")
+    _may_enter(target, found.memory.type)
+    source = workspace.scope(found.scope)
+    both = f"{MOVE_JOB}{found.blob[:8]}-{int(edges.now)}"
+
+    file = hot_file(found.file)
+    taught = carried(blame_memory(source.repo, found.commit, found.path), f"{found.agent}/{file}")
+    seen: list[Finding] = []
+
+    def add(tip: Tip) -> Write:
+        known = agent_files(target.repo, found.agent, tip)
+        stands = standing(target.repo, tip.tree, found.agent, file)
+        if stands is not None and stands[1] != found.memory.render():
+            raise UsageError(f"{to} holds another {file} already", "Rename one of them, or forget it.")
+        edits = _with_index(target.repo, tip, found.agent, file, found.memory)
+        if stands is not None and stands[0] != file:
+            edits[f"{found.agent}/{stands[0]}"] = None
+        hold = target.name == "project" and not allowed
+        seen[:] = _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace), hold)
+        provenance = replace(_human(workspace, "add"), job=both, claims=taught)
+        return Write(edits, f"Move {found.memory.name} here from {found.scope}", provenance)
+
+    who = workspace.author(edges.now)
+
+    def take(tip: Tip) -> Write | None:
+        stands = standing(source.repo, tip.tree, found.agent, found.file)
+        if stands is None or stands[1] != found.memory.render():
+            return None
+        edits = _with_index(source.repo, tip, found.agent, stands[0], None)
+        provenance = replace(_human(workspace, "delete"), job=both)
+        return Write(edits, f"Move {found.memory.name} to {to}", provenance)
+
+    with together(copies_of(workspace, edges)) as copies:
+        # Both before anything is moved: one that cannot be saved must not leave half a move behind.
+        copies(source, [found.agent], False)
+        written = land(target, add, who, copies, found.agent)
+        land(source, take, who, copies, found.agent)
+    return Edited(target, found.agent, found.memory, written, tuple(seen))
+
+
+def _human(workspace: Workspace, op: Op) -> Provenance:
+    return Provenance(op=op, writer="human", code_commit=workspace.code_head())
+
+
+def _may_enter(scope: Scope, type: str) -> None:
+    if scope.name == "project" and type == "user":
+        raise UsageError(
+            "A memory of type user never goes to the project scope", "Use --scope user or --scope local."
+        )
+
+
+def _named(known: dict[str, bytes], name: str) -> Memory | None:
+    for file in sorted(known):
+        if is_memory_file(file):
+            memory = parse(file, known[file])
+            if memory.name == name or file == f"{name}.md":
+                return memory
+    return None
+
+
+def _updated(old: Memory, name: str, description: str, type: str, body: str) -> Memory:
+    if old.front is None:
+        return create(name, description, type, body, old.path)
+    front = old.front.with_value("description", description).with_value("type", type)
+    return replace(old, front=front, body="\n" + body + "\n")
+
+
+def _paged_out(scope: Scope, agent: str, tip: Tip, name: str) -> dict[str, bytes]:
+    """What the archive holds under the files that a memory of this name would have."""
+    return _in_archive(scope, agent, tip, [f"{name}.md", file_name(name)])
+
+
+def _in_archive(scope: Scope, agent: str, tip: Tip, files: list[str]) -> dict[str, bytes]:
+    found = archived(scope.repo, tip.tree, [f"{agent}/{file}" for file in files])
+    return {path.partition("/")[2]: data for path, data in found.items()}
+
+
+def _free_file(known: dict[str, bytes], name: str, taken: Callable[[str], bool]) -> str:
+    file = file_name(name)
+    number = 2
+    while file in known or taken(file):
+        file = file_name(f"{slugify(name)}-{number}")
+        number += 1
+    return file
+
+
+def _with_index(
+    repo: Repository, tip: Tip, agent: str, file: str, memory: Memory | None
+) -> dict[str, bytes | None]:
+    """Edits that write one memory, or take it away with what the index says of it alone."""
+    path = f"{agent}/{file}"
+    edits = {path: memory.render() if memory else None}
+    # One that was paged out may still have its line.
+    home = f"{agent}/{hot_file(file)}"
+    return with_indexes(repo, tip.tree, edits, () if memory else {home})
+
+
+def _lift(edits: dict[str, bytes | None], agent: str, known: dict[str, bytes], memory: Memory) -> None:
+    """A person who states a thing again lifts the tombstone on it."""
+    text = decode(known.get(tombstone.FILE, b""))
+    lifted = tombstone.without_keys(text, [claim.key for claim in memory.claims])
+    if lifted != text:
+        edits[f"{agent}/{tombstone.FILE}"] = encode(lifted) if lifted else None
+
+
+def _refuse_secrets(
+    edits: Edits, agent: str, known: dict[str, bytes], allow: frozenset[str], hold: bool
+) -> tuple[Finding, ...]:
+    before = {f"{agent}/{file}": data for file, data in known.items()}
+    return refuse_secrets(before, edits, allow, hold=hold)
+
+
+def _first_words(text: str) -> str:
+    return " ".join(_first_sentence(text).split()[:7])
+
+
+def _first_sentence(text: str) -> str:
+    line = one_line(text.strip().splitlines()[0])
+    for end in (". ", "; ", " because "):
+        head = line.partition(end)[0]
+        if len(head) >= 12:
+            line = head
+    line = line.rstrip(".")
+    return line if len(line) <= DESCRIPTION_CHARS else line[: DESCRIPTION_CHARS - 1].rsplit(" ", 1)[0] + "…"

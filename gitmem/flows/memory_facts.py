@@ -1,0 +1,274 @@
+"""What is to be known of a memory besides its text: who else taught it, and who would change it.
+
+What is on a branch that nobody took in counts as nobody's memory yet, and nobody has looked for secrets in
+it: none of it is recalled. But who relies on a memory should know that another version of it waits. Kept by
+where all the refs stand; can be deleted at no loss.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from gitmem.core.errors import GitmemError
+from gitmem.core.names import inbox_id
+from gitmem.core.trailers import parse
+from gitmem.git.command import GitCommand, peek
+from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.trees import changed_files
+from gitmem.ledger.files import read_json, write_atomically
+from gitmem.ledger.land import root_name
+from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
+from gitmem.search.query import Candidate
+from gitmem.search.recall import About, Source
+
+REQUIRED = "requireSigned"
+"""Setting: what of shared memory came in a commit without a good signature is told of."""
+
+NAME_CHARS = 40
+MOST_COMMITS = 8
+"""Commits that are looked at for the one that brought a memory."""
+
+SIGNATURE_SECONDS = 2.0
+
+_TAUGHT = frozenset({"", "add", "update"})
+"""What a commit did whose author taught the content; a merge, dream or paging only brings it."""
+
+_SIGNED = {
+    "G": "",
+    "U": "signed by a key that git does not know",
+    "N": "not signed",
+    "B": "signed badly",
+    "R": "signed with a revoked key",
+    "X": "signed with a signature that has expired",
+    "Y": "signed with a key that has expired",
+}
+"""By git's `%G?`; the others mean that nobody here can tell."""
+
+_UNCHECKED = "signed by nobody that could be checked"
+
+FETCHED = "a newer version of it is fetched and not taken in yet (`git mem sync`)"
+DREAMT = "a dream's change to it waits in `git mem review`"
+SENT = "a change to it by someone else waits in `git mem review`"
+
+MOST_REFS = 16
+SECONDS = 1.0
+FILE = "waiting-changes.json"
+BYTES = 16 << 20
+VERSION = 1
+
+_FAMILIES = ("refs/remotes", "refs/heads/gitmem", "refs/gitmem", "refs/heads/dream")
+
+
+def about_memories(workspace: Workspace, sources: Sequence[Source]) -> About:
+    """Who knows facts on memories of some sources."""
+
+    def about(shown: Sequence[Candidate]) -> Sequence[Sequence[str]]:
+        facts: list[list[str]] = [[] for _ in shown]
+        for source in sources:
+            for ref, name in source.scopes.items():
+                places = {one.path: at for at, one in enumerate(shown) if one.ref == ref}
+                if not places:
+                    continue
+                memories = [shown[at] for at in places.values()]
+                for path, found in _facts(workspace, source, workspace.scope(name), memories).items():
+                    facts[places[path]] += found
+        return facts
+
+    return about
+
+
+def _facts(
+    workspace: Workspace, source: Source, scope: Scope, shown: Sequence[Candidate]
+) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {one.path: [] for one in shown}
+    with suppress(GitmemError, OSError, ValueError):
+        if scope.name == "project" and workspace.sharing != "off":
+            for path, fact in _others(workspace, source, scope.ref, shown):
+                found[path].append(fact)
+        past = [one for one in shown if one.commit]
+        for one in past:
+            if fact := _since(source.repo, one):
+                found[one.path].append(fact)
+        present = {one.path: one.blob for one in shown if not one.commit and one.kind == "memory"}
+        if present:
+            changes = waiting(source.repo, workspace.git, scope.state, scope.ref, present)
+            for path, facts in changes.items():
+                found[path] += facts
+    return found
+
+
+def _others(
+    workspace: Workspace, source: Source, ref: str, shown: Sequence[Candidate]
+) -> list[tuple[str, str]]:
+    """Who taught a memory of the team, where that was not the person; and whether they signed it."""
+    repo = source.repo
+    required = workspace.settings.flag(REQUIRED)
+    tip = repo.ref(ref) if required else None
+    blobs = {one.path: one.blob for one in shown if one.kind == "memory"}
+    found = source.catalog.brought(ref, blobs) if blobs else {}
+    commits = {path: _bringer(repo, some, path, blobs[path], tip) for path, some in found.items()}
+    for one in shown:
+        if one.kind == "log":
+            from gitmem.flows.recalled_lines import bringer  # most scopes keep no log
+
+            commits[one.path] = bringer(workspace, repo, one.commit or repo.ref(ref) or "", one)
+    facts = []
+    mine = ""
+    with suppress(GitmemError):  # git may know no identity
+        mine = workspace.person.email.lower()
+    for path, commit in commits.items():
+        if commit is None or len(commit.parents) > 1 or parse(commit.message).op not in _TAUGHT:
+            continue
+        if commit.author.email.lower() != mine and (name := _name(commit.author.name)):
+            facts.append((path, f'taught by "{name}"'))
+    if required:
+        signed = _signatures(workspace, [commit.oid for commit in commits.values() if commit])
+        for one in shown:
+            brought = commits.get(one.path)
+            said = signed.get(brought.oid, _UNCHECKED) if brought else _UNCHECKED
+            if said:
+                facts.append((one.path, f"{said}, though shared memory is to be signed here"))
+    return facts
+
+
+def _bringer(
+    repo: Repository, commits: Sequence[str], path: str, blob: str, tip: str | None
+) -> Commit | None:
+    """The first of some commits that brought a content to a path.
+
+    Args:
+        tip: where given, the commit is one of its history.
+    """
+    for oid in commits[:MOST_COMMITS]:
+        with suppress(MissingObject):
+            commit = repo.commit(oid)
+            trees = [commit.tree, *(repo.commit(one).tree for one in commit.parents)]
+            here, *before = ((entry := repo.entry(tree, path)) and entry.oid for tree in trees)
+            if here == blob and blob not in before and (tip is None or repo.is_ancestor(oid, tip)):
+                return commit
+    return None
+
+
+def _signatures(workspace: Workspace, commits: Sequence[str]) -> Mapping[str, str]:
+    """What git says of the signatures of some commits; empty words where one is good."""
+    if not commits:
+        return {}
+    words = ["log", "--no-walk=unsorted", "--no-color", "--format=%H %G?", *dict.fromkeys(commits), "--"]
+    seen = peek(workspace.git, words, cwd=workspace.top, seconds=SIGNATURE_SECONDS, size=1 << 16)
+    found = {}
+    for line in seen.text.split("\n"):
+        oid, _, sign = line.partition(" ")
+        if sign in _SIGNED:
+            found[oid] = _SIGNED[sign]
+    return found
+
+
+def _since(repo: Repository, one: Candidate) -> str:
+    """What became of a memory that is shown as of then."""
+    tip = repo.ref(one.ref)
+    if one.kind == "log":
+        from gitmem.ledger.daily_logs import standing  # most scopes keep no log
+
+        there = tip is not None and standing(repo, repo.commit(tip).tree, one.path)
+        return "" if there else "no longer in its log"
+    entry = repo.entry(repo.commit(tip).tree, one.path) if tip else None
+    if entry is None:
+        return "no longer in memory at this place: superseded, moved or forgotten since"
+    return "" if entry.oid == one.blob else "changed since then"
+
+
+def _name(name: str) -> str:
+    """A person's name as no more than a name: it is shown outside the fence."""
+    return " ".join(re.sub(r"[^\w.'-]+", " ", name).split())[:NAME_CHARS].rstrip()
+
+
+def waiting(
+    repo: Repository, git: GitCommand, state: Path, ref: str, blobs: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Facts on some memories of a ref.
+
+    Args:
+        state: folder for what can be deleted.
+        blobs: path in the ref's tree to the blob that stands there.
+    """
+    with suppress(GitmemError, OSError, ValueError):
+        refs = _refs(git, repo.git_dir)
+        own = refs.get(ref, "")
+        sides = dict(list(_sides(refs, ref).items())[:MOST_REFS])
+        if not own or not sides:
+            return {}
+        key = hashlib.sha256(json.dumps([VERSION, ref, own, sides], sort_keys=True).encode()).hexdigest()
+        known = _read(state / FILE, key)
+        if known is None:
+            known = {
+                fact: _changes(repo, own, [side for side, of in sides.items() if of == fact])
+                for fact in dict.fromkeys(sides.values())
+            }
+            value = json.dumps({"key": key, "changes": known}).encode()
+            with suppress(OSError):
+                write_atomically(state / FILE, value)
+        return {
+            path: tuple(
+                fact for fact, changes in known.items() if any(b != blob for b in changes.get(path, ()))
+            )
+            for path, blob in blobs.items()
+        }
+    return {}
+
+
+def _refs(git: GitCommand, git_dir: Path) -> dict[str, str]:
+    words = [f"--git-dir={git_dir}", "for-each-ref", "--format=%(refname) %(objectname)", *_FAMILIES]
+    seen = peek(git, words, cwd=git_dir, seconds=SECONDS, size=1 << 20)
+    lines = seen.text.split("\n")[:-1] if seen.returncode == 0 else []
+    return dict(line.split(" ", 1) for line in lines)
+
+
+def _sides(refs: Mapping[str, str], ref: str) -> dict[str, str]:
+    """Refs that hold changes to a ref's memory, without what the person turned down: commit to fact."""
+    team = ref in (PRIVATE_REF, SHARED_REF)
+    here = ("refs/heads/gitmem/dream/", "refs/gitmem/dream/") if team else ("refs/heads/dream/",)
+    found: dict[str, str] = {}
+    for name, oid in sorted(refs.items()):
+        remote = name.split("/", 3)[3] if name.startswith("refs/remotes/") and name.count("/") > 2 else ""
+        fact, id = "", name.rpartition("/")[2]
+        if name.startswith(here) or (team and remote.startswith("gitmem/dream/")):
+            fact = DREAMT
+        elif remote == "gitmem/project" and ref == SHARED_REF:
+            fact = FETCHED
+        elif remote.startswith("gitmem/inbox/") and ref == SHARED_REF:
+            fact, id = SENT, inbox_id(f"refs/heads/{remote}")
+        if fact and oid != refs.get(ref) and refs.get(TURNED_DOWN + id) != oid:
+            found.setdefault(oid, fact)
+    return found
+
+
+def _changes(repo: Repository, own: str, sides: Iterable[str]) -> dict[str, list[str]]:
+    """What side branches made of memories since they parted: path to blobs, empty for one taken out."""
+    changes: dict[str, list[str]] = {}
+    for side in sides:
+        with suppress(MissingObject):
+            bases = repo.merge_bases(own, side)
+            # What shares no more than the root that all memory has is another memory.
+            if not bases or side in bases or root_name(repo) in bases:
+                continue
+            base, tree = repo.commit(bases[0]).tree, repo.commit(side).tree
+            for path in changed_files(repo, base, tree):
+                entry = repo.entry(tree, path)
+                changes.setdefault(path, []).append(entry.oid if entry else "")
+    return changes
+
+
+def _read(file: Path, key: str) -> dict[str, dict[str, list[str]]] | None:
+    value = read_json(file, BYTES)
+    with suppress(KeyError, TypeError, AttributeError):
+        if value["key"] == key:
+            return {
+                str(fact): {str(path): list(map(str, blobs)) for path, blobs in changes.items()}
+                for fact, changes in value["changes"].items()
+            }
+    return None

@@ -1,0 +1,353 @@
+"""Memories that a dream would have as rules: what is recalled often and was never disputed may well be one.
+
+Each waits beside suggestions, as a proposal (`ledger.proposals`). Its commit makes what memory becomes once
+the rule is committed, the memory in the archive, pointing to the rule; `proposal.json` says the rest:
+
+    {"version": 1, "id": "p-1a2b3c", "scope": "local", "agent": "main", "file": "no-mocks.md", "recalls": 7,
+     "created": "2026-11-20T10:00:00Z"}
+
+One that is turned down leaves a tombstone in its scope, so that no dream proposes it again.
+
+Before each had a ref they stood in one tree, `promotions/<id>.json` under `refs/heads/review/<project id>`,
+with one more key: `"rejected": null | "why"`. There they are read until the next write moves them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from gitmem.core import tombstone
+from gitmem.core.errors import CheckFailed, GitmemError
+from gitmem.core.names import INDEX, archived_path, hot_path, is_agent_folder, is_memory_file
+from gitmem.core.pointer import rule_file
+from gitmem.core.text import counted, decode, iso, one_line
+from gitmem.core.trailers import Provenance
+from gitmem.git.repository import MissingObject, Signature
+from gitmem.git.trees import list_files, read_paths
+from gitmem.flows.context import Edges
+from gitmem.flows.promotion.pending import read_state
+from gitmem.ledger import proposals
+from gitmem.ledger.land import ROOT_SIGNATURE, Written, memory_commit, read_tip
+from gitmem.ledger.lookup import Found
+from gitmem.ledger.proposals import suggestions_of
+from gitmem.ledger.suggestions import leave_tree, review_ref, settle
+from gitmem.ledger.workspace import SCOPES, Scope, Workspace
+from gitmem.promote.moving import EVERYWHERE, Place, place_at, place_of, to_rule
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.rules.findable import Recalled
+
+VERSION = 1
+FOLDER = "promotions"
+PREFIX = "p-"
+
+AT_ONCE = 3
+"""Promotions that wait at a time: each asks for a change of what every agent reads."""
+
+RECALLED_OFTEN = 5
+"""Different questions, of the last 200 recalls, that a memory was shown for."""
+
+TYPES = frozenset({"feedback", "project"})
+
+_DISPUTED = "*(disputed "
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """One memory that a dream would have as a rule.
+
+    Attributes:
+        scope, agent: whose it is.
+        file: where it is hot, inside the agent's folder.
+        recalls: different questions that it was shown for.
+        created: ISO 8601, UTC.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    recalls: int
+    created: str
+
+    @property
+    def id(self) -> str:
+        """`p-` and 6 hex digits of where the memory stands."""
+        where = f"{self.scope}/{self.agent}/{self.file}".encode("utf-8", "surrogateescape")
+        return f"{PREFIX}{hashlib.sha256(where).hexdigest()[:6]}"
+
+    @property
+    def key(self) -> str:
+        """What is buried of it when it is turned down."""
+        return f"promote {self.file}"
+
+    def to_bytes(self) -> bytes:
+        """Its record: JSON with keys in a fixed order."""
+        data = {
+            "version": VERSION,
+            "id": self.id,
+            "scope": self.scope,
+            "agent": self.agent,
+            "file": self.file,
+            "recalls": self.recalls,
+            "created": self.created,
+        }
+        return (json.dumps(data, indent=1) + "\n").encode("ascii")
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A promotion with the memory that it is about."""
+
+    proposal: Promotion
+    at: Place
+
+
+def propose(
+    workspace: Workspace, edges: Edges, scope: Scope, asked: Iterable[Recalled], *, dry_run: bool = False
+) -> tuple[str, ...]:
+    """Proposes the memories of a scope that were recalled most, as far as there is room.
+
+    Args:
+        asked: the last recalls that showed memories of the scope.
+
+    Returns:
+        What the dream says of it, a line each.
+
+    Raises:
+        UsageError: no file here can hold rules.
+    """
+    from gitmem.flows.promotion.files import chosen_file  # a look needs none
+
+    if scope.name == EVERYWHERE:  # a rule of one project is no place for what holds in all
+        return ()
+    if not dry_run:
+        _give_refs(workspace, edges)
+    room = AT_ONCE - len([*offered(workspace)])
+    if room <= 0:
+        return ()
+    known = proposals.taken(suggestions_of(workspace))
+    made: list[tuple[Promotion, Place]] = []
+    for at, recalls in _often(workspace, scope, asked):
+        one = Promotion(at.scope, at.agent, at.home, recalls, iso(edges.now))
+        if one.id not in known and not _is_buried(scope, one) and not _was_disputed(workspace, scope, at):
+            made.append((one, at))
+        if len(made) == room:
+            break
+    if made and not dry_run:
+        file = chosen_file(workspace, edges, None)
+        for one, at in made:
+            _make(workspace, one, at, file, workspace.author(edges.now))
+    verb = "would propose" if dry_run else "proposes"
+    return tuple(
+        f"promotion: {one_line(at.memory.name, 80)} was shown for {one.recalls} questions and never"
+        f" disputed; {one.id} {verb} it as a rule"
+        for one, at in made
+    )
+
+
+def offered(workspace: Workspace) -> Iterator[Offered]:
+    """The promotions that wait and still make sense: the memory is there, and no rule already."""
+    family = suggestions_of(workspace)
+    found = {one.id: one for one, why in _in_one_tree(workspace).items() if why is None}
+    if found:
+        # Of a process that died in between.
+        decided = proposals.decided(family)
+        found = {id: one for id, one in found.items() if id not in decided}
+    for id, tip in proposals.waiting(family).items():
+        with suppress(MissingObject):
+            one = from_bytes(proposals.record(family.repo, tip)) if id.startswith(PREFIX) else None
+            if one is not None and one.id == id:
+                found[id] = one
+    if not found:
+        return
+    pending = read_state(workspace).pending
+    for one in sorted(found.values(), key=lambda one: (one.created, one.id)):
+        at = place_of(workspace, f"{one.scope}/{one.agent}/{one.file}")
+        if at is not None and not rule_file(at.memory) and at.address not in pending:
+            yield Offered(one, at)
+
+
+def accept(workspace: Workspace, edges: Edges, one: Offered, ask: Callable[[str], None]) -> str:
+    """Promotes the memory, in the default file; returns what was done, for the person.
+
+    Args:
+        ask: asks the person for consent, and raises where there is none.
+
+    Raises:
+        CheckFailed: it holds a secret, which is asked for by name alone; or the person said no.
+        UsageError: as `promote.plan`.
+    """
+    from gitmem.flows.promotion.promote import plan, promote
+
+    at = one.at
+    found = Found(at.scope, at.agent, at.file, at.memory, "", "")
+    planned = plan(workspace, edges, found, None)
+    if planned.secret:
+        why = "; ".join(planned.doubts)
+        raise CheckFailed(f"{at.address}: {why}", f"If it is none: git mem promote {at.address}")
+    if planned.question:
+        ask(planned.question)
+    _give_refs(workspace, edges)
+    done = promote(workspace, edges, planned)
+    settle(workspace, [one.proposal.id], "accepted")
+    how = f"; commit it: {done.command}" if done.command else ""
+    return f"wrote the rule {at.address} into {planned.file}{how}"
+
+
+def reject(workspace: Workspace, edges: Edges, one: Offered, why: str, job: str = "") -> Written | None:
+    """Remembers that the memory is to stay one; an undo of the commit lets the promotion wait again."""
+    _give_refs(workspace, edges)
+    written = _bury(workspace, edges, one.proposal, why, job)
+    settle(workspace, [one.proposal.id], "rejected")
+    return written
+
+
+def from_bytes(data: bytes) -> Promotion | None:
+    """Reads a record, which nobody vouches for; None where it is not of the form."""
+    try:
+        value: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return _from_json(value)
+
+
+def _from_json(value: Any) -> Promotion | None:
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return None
+    words = [value.get(key) for key in ("scope", "agent", "file", "created")]
+    if not all(isinstance(word, str) and len(word) < 1_024 for word in words):
+        return None
+    scope, agent, file, created = map(str, words)
+    recalls = value.get("recalls")
+    if (
+        not isinstance(recalls, int)
+        or scope not in SCOPES
+        or not is_agent_folder(agent)
+        or not is_memory_file(file)
+    ):
+        return None
+    try:
+        datetime.fromisoformat(created)
+    except ValueError:
+        return None
+    one = Promotion(scope, agent, file, recalls, created)
+    return one if value.get("id") == one.id else None
+
+
+def _make(workspace: Workspace, one: Promotion, at: Place, file: str, who: Signature) -> bool:
+    """Makes the commits of a promotion and its ref; False where the memory changed meanwhile."""
+    scope = workspace.scope(one.scope)
+    repo, tip = scope.repo, read_tip(scope.repo, scope.ref)
+    write = to_rule(repo, tip, at, file, "")
+    if write is None:
+        return False
+    # A side branch never changes an index: it is brought in line where the change lands.
+    edits = {path: data for path, data in write.edits.items() if not path.endswith(f"/{INDEX}")}
+    subject = f"Make {at.memory.name} a rule of {file}"
+    reason = f"shown for {counted(one.recalls, 'question')}, never disputed"
+    return proposals.make(
+        suggestions_of(workspace),
+        one.id,
+        read_paths(repo, tip.tree, set(edits)),
+        edits,
+        one.to_bytes(),
+        subject,
+        Provenance("update", "dream"),
+        reason,
+        who,
+    )
+
+
+def _bury(workspace: Workspace, edges: Edges, one: Promotion, why: str, job: str = "") -> Written | None:
+    from gitmem.flows.suggestions import TurnedDown, bury  # a look decides nothing
+
+    name = f"{one.agent}/{one.file.removesuffix('.md')}"
+    row = TurnedDown(one.id, name, one.agent, (one.key,))
+    return bury(workspace, edges, one.scope, [row], why, job, "promotion")
+
+
+def _is_buried(scope: Scope, one: Promotion) -> bool:
+    tip = read_tip(scope.repo, scope.ref)
+    path = f"{one.agent}/{tombstone.FILE}"
+    stones = tombstone.parse(decode(read_paths(scope.repo, tip.tree, {path}).get(path, b"")))
+    return tombstone.matches(stones, one.key)
+
+
+def _in_one_tree(workspace: Workspace) -> Mapping[Promotion, str | None]:
+    """What stands in the tree of before, to why it was turned down; None where it waits."""
+    repo = workspace.private
+    tip = repo.ref(review_ref(workspace))
+    found: dict[Promotion, str | None] = {}
+    for path, oid in list_files(repo, repo.commit(tip).tree, FOLDER).items() if tip else ():
+        try:
+            value = json.loads(repo.blob(oid))
+        except (ValueError, RecursionError):
+            continue
+        one = _from_json(value)
+        if one is not None and path == _path(one):
+            why = value.get("rejected")
+            found[one] = None if why is None else str(why)
+    return found
+
+
+def _give_refs(workspace: Workspace, edges: Edges) -> None:
+    """Gives each promotion of the tree of before a ref of its own, or a tombstone; the ids stay."""
+    from gitmem.flows.promotion.files import DEFAULTS  # a look needs none
+
+    found = _in_one_tree(workspace)
+    if not found:
+        return
+    done = proposals.taken(suggestions_of(workspace))
+    for one, why in found.items():
+        at = place_of(workspace, f"{one.scope}/{one.agent}/{one.file}")
+        if why is not None:
+            # A reason that stood in the private repository alone does not go to the team.
+            _bury(workspace, edges, one, "" if one.scope == "project" else why)
+        elif at is not None and one.id not in done:
+            made = int(datetime.fromisoformat(one.created).timestamp())
+            _make(workspace, one, at, DEFAULTS[0], replace(ROOT_SIGNATURE, time=made))
+    leave_tree(workspace, map(_path, found), "Give each promotion a ref of its own")
+
+
+def _path(one: Promotion) -> str:
+    return f"{FOLDER}/{one.id}.json"
+
+
+def _often(workspace: Workspace, scope: Scope, asked: Iterable[Recalled]) -> Iterator[tuple[Place, int]]:
+    """Memories that were shown for many questions and may become rules, the most asked-for first."""
+    counts = Counter(hot_path(one.path) or one.path for one in dict.fromkeys(asked))
+    pending = read_state(workspace).pending
+    tip = memory_commit(scope.repo, scope.ref)
+    if tip is None:
+        return
+    tree = scope.repo.commit(tip).tree
+    for path, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+        if count < RECALLED_OFTEN:
+            return
+        agent, _, file = path.partition("/")
+        at = place_at(scope.repo, tree, scope.name, agent, file) if file else None
+        if at is None or at.memory.type not in TYPES or rule_file(at.memory) or at.address in pending:
+            continue
+        if not any(claim.dispute for claim in at.memory.claims):
+            yield at, count
+
+
+def _was_disputed(workspace: Workspace, scope: Scope, at: Place) -> bool:
+    """Whether a version of a memory ever held a dispute mark; where nobody can tell, it counts as one."""
+    hot = f"{at.agent}/{at.home}"
+    paths = [hot, *([away] if (away := archived_path(hot)) else [])]
+    words = ["log", "-1", "--format=%H", "-m", "--no-patch", f"-S{_DISPUTED}", scope.ref, "--"]
+    words += [f":(top,literal){path}" for path in paths]
+    try:
+        done = workspace.git.run(words, git_dir=scope.repo.git_dir, cwd=scope.repo.git_dir, check=False)
+    except GitmemError:
+        return True
+    return done.returncode != 0 or bool(done.text.strip())

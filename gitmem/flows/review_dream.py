@@ -1,0 +1,181 @@
+"""One dream whole, for whoever decides on it: claim by claim, who taught each, and what it proves."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from gitmem.core.errors import UsageError
+from gitmem.core.text import iso
+from gitmem.dream.cards import (
+    Card,
+    Origins,
+    Worth,
+    by_kind,
+    cards_of,
+    claim_origins,
+    kind_of,
+    show,
+    untold,
+    worth,
+)
+from gitmem.dream.proving import by_hand, failures_of
+from gitmem.dream.review import outdated
+from gitmem.flows.blame import line_value
+from gitmem.flows.dreams.sources import lookup
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.last_recalls import asked_before
+from gitmem.flows.values import sound
+from gitmem.ledger.blame import Origin
+from gitmem.ledger.decide import Rejected, rejected_dreams
+from gitmem.ledger.dreams import Dream, DreamCommit
+from gitmem.ledger.workspace import Workspace
+from gitmem.rules.account import errors
+from gitmem.rules.rule import Finding
+from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Told:
+    """A dream as it is told.
+
+    Attributes:
+        lines: for a person.
+        value: the same for a program; added to what the queue says of the dream.
+    """
+
+    lines: tuple[str, ...]
+    value: dict[str, Any]
+
+
+def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = False) -> Told:
+    """Tells a dream that waits, with the proof of its branch as it is now.
+
+    Args:
+        whole: long claims to their end.
+    """
+    origins = claim_origins(dream)
+    failures = _failures(workspace, edges, dream) + by_hand(dream)
+    lines = tuple(show(dream, origins, failures, whole=whole))
+    return Told(lines, _value(dream, origins) | {"proof": proof_value(failures), "rejected": None})
+
+
+def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card, ...]:
+    """The open changes of a dream as cards, proved as they are now."""
+    return cards_of(dream.open, claim_origins(dream), _failures(workspace, edges, dream))
+
+
+def _failures(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Finding, ...]:
+    allow = allowed_fingerprints(workspace)
+    asked = asked_before(dream.scope, allow)
+    found = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges))
+    return (*found, *outdated(dream, allow))
+
+
+def find_rejected(workspace: Workspace, id: str) -> Rejected | None:
+    """The dream that was turned down in the last 90 days, by its id or the beginning of one.
+
+    Raises:
+        UsageError: several begin so.
+    """
+    found = rejected_dreams(workspace, id) if id.startswith("d-") else ()
+    exact = [one for one in found if one.dream.id == id] or list(found)
+    if len(exact) > 1:
+        listed = ", ".join(one.dream.id for one in exact)
+        raise UsageError(f"Several dreams that were turned down begin with {id!r}", f"They are: {listed}.")
+    return exact[0] if exact else None
+
+
+def tell_rejected(one: Rejected, *, whole: bool = False) -> Told:
+    """Tells a dream that was turned down: what it would have done, and why it did not."""
+    origins = claim_origins(one.dream)
+    said = f"rejected by {one.by} on {_day(one.time)}" if one.by else "rejected"
+    if not one.by and any(change.decided == "accepted" for change in one.dream.changes):
+        said = "decided"
+    why = f"{said}: {one.why}" if one.why else said
+    lines = (*show(one.dream, origins, whole=whole, rejected=True), "", *why.splitlines())
+    value = {"by": sound(one.by), "time": iso(one.time) if one.time else None, "why": sound(one.why)}
+    return Told(lines, _value(one.dream, origins) | {"proof": None, "rejected": value})
+
+
+def proof_value(failures: tuple[Finding, ...]) -> dict[str, Any]:
+    """What came of a proof, for a program."""
+    wrong = errors(failures)
+    return {
+        "proved": not wrong,
+        "failures": [_finding_value(one) for one in wrong],
+        "unchecked": [_finding_value(one) for one in failures if one not in wrong],
+    }
+
+
+def _finding_value(one: Finding) -> dict[str, Any]:
+    said = {"path": one.path, "rule": one.rule, "message": one.message, "claim": one.claim}
+    return {key: sound(text) for key, text in said.items()}
+
+
+def _value(dream: Dream, origins: Origins) -> dict[str, Any]:
+    return {
+        "base": dream.base,
+        "tip": dream.tip,
+        "time": iso(dream.time),
+        "summary": sound(dream.summary),
+        "kinds": by_kind(dream.open),
+        "saves": worth_value(worth(dream.open)),
+        "changes": [_change_value(change, origins) for change in dream.changes],
+    }
+
+
+def worth_value(saved: Worth) -> dict[str, int]:
+    """What changes save, for a program."""
+    return {"lines": saved.lines, "tokens": saved.tokens, "stale": saved.stale}
+
+
+def _change_value(change: DreamCommit, origins: Origins) -> dict[str, Any]:
+    return {
+        "n": change.n,
+        "kind": kind_of(change),
+        "commit": change.commit,
+        "subject": sound(change.subject),
+        "reason": sound(change.reason),
+        "decided": change.decided or None,
+        "by": sound(change.by) or None,
+        "files": list(map(sound, change.files)),
+        "claims": [
+            {
+                "fate": story.fate.kind,
+                "source": sound(story.fate.source),
+                "target": sound(story.fate.target) or None,
+                "reason": sound(story.fate.reason),
+                "before": sound(story.before),
+                "after": sound(story.after) or None,
+                "line": line_value(story.line) if story.line else None,
+                "origins": [_origin_value(one) for one in origins.get(story.fate.source, ())],
+            }
+            for story in change.claims
+        ],
+        "untold": [
+            {
+                "kind": one.kind,
+                "path": sound(one.path),
+                "before": sound(one.old.text) if one.old else None,
+                "after": sound(one.new.text) if one.new else None,
+            }
+            for one in untold(change)
+        ],
+    }
+
+
+def _origin_value(origin: Origin) -> dict[str, Any]:
+    told = origin.told[0] if origin.told else None
+    return {
+        "commit": origin.commit,
+        "time": iso(origin.time),
+        "author": sound(told.author) if told else "",
+        "writer": told.provenance.writer if told else "",
+        "engine": sound(told.provenance.engine) if told else "",
+        "session": sound(told.provenance.session) if told else "",
+    }
+
+
+def _day(time: int) -> str:
+    return datetime.fromtimestamp(time, UTC).date().isoformat()

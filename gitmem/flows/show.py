@@ -1,0 +1,120 @@
+"""One memory or daily log as it may be shown, and as a value for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gitmem.core.names import hot_path
+from gitmem.core.pointer import BEGINNING
+from gitmem.core.text import iso
+from gitmem.git.repository import MissingObject
+from gitmem.flows.context import Edges
+from gitmem.flows.values import sound
+from gitmem.ledger.lookup import Found, age, find
+from gitmem.ledger.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gitmem.core.memory import Memory
+    from gitmem.flows.promotion.standing import Became
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A memory or daily log without what of it came with a secret.
+
+    Attributes:
+        taught: when it was last taught, seconds since the epoch; 0 where that is unknown. Of a log, when
+            its last fact was said.
+        hidden: whether something of it is left out.
+        became: the rule that it became; None where it is none.
+    """
+
+    found: Found
+    taught: int
+    hidden: bool
+    became: Became | None = None
+
+    @property
+    def readable(self) -> tuple[Memory, dict[str, tuple[str, ...]]]:
+        """The memory as people read it, and values of its frontmatter that are disputed, by their key."""
+        from gitmem.core.memory import without_lost
+
+        memory = self.found.memory
+        return (memory, {}) if self.found.is_log else without_lost(memory)
+
+
+def show(
+    workspace: Workspace,
+    edges: Edges,
+    name: str,
+    scope: str | None = None,
+    agent: str | None = None,
+    at: str | None = None,
+) -> Shown:
+    """Finds one memory or log, now or as of then; arguments and errors as those of `lookup.find`."""
+    found = find(workspace, name, scope, agent, at, edges.now, logs=True)
+    taught = _last_said(found) if found.is_log else age(workspace, found.spot)
+    became = None
+    if not found.is_log and not at and BEGINNING in found.memory.render():
+        became = became_rule(workspace, found)
+    if found.scope != "project":
+        return Shown(found, taught, False, became)
+    from gitmem.core.memory import parse
+    from gitmem.flows.withholding import without_secrets
+
+    whole = found.memory.render()
+    try:
+        kept = without_secrets(workspace, found.file, whole)
+    except MissingObject:
+        kept = b""
+    if kept == whole:
+        return Shown(found, taught, False, became)
+    return Shown(replace(found, memory=parse(found.file, kept)), taught, True, became)
+
+
+def became_rule(workspace: Workspace, found: Found) -> Became | None:
+    """What became of a memory that points to a rule; None for one that does not."""
+    from gitmem.flows.promotion.standing import became  # few memories were promoted
+
+    home = hot_path(found.path) or found.path
+    return became(workspace, f"{found.scope}/{home.removesuffix('.md')}", found.memory)
+
+
+def rule_value(one: Became) -> dict[str, object]:
+    """The same as a value for programs; `rule` is null where HEAD does not have it."""
+    return {
+        "file": sound(one.file),
+        "commit": one.commit or None,
+        "rule": sound(one.rule) if one.rule is not None else None,
+        "edited": one.edited,
+    }
+
+
+def as_value(shown: Shown) -> dict[str, object]:
+    """Its parts, and `content`, the whole file as text; a log has no type."""
+    found, memory = shown.found, shown.found.memory
+    return {
+        "kind": "log" if found.is_log else "memory",
+        "name": sound(memory.name),
+        "type": "" if found.is_log else memory.type,
+        "scope": found.scope,
+        "agent": sound(found.agent),
+        "file": sound(found.file),
+        "description": sound(memory.description),
+        "taught": iso(shown.taught) if shown.taught else None,
+        "archived": found.archived,
+        "commit": found.commit,
+        "blob": found.blob,
+        "secret": shown.hidden,
+        "promoted": rule_value(shown.became) if shown.became else None,
+        "disputed": {sound(key): list(map(sound, lost)) for key, lost in shown.readable[1].items()},
+        "content": memory.render().decode("utf-8", "replace"),
+    }
+
+
+def _last_said(found: Found) -> int:
+    from gitmem.core.daily_log import facts
+
+    told = facts(found.path, found.memory.render())
+    return max((int(line.when.timestamp()) for _, line in told), default=0)

@@ -1,0 +1,126 @@
+"""After the code changed: snapshots that came with it, and live directories of a new work tree."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+
+from gitmem.core.errors import RepositoryError
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.save import copies_of, save_all
+from gitmem.flows.waiting import SNAPSHOTS
+from gitmem.ledger.files import write_atomically
+from gitmem.ledger.snapshot_intake import (
+    How,
+    Made,
+    Standing,
+    make,
+    pending,
+    project_tip,
+    remember,
+    settle,
+    standings,
+    take_trusted,
+)
+from gitmem.ledger.workspace import Workspace
+
+
+def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
+    """Looks for snapshots and lays memory out, from what is here; the network is never used.
+
+    Args:
+        new: the work tree was just made: it gets the client's hooks, too, where another has them.
+
+    Returns:
+        What was done or waits, a line each.
+    """
+    # What stands in a live directory is memory already, and must not be taken for none.
+    save_all(workspace, edges)
+    lines, _ = look_for_snapshots(workspace, edges)
+    if new:
+        lines += _add_hooks(workspace)
+    save_all(workspace, edges, fresh=True)
+    return tuple(lines)
+
+
+def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], bool]:
+    """Takes in what agents without memory have a snapshot of, and notes which wait; live ones are saved.
+
+    Returns:
+        What was done or waits, a line each; whether any was taken in.
+    """
+    allow = allowed_fingerprints(workspace)
+    found, problems = standings(workspace, allow)
+    lines = [f"snapshot {folder} is not used: {why}" for folder, why in sorted(problems.items())]
+    taken: tuple[Standing, ...] = ()
+    if any(one.state == "initialize" and one.trusted for one in found):
+        taken = take_trusted(workspace, workspace.author(edges.now), allow, copies_of(workspace, edges))
+    for one in taken:
+        count = len(one.snapshot.files) if one.snapshot else 0
+        lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
+    _note(workspace, found)
+    for one in found:
+        lines += [f"snapshot of {one.agent}: left out {r.path}: {r.message}" for r in one.refused]
+        if one.waits:
+            lines.append(f"a snapshot of {one.agent} waits: git mem review")
+    return lines, bool(taken)
+
+
+def _add_hooks(workspace: Workspace) -> list[str]:
+    from gitmem.app.client_setup import add_to_worktree
+    from gitmem.flows.place import default_argv  # who asks what waits needs neither
+
+    return add_to_worktree(workspace, default_argv())
+
+
+def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
+    """Snapshots that wait for a person; none while the memory they belong to cannot be read."""
+    with suppress(RepositoryError):
+        found = pending(workspace, allowed_fingerprints(workspace))
+        _note(workspace, found)
+        return found
+    return ()
+
+
+def _note(workspace: Workspace, found: Iterable[Standing]) -> None:
+    """Notes for the start of the next session what waits; of a stranger's branch, it is told nothing."""
+    waiting = [one for one in found if one.waits and one.trusted]
+    rows = [{"agent": one.agent, "updatedAt": one.updated_at} for one in waiting]
+    path = workspace.state / SNAPSHOTS
+    with suppress(OSError):
+        if not rows:
+            path.unlink(missing_ok=True)
+        elif not workspace.state.is_symlink():
+            write_atomically(path, (json.dumps(rows) + "\n").encode())
+
+
+def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How) -> str:
+    """Settles one of them; returns what was done, in one line."""
+    settle(workspace, one, how, workspace.author(edges.now), copies_of(workspace, edges))
+    pending_snapshots(workspace)
+    words = {"merge": "merged", "replace": "replaced memory by", "keep": "kept memory over"}[how]
+    return f"{words} the snapshot of {one.agent}"
+
+
+def snapshot_standings(workspace: Workspace) -> tuple[tuple[Standing, ...], dict[str, str]]:
+    """How every snapshot stands, and folders that cannot be used, with the reason."""
+    return standings(workspace, allowed_fingerprints(workspace))
+
+
+def make_snapshots(
+    workspace: Workspace, edges: Edges, agents: tuple[str, ...], to: str, dry_run: bool = False
+) -> tuple[Made, ...]:
+    """Saves live directories and writes snapshots of project memory into the work tree.
+
+    Works in a plain checkout, too, where `init` never ran and git knows no identity.
+    """
+    mine = workspace.initialised and not dry_run
+    if mine:
+        save_all(workspace, edges)
+    allow = allowed_fingerprints(workspace)
+    done = make(workspace, project_tip(workspace), agents, to, edges.now, allow, dry_run)
+    if any(made.written for made in done) and mine:
+        for made in done:
+            remember(workspace, made, workspace.author(edges.now))
+    return done

@@ -1,0 +1,142 @@
+"""Ground for living documents: code, a document about it, and an engine that is scripted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitmem.engines.engine import Document, DocumentInput
+from gitmem.flows.documents.after_commits import keep_documents
+from gitmem.flows.documents.planned import Request, Updated
+from gitmem.flows.documents.update import update
+from gitmem.flows.context import real_edges, workspace_at
+from gitmem.ledger.job_record import Tally
+from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
+
+LAYERS = "docs/layers.md"
+TEXT = """\
+# MAGIC DOC: Layers
+
+_Terse._
+
+- `src/parser.py` reads words, `src/printer.py` writes them.
+- Entry point: [main](../src/main.py).
+"""
+CODE = {"src/parser.py": "read", "src/printer.py": "write", "src/main.py": "main", "lib/odd.py": "odd"}
+Git = Callable[..., str]
+
+
+class Writer:
+    """An engine that puts what became of a name in its place, and counts how often it is asked."""
+
+    reads_history = False
+
+    def __init__(self, name: str = "offline", write: Callable[[DocumentInput], str] | None = None) -> None:
+        self.name, self.asked = name, 0
+        self.given: list[DocumentInput] = []
+        self._write = write or renamed
+
+    def document(self, given: DocumentInput) -> Document:
+        self.asked += 1
+        self.given.append(given)
+        return Document(self._write(given), ("the names are those of today",))
+
+
+def renamed(given: DocumentInput) -> str:
+    """The text with the new names."""
+    text = given.text
+    for one in given.stale:
+        text = text.replace(one.name, one.became or one.name)
+    return text
+
+
+class Ground:
+    """One clone."""
+
+    def __init__(self, repo: Path, git: Git) -> None:
+        self.repo, self._git = repo, git
+        self.tally = Tally()
+
+    def git(self, *words: object, check: bool = True) -> str:
+        return self._git("-C", self.repo, *words, check=check)
+
+    def write(self, path: str, text: str | bytes) -> None:
+        file = self.repo / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def commit(self, message: str = "work", **files: str) -> str:
+        for path, text in files.items():
+            self.write(path, text)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "--no-verify", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+    def move(self, old: str, new: str) -> str:
+        (self.repo / new).parent.mkdir(parents=True, exist_ok=True)
+        self.git("mv", old, new)
+        return self.commit(f"Move {old}")
+
+    @property
+    def workspace(self) -> Workspace:
+        return workspace_at(real_edges(self.repo))
+
+    @property
+    def tip(self) -> str:
+        return self.git("rev-parse", "--verify", "--quiet", DOCS_REF, check=False)
+
+    def text(self, path: str = LAYERS, at: str = DOCS_REF) -> str:
+        return self.git("show", f"{at}:{path}")
+
+    def work(self) -> list[str]:
+        """What the worker does after a commit; returns what `git mem jobs` tells of it."""
+        self.tally = Tally()
+        keep_documents(self.workspace, real_edges(self.repo), self.tally)
+        return [f"{what}: {why}" for what, why in self.tally.skipped] + self.tally.log
+
+    def update(self, engine: Writer, *paths: str, all: bool = False, dry_run: bool = False) -> Updated:
+        request = Request(paths or None, all)
+        return update(self.workspace, real_edges(self.repo), lambda: engine, request, dry_run=dry_run)
+
+    def untouched(self) -> tuple[str, str, bytes]:
+        """What gitmem may not change: HEAD, the work tree as git sees it, and the index byte for byte."""
+        status = self.git("status", "--porcelain=v2", "--untracked-files=all")
+        git_dir = Path(self.git("rev-parse", "--absolute-git-dir"))
+        return (git_dir / "HEAD").read_text(), status, (git_dir / "index").read_bytes()
+
+
+_KEPT: list[Path] = []
+"""A copy of what all tests begin with: the clone, and the private repository."""
+
+
+def start(repo: Path, git: Git, folders: pytest.TempPathFactory) -> Ground:
+    """The same as `ground`, which is made once and then copied."""
+    private = workspace_at(real_edges(repo)).private_path
+    if not _KEPT:
+        ground(repo, git)
+        kept = folders.mktemp("begun")
+        shutil.copytree(repo, kept / "repo", symlinks=True)
+        shutil.copytree(private, kept / "private", symlinks=True)
+        _KEPT.append(kept)
+    else:
+        shutil.rmtree(repo)
+        shutil.copytree(_KEPT[0] / "repo", repo, symlinks=True)
+        shutil.copytree(_KEPT[0] / "private", private, symlinks=True)
+    return Ground(repo, git)
+
+
+def ground(repo: Path, git: Git) -> Ground:
+    """A clone with gitmem, code, and a document about it that was looked at."""
+    made = Ground(repo, git)
+    workspace = store_project_id(workspace_at(real_edges(repo)))
+    workspace.state.mkdir(exist_ok=True)
+    assert workspace.private.git_dir.is_dir()
+    for path, word in CODE.items():
+        made.write(path, f"def {word}():\n    return '{word}'\n" * 4)
+    made.write(LAYERS, TEXT)
+    made.commit("Begin")
+    assert made.work() == []
+    return made

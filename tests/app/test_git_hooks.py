@@ -1,0 +1,530 @@
+"""Installed hooks with real git: they leave jobs, disturb no one, and go without a trace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand
+from gitmem.app import git_hooks
+from gitmem.app.git_hooks import GitSetup, HookAction
+from gitmem.app.spool import take
+
+OLD = GitSetup((2, 39))
+NEW = GitSetup((2, 54))
+
+
+class Ground:
+    """A repository in which gitmem is set up, and a stand-in for gitmem that says how it was started."""
+
+    def __init__(self, repo: Path, git) -> None:
+        self.repo, self.git, self.common = repo, git, repo / ".git"
+        self.spool = self.common / "gitmem" / "spool"
+        self.hooks = self.common / "hooks"
+        self.spool.mkdir(parents=True)
+        shutil.rmtree(self.hooks, ignore_errors=True)
+        self.hooks.mkdir()
+        self.program = repo.parent / "bin" / "it's gitmem"
+        self.program.parent.mkdir()
+        self.started = repo.parent / "started"
+        os.mkfifo(self.started)
+        self.program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$@" >"{self.started}"\n')
+        self.program.chmod(0o755)
+        self.argv = (str(self.program), "-m", "x y")
+        self.runner = GitCommand(os.environ)
+
+    def install(self, setup: GitSetup = OLD) -> tuple[HookAction, ...]:
+        plan = git_hooks.plan_git_hooks(self.common, self.argv, setup)
+        git_hooks.apply(plan, self.runner)
+        return plan
+
+    def remove(self, setup: GitSetup = OLD) -> None:
+        git_hooks.apply(git_hooks.plan_removal(self.common, setup), self.runner)
+
+    def foreign(self, hook: str, text: str, mode: int = 0o755) -> Path:
+        path = self.hooks / hook
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def change(self, text: str = "more", *args: str) -> str:
+        (self.repo / "README").write_text(text)
+        return self.git("-C", self.repo, "commit", "-qam", text, *args)
+
+    def wait(self) -> list[str]:
+        """Words that the worker was started with; blocks until it was."""
+        return self.started.read_text().splitlines()
+
+    def events(self) -> list[str]:
+        return sorted(job.event for _, job in take(self.spool))
+
+    def state(self) -> dict[str, tuple[bytes, int]]:
+        return {
+            path.name: (path.read_bytes(), path.lstat().st_mode)
+            for path in self.hooks.iterdir()
+            if path.is_file()
+        }
+
+
+@pytest.fixture
+def ground(repo: Path, git) -> Ground:
+    return Ground(repo, git)
+
+
+def quiet(ground: Ground) -> None:
+    """Replaces the stand-in by one that ends at once, for tests that do not look at the worker."""
+    ground.program.write_text("#!/bin/sh\n")
+
+
+def test_a_commit_leaves_a_job_and_starts_the_worker(ground: Ground) -> None:
+    ground.install()
+    assert ground.change() == ""
+    assert ground.wait() == [str(ground.common), "-m", "x y", "worker", "--git-dir", str(ground.common)]
+    [(_, job)] = take(ground.spool)
+    assert (job.event, job.worktree) == ("commit", str(ground.repo))
+
+
+def test_a_commit_does_not_wait_for_the_worker(ground: Ground) -> None:
+    """Its output is captured through a pipe, and the worker blocks until the test reads its own."""
+    ground.install()
+    assert ground.change() == ""
+    assert ground.events() == ["commit"]
+    ground.wait()
+
+
+def test_installing_twice_changes_nothing(ground: Ground) -> None:
+    assert [action.hook for action in ground.install()] == list(git_hooks.HOOKS)
+    before = ground.state()
+    assert ground.install() == ()
+    assert ground.state() == before
+    states = git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)
+    assert {state.standing for state in states} == {"ours"}
+
+
+def test_removal_leaves_no_trace(ground: Ground) -> None:
+    ground.install()
+    ground.remove()
+    assert ground.state() == {}
+    assert git_hooks.plan_removal(ground.common, OLD) == ()
+
+
+def test_another_gitmem_path_is_renewed_in_place(ground: Ground) -> None:
+    ground.foreign("post-commit", "#!/bin/sh\necho mine\n")
+    ground.install()
+    ground.argv = ("/elsewhere/gitmem",)
+    standing = {s.hook: s.standing for s in git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)}
+    # The push guard is plain sh and names no program.
+    assert {hook for hook, state in standing.items() if state != "outdated"} == {"pre-push"}
+    ground.install()
+    text = (ground.hooks / "post-commit").read_text()
+    assert text.count("# >>> gitmem >>>") == 1
+    assert "/elsewhere/gitmem" in text
+    assert str(ground.program) not in text
+    ground.remove()
+    assert (ground.hooks / "post-commit").read_text() == "#!/bin/sh\necho mine\n"
+
+
+@pytest.mark.parametrize("shell", ["#!/bin/sh", "#!/bin/sh -eu", "#!/usr/bin/env bash", "#! /bin/bash -e"])
+def test_a_shell_hook_keeps_its_bytes_mode_and_work(ground: Ground, shell: str) -> None:
+    quiet(ground)
+    mine = ground.foreign(
+        "post-commit", f"{shell}\nprintf ran >'{ground.repo.parent}/ran'\nexit 3\n", 0o750
+    )
+    before = ground.state()
+    ground.install()
+    assert mine.stat().st_mode & 0o777 == 0o750
+    ground.change()
+    assert (ground.repo.parent / "ran").read_text() == "ran"
+    assert ground.events() == ["commit"]
+    done = subprocess.run([mine], cwd=ground.repo)
+    assert done.returncode == 3
+    ground.remove()
+    assert ground.state() == before
+
+
+def test_a_foreign_hook_that_ends_early_does_not_stop_ours(ground: Ground) -> None:
+    quiet(ground)
+    ground.foreign("post-commit", "#!/bin/sh\nexec true\n")
+    ground.install()
+    ground.change()
+    assert ground.events() == ["commit"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["#!/usr/bin/env python3\nimport sys; sys.exit(4)\n", "#!/bin/sh", "echo no shebang\nexit 4\n"],
+)
+def test_a_hook_that_is_no_shell_script_is_kept_aside_and_put_back(ground: Ground, text: str) -> None:
+    quiet(ground)
+    ground.foreign("post-commit", text, 0o711)
+    before = ground.state()
+    ground.install()
+    assert (ground.hooks / "post-commit.gitmem-kept").read_text() == text
+    assert ground.install() == ()
+    ground.change()
+    assert ground.events() == ["commit"]
+    ground.remove()
+    assert ground.state() == before
+
+
+def test_a_kept_hook_gets_arguments_stdin_and_gives_its_exit_code(ground: Ground, git) -> None:
+    quiet(ground)
+    remote = ground.repo.parent / "remote.git"
+    git("init", "-q", "--bare", remote)
+    seen = ground.repo.parent / "seen"
+    ground.foreign(
+        "pre-push",
+        "#!/usr/bin/env python3\nimport sys\n"
+        f"open({str(seen)!r}, 'w').write(repr((sys.argv[1:], sys.stdin.read())))\nsys.exit(9)\n",
+    )
+    ground.install()
+    git("-C", ground.repo, "push", "-q", remote, "main", check=False)
+    args, stdin = eval(seen.read_text())
+    head = git("-C", ground.repo, "rev-parse", "HEAD")
+    assert args == [str(remote), str(remote)]
+    assert stdin == f"refs/heads/main {head} refs/heads/main {'0' * 40}\n"
+    assert git("-C", remote, "for-each-ref") == ""
+
+
+def test_a_linked_hook_is_not_written_through(ground: Ground) -> None:
+    """Hooks that are links usually lead into the tracked code."""
+    tracked = ground.repo / "hook.sh"
+    tracked.write_text("#!/bin/sh\n")
+    tracked.chmod(0o755)
+    (ground.hooks / "post-commit").symlink_to("../../hook.sh")
+    ground.install()
+    assert tracked.read_text() == "#!/bin/sh\n"
+    ground.remove()
+    assert (ground.hooks / "post-commit").readlink() == Path("../../hook.sh")
+
+
+def test_a_disabled_hook_stays_disabled(ground: Ground) -> None:
+    quiet(ground)
+    ran = ground.repo.parent / "ran"
+    ground.foreign("post-commit", f"#!/bin/sh\n: >'{ran}'\n", 0o644)
+    ground.install()
+    ground.change()
+    assert ground.events() == ["commit"]
+    assert not ran.exists()
+
+
+def test_a_script_of_ones_own_below_our_block_survives_removal(ground: Ground) -> None:
+    ground.install()
+    path = ground.hooks / "post-merge"
+    path.write_text(path.read_text() + "echo mine\n")
+    ground.remove()
+    assert path.read_text() == "#!/bin/sh\necho mine\n"
+
+
+def test_half_a_block_is_left_to_a_person(ground: Ground) -> None:
+    text = "#!/bin/sh\n# >>> gitmem >>>\necho mine\n"
+    ground.foreign("post-commit", text)
+    plan = ground.install()
+    assert [action.kind for action in plan if action.hook == "post-commit"] == ["by-hand"]
+    assert (ground.hooks / "post-commit").read_text() == text
+
+
+def test_rewrite_hands_its_pairs_to_both(ground: Ground, git) -> None:
+    quiet(ground)
+    seen = ground.repo.parent / "seen"
+    ground.foreign("post-rewrite", f"#!/bin/sh\ncat >'{seen}'\n")
+    ground.install()
+    old = git("-C", ground.repo, "rev-parse", "HEAD")
+    ground.change("amended", "--amend")
+    new = git("-C", ground.repo, "rev-parse", "HEAD")
+    [job] = [job for _, job in take(ground.spool) if job.event == "rewrite"]
+    assert job.rewritten == ((old, new),)
+    assert job.args == ("amend",)
+    assert seen.read_text() == f"{old} {new}\n"
+
+
+def test_commits_of_a_rebase_under_way_leave_no_job_and_start_no_worker(ground: Ground) -> None:
+    """Post-commit runs for every one of them, and post-rewrite follows at the end."""
+    starts = ground.repo.parent / "starts"
+    ground.program.write_text(f"#!/bin/sh\necho x >>'{starts}'\n: >'{ground.started}'\n")
+    ground.install()
+    (ground.common / "rebase-merge").mkdir()
+    ground.change("under way")
+    (ground.common / "rebase-merge").rmdir()
+    ground.change("done")
+    ground.wait()
+    assert starts.read_text() == "x\n"
+    assert ground.events() == ["commit"]
+
+
+def test_a_rebase_leaves_its_pairs(ground: Ground, git) -> None:
+    quiet(ground)
+    git("-C", ground.repo, "checkout", "-qb", "topic")
+    for name in ("a", "b", "c"):
+        (ground.repo / name).write_text(name)
+        git("-C", ground.repo, "add", name)
+        git("-C", ground.repo, "commit", "-qm", name)
+    git("-C", ground.repo, "checkout", "-q", "main")
+    ground.change("other")
+    git("-C", ground.repo, "checkout", "-q", "topic")
+    ground.install()
+    git("-C", ground.repo, "rebase", "-q", "--no-ff", "main")
+    jobs = [job for _, job in take(ground.spool)]
+    [rewrite] = [job for job in jobs if job.event == "rewrite"]
+    assert len(rewrite.rewritten) == 3
+    assert sorted(job.event for job in jobs) == ["checkout", "rewrite"]
+
+
+def test_merge_and_checkout_leave_jobs_and_a_file_checkout_none(ground: Ground, git) -> None:
+    quiet(ground)
+    git("-C", ground.repo, "branch", "side")
+    ground.change()
+    ground.install()
+    git("-C", ground.repo, "checkout", "-q", "side")
+    (ground.repo / "README").write_text("dirty")
+    git("-C", ground.repo, "checkout", "-q", "--", "README")
+    git("-C", ground.repo, "merge", "-q", "main")
+    assert ground.events() == ["checkout", "merge"]
+
+
+def test_a_linked_worktree_leaves_its_own_path(ground: Ground, git) -> None:
+    quiet(ground)
+    ground.install()
+    other = ground.repo.parent / "other tree"
+    git("-C", ground.repo, "worktree", "add", "-q", "-b", "other", other)
+    (other / "README").write_text("there")
+    git("-C", other, "commit", "-qam", "there")
+    [job] = [job for _, job in take(ground.spool) if job.event == "commit"]
+    assert job.worktree == str(other)
+
+
+def test_a_moved_repository_spools_into_itself(ground: Ground, git) -> None:
+    quiet(ground)
+    ground.install()
+    moved = ground.repo.with_name("moved")
+    ground.repo.rename(moved)
+    (moved / "README").write_text("moved")
+    git("-C", moved, "commit", "-qam", "moved")
+    assert [job.worktree for _, job in take(moved / ".git/gitmem/spool")] == [str(moved)]
+
+
+@pytest.mark.parametrize("way", ["disabled", "program gone", "state gone", "spool read-only"])
+def test_hooks_do_nothing_and_block_nothing(ground: Ground, way: str, monkeypatch) -> None:
+    quiet(ground)
+    ground.install()
+    if way == "disabled":
+        monkeypatch.setenv("GITMEM_DISABLE", "1")
+    elif way == "program gone":
+        ground.program.unlink()
+    elif way == "state gone":
+        shutil.rmtree(ground.common / "gitmem")
+    else:
+        ground.spool.rmdir()
+        ground.spool.write_text("in the way")
+    assert ground.change() == ""
+    assert take(ground.spool) == []
+
+
+def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_now(ground: Ground) -> None:
+    """After a restart the id of the worker that was to take it may be any other process's."""
+    quiet(ground)
+    ground.install()
+    starter, job = ground.common / "gitmem/starter", ground.spool / "commit-.git"
+    starter.write_text(f"{os.getpid()}\n")
+    job.write_text("gitmem-job 1\nevent=commit\nargs=\nworktree=/x\n")
+    ground.change("soon after")
+    assert starter.read_text() == f"{os.getpid()}\n"
+    os.utime(job, (1, 1))
+    ground.change("long after")
+    assert starter.read_text() != f"{os.getpid()}\n"
+
+
+@pytest.mark.parametrize("name", ["spool/commit-.git", "starter", "worker.lock"])
+def test_a_commit_waits_for_no_pipe_in_the_state(ground: Ground, name: str) -> None:
+    """Whoever opens a named pipe waits for the other end, which never comes."""
+    ground.install()
+    path = ground.common / "gitmem" / name
+    path.parent.mkdir(exist_ok=True)
+    if name != "spool/commit-.git":
+        (ground.common / "gitmem/spool/commit-.git").write_text("gitmem-job 1\n")
+    os.mkfifo(path)
+    (ground.repo / "README").write_text("more")
+    words = ["git", "-C", str(ground.repo), "commit", "-qam", "more"]
+    subprocess.run(words, check=True, timeout=60)
+    assert ground.git("-C", ground.repo, "log", "-1", "--format=%s").strip() == "more"
+
+
+def test_hooks_of_a_gitmem_that_is_gone_are_told_apart(ground: Ground) -> None:
+    ground.install()
+    ground.program.unlink()
+    found = git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)
+    dead = {one.hook for one in found if one.standing == "dead"}
+    assert dead == set(git_hooks.HOOKS) - {"pre-push"}
+    ground.program.write_text("")
+    assert {one.standing for one in git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)} == {
+        "ours"
+    }
+
+
+def test_a_spool_that_was_deleted_comes_back(ground: Ground) -> None:
+    """All of gitmem's folder in the git directory may be deleted at no loss."""
+    quiet(ground)
+    ground.install()
+    ground.spool.rmdir()
+    ground.change()
+    assert ground.events() == ["commit"]
+
+
+@pytest.fixture
+def remote(ground: Ground, git) -> Path:
+    quiet(ground)
+    path = ground.repo.parent / "remote.git"
+    git("init", "-q", "--bare", path)
+    git("-C", ground.repo, "update-ref", "refs/gitmem/project", "HEAD")
+    git("-C", ground.repo, "branch", "gitmem/foo")
+    ground.install()
+    return path
+
+
+def push(ground: Ground, *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["git", "-C", ground.repo, "push", "-q", *map(str, words)], capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["refs/gitmem/project:refs/heads/innocent"],
+        ["HEAD:refs/gitmem/project"],
+        ["gitmem/foo"],
+        ["main", "gitmem/foo:elsewhere"],
+        ["--mirror"],
+        ["--all"],
+    ],
+)
+def test_memory_is_not_pushed_while_sharing_is_off(
+    ground: Ground, git, remote: Path, words: Sequence[str]
+) -> None:
+    done = push(
+        ground, *[word for word in words if word[0] == "-"], remote, *[w for w in words if w[0] != "-"]
+    )
+    assert done.returncode != 0
+    assert "git mem share" in done.stderr
+    assert "--no-verify" in done.stderr
+    assert git("-C", remote, "for-each-ref") == ""
+
+
+@pytest.mark.parametrize("share", ["review", "direct"])
+def test_memory_is_pushed_where_sharing_is_on(ground: Ground, git, remote: Path, share: str) -> None:
+    git("-C", ground.repo, "config", "gitmem.share", share)
+    assert push(ground, remote, "gitmem/foo").returncode == 0
+
+
+def test_code_is_pushed_and_a_person_can_override(ground: Ground, git, remote: Path) -> None:
+    git("-C", ground.repo, "branch", "about/refs/gitmem/x")
+    assert push(ground, remote, "main", "about/refs/gitmem/x").returncode == 0
+    assert push(ground, remote, "main").returncode == 0
+    assert push(ground, "--no-verify", remote, "gitmem/foo").returncode == 0
+
+
+def test_a_foreign_pre_push_gets_all_its_lines_and_nothing_where_there_are_none(
+    ground: Ground, git, remote: Path
+) -> None:
+    seen = ground.repo.parent / "seen"
+    (ground.hooks / "pre-push").unlink()
+    ground.foreign("pre-push", f"#!/bin/sh\ncat >>'{seen}'\necho end >>'{seen}'\n")
+    ground.install()
+    names = [f"b{number}" for number in range(60)]
+    for name in names:
+        git("-C", ground.repo, "branch", name)
+    assert push(ground, remote, *names).returncode == 0
+    lines = seen.read_text().splitlines()
+    assert [line.split()[0] for line in lines[:-1]] == [f"refs/heads/{name}" for name in names]
+    assert push(ground, remote, *names).returncode == 0
+    assert seen.read_text().splitlines()[len(lines) :] == ["end"]
+
+
+def test_a_hooks_path_of_another_tool_is_left_alone(ground: Ground, git) -> None:
+    """One line is offered instead; with it a person's own hook runs ours."""
+    quiet(ground)
+    git("-C", ground.repo, "config", "core.hooksPath", ".husky")
+    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    assert setup.hooks_path == ground.repo / ".husky"
+    plan = ground.install(setup)
+    offered = [action for action in plan if action.kind == "by-hand"]
+    assert [action.hook for action in offered] == [",".join(git_hooks.HOOKS)]
+    assert not (ground.repo / ".husky").exists()
+    assert ground.state() == {}
+    (ground.repo / ".husky").mkdir()
+    hook = ground.repo / ".husky" / "post-commit"
+    hook.write_text(f"#!/bin/sh -e\n{git_hooks.BY_HAND}\n")
+    hook.chmod(0o755)
+    ground.change()
+    assert ground.events() == ["commit"]
+    (left,) = [action.hook for action in ground.install(setup)]
+    assert "post-commit" not in left and "pre-push" in left
+
+
+def test_husky_makes_its_own_folder_anew_so_the_line_goes_beside_it(ground: Ground, git) -> None:
+    git("-C", ground.repo, "config", "core.hooksPath", ".husky/_")
+    (offered,) = ground.install(git_hooks.read_setup(ground.runner, ground.repo, ground.common))[-1:]
+    assert offered.kind == "by-hand" and offered.path == ground.repo / ".husky"
+
+
+def test_a_hooks_path_that_is_the_usual_one_is_used(ground: Ground, git) -> None:
+    git("-C", ground.repo, "config", "core.hooksPath", str(ground.hooks))
+    ground.install(git_hooks.read_setup(ground.runner, ground.repo, ground.common))
+    assert set(ground.state()) == set(git_hooks.HOOKS)
+
+
+def test_a_linked_hooks_folder_belongs_to_someone_else(ground: Ground) -> None:
+    ground.hooks.rmdir()
+    (ground.repo / "hooks").mkdir()
+    ground.hooks.symlink_to("../hooks")
+    plan = ground.install()
+    assert "by-hand" in {action.kind for action in plan}
+    assert list((ground.repo / "hooks").iterdir()) == []
+
+
+def test_newer_git_gets_hooks_in_its_configuration(ground: Ground, git) -> None:
+    ground.install()
+    plan = ground.install(NEW)
+    assert {action.kind for action in plan} == {"write", "configure", "delete"}
+    assert ground.state() == {}
+    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    assert setup.config["hook.gitmem-post-commit.event"] == "post-commit"
+    configured = GitSetup((2, 54), None, setup.config)
+    assert ground.install(configured) == ()
+    states = git_hooks.inspect_git_hooks(ground.common, ground.argv, configured)
+    assert {state.standing for state in states} == {"ours"}
+    quiet(ground)
+    command = setup.config["hook.gitmem-post-commit.command"]
+    subprocess.run(["/bin/sh", "-c", f'{command} "$@"', command], cwd=ground.repo, check=True)
+    assert ground.events() == ["commit"]
+    ground.remove(configured)
+    assert git_hooks.read_setup(ground.runner, ground.repo, ground.common).config == {}
+    assert list((ground.common / "gitmem" / "hooks").iterdir()) == []
+
+
+def test_inspection_tells_what_is_there(ground: Ground) -> None:
+    ground.foreign("post-merge", "#!/bin/sh\n")
+    states = {s.hook: s.standing for s in git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)}
+    assert states["post-merge"] == "foreign"
+    assert states["post-commit"] == "missing"
+
+
+def test_a_plan_that_is_out_of_date_changes_nothing(ground: Ground) -> None:
+    plan = git_hooks.plan_git_hooks(ground.common, ground.argv, OLD)
+    ground.foreign("pre-push", "#!/bin/sh\necho new\n")
+    before = ground.state()
+    with pytest.raises(RepositoryError, match="changed meanwhile"):
+        git_hooks.apply(plan, ground.runner)
+    assert ground.state() == before
+
+
+def test_a_relative_program_is_refused(ground: Ground) -> None:
+    """A hook runs in whatever worktree it is called in: `gitmem` there could be anybody's."""
+    with pytest.raises(RepositoryError, match="absolute"):
+        git_hooks.plan_git_hooks(ground.common, ("gitmem",), OLD)
