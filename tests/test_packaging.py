@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import gitmem
+from gitmem.app.hook_scripts import EVENTS, hooks_folder, script
 from gitmem.core import attributes
 from gitmem.core.memory import parse, problems
-from gitmem.app.hook_scripts import EVENTS, hooks_folder, script
 from gitmem.rules.snapshot import digest
 
 ROOT = Path(__file__).parents[1]

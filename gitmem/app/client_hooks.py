@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.app.clients import CLAUDE, CLIENTS, Client
+from gitmem.app.hook_scripts import hooks_folder
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import GitCommand
-from gitmem.app.hook_scripts import hooks_folder
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 

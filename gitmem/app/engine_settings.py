@@ -11,7 +11,6 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Ceilings, Meter, Today
 from gitmem.engines.choose import ENGINES, Choice, endpoint_problem
-from gitmem.git.command import config_set, config_unset
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import (
     Origin,
@@ -22,6 +21,7 @@ from gitmem.flows.engines import (
     meter_for,
     origins,
 )
+from gitmem.git.command import config_set, config_unset
 from gitmem.ledger.workspace import Workspace
 
 TEST_SECONDS = 300

@@ -16,9 +16,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from gitmem.app import hook_scripts as scripts
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import GitCommand, config_get, config_set, config_unset
-from gitmem.app import hook_scripts as scripts
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 

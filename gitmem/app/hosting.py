@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitmem import __version__
+from gitmem.app.hook_scripts import hooks_folder
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.git.trees import read_paths
-from gitmem.flows.memory_trees import keep_up
 from gitmem.flows.context import Edges
-from gitmem.app.hook_scripts import hooks_folder
+from gitmem.flows.memory_trees import keep_up
+from gitmem.git.trees import read_paths
 from gitmem.ledger.land import Tip, Write, Written, land
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 

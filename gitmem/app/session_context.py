@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gitmem.app import prompt_choice as picked
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
-from gitmem.app import prompt_choice as picked
 from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
 from gitmem.flows.pause import paused
 from gitmem.flows.place import find_initialised
@@ -314,9 +314,9 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     """The index of a scope's `main` as a client would load it; none where it is empty."""
     from gitmem.core import index
     from gitmem.core.text import decode
+    from gitmem.flows.withholding import without_secrets
     from gitmem.git.repository import MissingObject
     from gitmem.git.trees import read_file
-    from gitmem.flows.withholding import without_secrets
     from gitmem.ledger.holdings import index_as_loaded
 
     repo = scope.repo

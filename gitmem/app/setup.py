@@ -9,6 +9,8 @@ from pathlib import Path
 
 from gitmem.app.client_hooks import HookPlan
 from gitmem.app.client_setup import carry_out_clients, named_clients, plan_clients
+from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
+from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
@@ -16,15 +18,13 @@ from gitmem.core.merge import kind
 from gitmem.core.names import is_memory_file
 from gitmem.core.text import counted
 from gitmem.flows.commit_trailers import begin_with_commits
-from gitmem.git.command import config_set, config_unset
-from gitmem.git.remote import without_credentials
 from gitmem.flows.context import Edges
 from gitmem.flows.edit import move
 from gitmem.flows.exchange import named_backup
-from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
-from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
 from gitmem.flows.place import default_argv
 from gitmem.flows.save import adopt_folder, save_all, settle_old_places
+from gitmem.git.command import config_set, config_unset
+from gitmem.git.remote import without_credentials
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.paging import hot_memories

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from gitmem.git.locks import is_alive
-from gitmem.flows.memory_trees import stale_trees
+from gitmem.app.git_hooks import inspect_git_hooks, read_setup
+from gitmem.app.scope_status import ScopeStanding, scope_standing
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
-from gitmem.app.git_hooks import inspect_git_hooks, read_setup
+from gitmem.flows.memory_trees import stale_trees
 from gitmem.flows.pause import Pause, current
 from gitmem.flows.place import default_argv
 from gitmem.flows.save import look_all
-from gitmem.app.scope_status import ScopeStanding, scope_standing
+from gitmem.git.locks import is_alive
 from gitmem.integrations.worker import read_state
 from gitmem.ledger.record import read_record
 from gitmem.ledger.workspace import Workspace

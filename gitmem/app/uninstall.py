@@ -8,20 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gitmem.app.at_action import file_of
 from gitmem.app.client_hooks import HookPlan, apply_hooks
 from gitmem.app.client_setup import plan_clients_removal
+from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_removal
+from gitmem.app.git_hooks import HookAction, apply, plan_removal, read_setup
+from gitmem.app.setup import FENCE, excludes
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
-from gitmem.git.repository import TREE
-from gitmem.git.trees import read_files
-from gitmem.app.at_action import file_of
 from gitmem.flows.context import Edges
-from gitmem.app.git_hooks import HookAction, apply, plan_removal, read_setup
-from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_removal
 from gitmem.flows.place import default_argv
 from gitmem.flows.save import save_all
-from gitmem.app.setup import FENCE, excludes
+from gitmem.git.repository import TREE
+from gitmem.git.trees import read_files
 from gitmem.ledger.files import linked
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.record import read_record, write_record

@@ -10,10 +10,10 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
-from gitmem.git.remote import without_credentials
-from gitmem.git.repository import short_name
 from gitmem.flows import exchange
 from gitmem.flows.purge import IN_PROJECT
+from gitmem.git.remote import without_credentials
+from gitmem.git.repository import short_name
 from gitmem.ledger.backup import Backed, BackupPlan, forget_backup, plan_backup
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.screen import doubt_told

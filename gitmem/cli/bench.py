@@ -45,9 +45,9 @@ def extract(
     `excluded`, what must not be kept, `{"message": UUID, "key": [WORDS]}`. Other keys are ignored. A find
     matches a label when it stems from its message and holds its key words.
     """
-    from gitmem.cli.bench_show import show_extraction
     from gitmem.app.bench.extraction import score
     from gitmem.app.bench.gold import read_gold
+    from gitmem.cli.bench_show import show_extraction
 
     run = context(ctx, as_json=as_json)
     if engine not in ENGINES:
@@ -87,10 +87,10 @@ def recall(
         return
     if corpus is None or queries is None:
         raise UsageError("Two files are needed", "Give --corpus FILE --queries FILE, or --own.")
-    from gitmem.cli.bench_show import show_recall
-    from gitmem.git.command import GitCommand
     from gitmem.app.bench.corpus import read_given
     from gitmem.app.bench.recall import measure
+    from gitmem.cli.bench_show import show_recall
+    from gitmem.git.command import GitCommand
 
     given = read_given(run.edges.cwd / corpus.expanduser(), run.edges.cwd / queries.expanduser())
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gitmem.cli.output import Output
-from gitmem.core.text import counted, one_line
 from gitmem.app.bench.extraction import Find, Scored, figures
 from gitmem.app.bench.figures import each, not_found
 from gitmem.app.bench.figures import figures as recall_figures
 from gitmem.app.bench.gold import Label
 from gitmem.app.bench.recall import DEPTHS, Measured
+from gitmem.cli.output import Output
+from gitmem.core.text import counted, one_line
 
 ROWS = (
     ("stored", "precision of what is stored"),

@@ -9,8 +9,8 @@ import typer
 
 from gitmem.core.daily_log import day_of
 from gitmem.core.names import file_address, hot_path, is_memory_file
-from gitmem.git.trees import list_files
 from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.git.trees import list_files
 from gitmem.ledger.land import memory_commit
 
 

@@ -13,8 +13,8 @@ from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import claim_lines
 from gitmem.core.merge import kind
-from gitmem.git.trees import changed_files, read_file, read_paths
 from gitmem.flows.save import look_all
+from gitmem.git.trees import changed_files, read_file, read_paths
 from gitmem.ledger.log import ClaimChange, claim_diff
 from gitmem.ledger.lookup import chosen_agent, chosen_scopes, find
 from gitmem.ledger.moments import resolve_all

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from gitmem.app.doctor import Finding, carry_out, plan
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
-from gitmem.app.doctor import Finding, carry_out, plan
 
 
 def register(app: typer.Typer) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from gitmem.app import engine_settings
+from gitmem.app.engine_settings import SetPlan, Standing, engine_standing, plan_set
 from gitmem.cli.completing import words
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
@@ -14,8 +16,6 @@ from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Today, ends
 from gitmem.engines.choose import ENGINES, Choice
-from gitmem.app import engine_settings
-from gitmem.app.engine_settings import SetPlan, Standing, engine_standing, plan_set
 from gitmem.flows.engines import Origin
 
 _PROTOCOLS = {

@@ -11,8 +11,8 @@ from gitmem.cli.context import Context, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.engines.engine import Considered
-from gitmem.flows.extract.run import Outcome, extract_sessions, foresee
 from gitmem.flows.engines import engine_for
+from gitmem.flows.extract.run import Outcome, extract_sessions, foresee
 from gitmem.flows.extraction import context_of
 from gitmem.integrations.jobs import session_files
 from gitmem.rules.secrets import find_secrets, redact

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from gitmem.app.setup import InitPlan, carry_out_init, plan_init
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
 from gitmem.cli.look_back import offer, recorded_before, since_when
 from gitmem.cli.output import Output
@@ -18,7 +19,6 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.flows import exchange
 from gitmem.flows.engines import choice_for
-from gitmem.app.setup import InitPlan, carry_out_init, plan_init
 from gitmem.ledger.settings import CHOICES
 
 

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+from gitmem.app import spool
 from gitmem.cli.context import Context, Json, Quiet, context
 from gitmem.cli.dream_show import running_value
 from gitmem.cli.words import day, iso
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
-from gitmem.git.locks import is_alive
-from gitmem.app import spool
-from gitmem.integrations import worker
 from gitmem.flows.dreams.progress import running as dream_running
 from gitmem.flows.place import start_worker
+from gitmem.git.locks import is_alive
+from gitmem.integrations import worker
 from gitmem.ledger.job_record import read_runs
 
 SHOWN = 20

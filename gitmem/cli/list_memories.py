@@ -13,9 +13,9 @@ from gitmem.cli.words import age, iso, sound
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import INDEX, file_address, is_archived
 from gitmem.core.text import counted, one_line
-from gitmem.git.objects import MISSING_HINT
 from gitmem.flows.code_reach import unmerged
 from gitmem.flows.promotion.pending import Standing, noted_rules
+from gitmem.git.objects import MISSING_HINT
 from gitmem.ledger.holdings import keeps_logs
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.lookup import Listed, bare_indexes, chosen_agent, headers

@@ -11,8 +11,8 @@ from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeO
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
-from gitmem.git.repository import short_name
 from gitmem.flows import purge as purging
+from gitmem.git.repository import short_name
 
 ADVICE = "rotate the secret first: whoever fetched it has it, and no purge takes it from them"
 

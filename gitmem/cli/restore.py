@@ -12,9 +12,9 @@ from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOpti
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.merge import kind
-from gitmem.git.trees import read_files
 from gitmem.flows.context import allowed_fingerprints
 from gitmem.flows.save import copies_of
+from gitmem.git.trees import read_files
 from gitmem.ledger.land import read_tip, together
 from gitmem.ledger.log import last_known
 from gitmem.ledger.lookup import chosen_agent, chosen_scopes, find

@@ -18,9 +18,9 @@ from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted, one_line
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
+from gitmem.flows.context import real_edges
 from gitmem.flows.decide import Choice, Session, Verdict, decide
 from gitmem.flows.disputes import Dispute
-from gitmem.flows.context import real_edges
 from gitmem.flows.review import queue
 from gitmem.flows.review_dream import dream_cards
 from gitmem.flows.review_items import Item, dream_item, told_lines

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitmem.cli.context import Context
 from gitmem.app.hosting import HostingPlan, plan_hosting, set_up_hosting
+from gitmem.cli.context import Context
 
 
 def share_ci(run: Context, host: str, owners: list[str], dry_run: bool) -> None:

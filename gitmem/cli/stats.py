@@ -16,8 +16,8 @@ from gitmem.cli.words import iso, sound
 from gitmem.core.text import counted
 from gitmem.core.trailers import Usage
 from gitmem.dream.cards import KINDS, by_kind, worth
-from gitmem.flows.stats import Stats, count
 from gitmem.flows.review_dream import worth_value
+from gitmem.flows.stats import Stats, count
 from gitmem.ledger.dreams import DreamCommit
 
 

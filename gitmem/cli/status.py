@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gitmem.app.scope_status import ScopeStanding, Upstream
+from gitmem.app.status import Standing, standing
 from gitmem.cli.context import Context, Json, context
 from gitmem.cli.words import aside_hint, day
 from gitmem.core.text import counted, one_line
 from gitmem.git.repository import short_name
-from gitmem.app.scope_status import ScopeStanding, Upstream
-from gitmem.app.status import Standing, standing
 
 if TYPE_CHECKING:
     from gitmem.ledger.inbox import Outgoing

@@ -15,10 +15,10 @@ from gitmem.cli.words import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import BATCH_JOB, parse
-from gitmem.git.repository import Commit, MissingObject
 from gitmem.flows.context import allowed_fingerprints
 from gitmem.flows.last_decided import forget, last
 from gitmem.flows.save import copies_of
+from gitmem.git.repository import Commit, MissingObject
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.ledger.land import Copies, read_tip, together
 from gitmem.ledger.leaving import is_kept

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from gitmem.app.uninstall import carry_out_uninstall, plan_uninstall
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
 from gitmem.cli.words import sound
-from gitmem.app.uninstall import carry_out_uninstall, plan_uninstall
 
 
 def register(app: typer.Typer) -> None:

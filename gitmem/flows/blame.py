@@ -10,9 +10,9 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import iso
 from gitmem.core.trailers import Telling
-from gitmem.git.repository import MissingObject
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
+from gitmem.git.repository import MissingObject
 from gitmem.ledger.blame import Blamed, Former, blame_memory
 from gitmem.ledger.lookup import Found, Spot, find, find_index
 from gitmem.ledger.moments import Became, became

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
+from gitmem.flows.exit import configure
+from gitmem.flows.place import data_folder
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
 from gitmem.git.objects import LATEST
 from gitmem.git.open import open_repository
-from gitmem.flows.exit import configure
-from gitmem.flows.place import data_folder
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.values import dataclass

@@ -15,23 +15,23 @@ from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import BATCH_JOB
 from gitmem.dream import review as dreams
-from gitmem.git.repository import Signature, short_name
+from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.documents.waiting import Waiting
 from gitmem.flows.dreams.landed import tell_landed
 from gitmem.flows.dreams.sources import lookup
-from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.exchange import after_merge
 from gitmem.flows.last_decided import note
 from gitmem.flows.last_recalls import asked_before
+from gitmem.flows.notices import withdraw_proposal
 from gitmem.flows.promotion import proposals as promotions
 from gitmem.flows.promotion.proposals import Offered
-from gitmem.flows.snapshots import settle_snapshot
 from gitmem.flows.review import pick, queue
 from gitmem.flows.review_items import Item
 from gitmem.flows.save import copies_of, save_all
-from gitmem.flows.notices import withdraw_proposal
+from gitmem.flows.snapshots import settle_snapshot
 from gitmem.flows.suggestions import accept_suggestions, reject_suggestions
+from gitmem.git.repository import Signature, short_name
 from gitmem.ledger import inbox as inbox_branches
 from gitmem.ledger.acceptance import accept_inbox
 from gitmem.ledger.consent import ForeignPurge

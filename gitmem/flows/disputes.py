@@ -11,9 +11,9 @@ from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.memory import Memory, disputed_keys, parse, says
 from gitmem.core.names import kind
 from gitmem.core.text import decode, encode
+from gitmem.flows.context import Edges
 from gitmem.git.repository import Repository
 from gitmem.git.trees import read_file
-from gitmem.flows.context import Edges
 from gitmem.ledger.holdings import heads
 from gitmem.ledger.indexes import disputed_indexes, hot
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit

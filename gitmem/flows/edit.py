@@ -17,10 +17,10 @@ from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import agent_name, archive_path, file_name, hot_file, is_memory_file, slugify
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
-from gitmem.git.repository import Repository
-from gitmem.git.trees import Edits
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.save import copies_of
+from gitmem.git.repository import Repository
+from gitmem.git.trees import Edits
 from gitmem.ledger.blame import blame_memory, carried
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Tip, Write, Written, land, together

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.git.remote import checked_address, without_credentials
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.save import save_all
+from gitmem.git.remote import checked_address, without_credentials
 from gitmem.ledger.consent import PurgeWaits
 from gitmem.ledger.erase import left_behind, old_tips
 from gitmem.ledger.leaving import Leaving

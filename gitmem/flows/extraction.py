@@ -8,10 +8,10 @@ from pathlib import Path
 
 from gitmem.core.change import Change
 from gitmem.flows.commit_trailers import CommitsLearned, learn_from_commits
+from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.extract.plan import judge
 from gitmem.flows.extract.rules import rules_of
 from gitmem.flows.extract.run import Context
-from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.pause import intervals, said_in_pause
 from gitmem.flows.promotion.pending import rules_under_way
 from gitmem.flows.save import copies_of

@@ -20,12 +20,12 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.merge import merge_trees
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Provenance
+from gitmem.flows.context import Edges
 from gitmem.git.command import GitCommand, worktrees
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.objects import parse_reflog
 from gitmem.git.repository import MissingObject, ReflogEntry, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths
-from gitmem.flows.context import Edges
 from gitmem.ledger.files import read_regular, write_atomically
 from gitmem.ledger.land import Tip, Write, land
 from gitmem.ledger.merge import landing

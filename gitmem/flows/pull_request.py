@@ -11,16 +11,16 @@ from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.dream.cards import Card, cards_of, claim_origins, summary_lines
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.dreams.landed import tell_landed
+from gitmem.flows.exit import line
+from gitmem.flows.pull_request_body import inbox_cards, request_body
+from gitmem.flows.pull_request_host import GhFailed, Host, find_gh, find_host
 from gitmem.git.command import config_get
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import RefMoved, short_name
 from gitmem.git.trees import changed_files
-from gitmem.flows.dreams.landed import tell_landed
-from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.exit import line
-from gitmem.flows.pull_request_body import inbox_cards, request_body
-from gitmem.flows.pull_request_host import GhFailed, Host, find_gh, find_host
 from gitmem.ledger.decide import close_landed, without_questions
 from gitmem.ledger.departure import prepare
 from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, remember, writer_branch

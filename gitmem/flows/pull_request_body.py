@@ -9,9 +9,9 @@ from dataclasses import replace
 from gitmem.core.account import Proposal
 from gitmem.core.text import counted
 from gitmem.dream.cards import Card, proposal_sides, side_lines, taught_by
-from gitmem.git.repository import MissingObject, Repository
 from gitmem.flows.exit import line as on_one_line
 from gitmem.flows.exit import shown
+from gitmem.git.repository import MissingObject, Repository
 from gitmem.ledger.blame import origins_of
 
 LIMIT = 65_536

@@ -34,8 +34,8 @@ from gitmem.search.recall import (
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.core.references import Finding, Named
-    from gitmem.git.repository import Repository
     from gitmem.flows.promotion.standing import InHead
+    from gitmem.git.repository import Repository
     from gitmem.ledger.workspace import Workspace
 
 OFFLINE = "offline"

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import inbox_id
-from gitmem.git.repository import short_name
 from gitmem.flows.context import Edges
-from gitmem.flows.snapshots import pending_snapshots
 from gitmem.flows.review_items import (
     Item,
     aside_items,
@@ -26,7 +24,9 @@ from gitmem.flows.review_items import (
     suggestion_item,
 )
 from gitmem.flows.save import look_all
+from gitmem.flows.snapshots import pending_snapshots
 from gitmem.flows.waiting import in_refs
+from gitmem.git.repository import short_name
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.workspace import Workspace
 

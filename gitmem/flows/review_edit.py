@@ -18,11 +18,11 @@ from gitmem.core.memory import parse
 from gitmem.core.names import file_name
 from gitmem.dream.proving import failures_of
 from gitmem.dream.review import find_dream
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.dreams.sources import lookup
+from gitmem.flows.last_recalls import asked_before
 from gitmem.git.command import SAFE_VARIABLES
 from gitmem.git.repository import short_name
-from gitmem.flows.dreams.sources import lookup
-from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.last_recalls import asked_before
 from gitmem.ledger.decide import ByHand, Lost, edit, laid_out, lost
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.files import read_regular

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.text import counted, one_line
-from gitmem.git.repository import short_name
 from gitmem.flows.values import aside_hint, sound
+from gitmem.git.repository import short_name
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.rules.screen import doubtful
 from gitmem.values import dataclass

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.names import is_agent_folder
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.memory_trees import is_memory_tree, keep_up
+from gitmem.flows.writers import Writers
 from gitmem.git.repository import TREE, Signature
 from gitmem.git.trees import list_files
-from gitmem.flows.memory_trees import is_memory_tree, keep_up
-from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.writers import Writers
 from gitmem.ledger.foreign import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit
 from gitmem.ledger.paging import known_ages, page

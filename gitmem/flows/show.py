@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from gitmem.core.names import hot_path
 from gitmem.core.pointer import BEGINNING
 from gitmem.core.text import iso
-from gitmem.git.repository import MissingObject
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
+from gitmem.git.repository import MissingObject
 from gitmem.ledger.lookup import Found, age, find
 from gitmem.ledger.workspace import Workspace
 

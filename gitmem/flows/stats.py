@@ -17,9 +17,9 @@ from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.settled import accounts
 from gitmem.engines.budget import Spending
-from gitmem.git.repository import MissingObject, Repository
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import ledger_for
+from gitmem.git.repository import MissingObject, Repository
 from gitmem.ledger import proposals
 from gitmem.ledger.dreams import DreamCommit, dreamt, read_change
 from gitmem.ledger.job_record import read_runs

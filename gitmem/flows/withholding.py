@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitmem.git.repository import MissingObject
 from gitmem.flows.context import allowed_fingerprints
+from gitmem.git.repository import MissingObject
 from gitmem.ledger.tainted import read_tainted
 from gitmem.ledger.workspace import Workspace
 

@@ -13,12 +13,12 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
-from gitmem.git.trees import read_file
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.extraction import rule_texts
 from gitmem.flows.pause import paused
 from gitmem.flows.place import DISABLE, disabled
 from gitmem.flows.save import copies_of
+from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import claim_keys, is_text, nameless, texts
 from gitmem.ledger.land import Written, memory_commit

@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.core import frontmatter
 from gitmem.core.errors import EngineError, GitmemError, UsageError
 from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode, one_line
+from gitmem.flows.context import Edges, real_edges, workspace_at
 from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
 from gitmem.flows.extract.sessions import Source
-from gitmem.git.command import GitCommand, worktrees
 from gitmem.flows.memory_trees import is_memory_tree
-from gitmem.flows.context import Edges, real_edges, workspace_at
+from gitmem.flows.notices import NAME_CHARS, leave
 from gitmem.flows.pause import paused
 from gitmem.flows.place import DISABLE, find_repository, is_on
-from gitmem.flows.notices import NAME_CHARS, leave
 from gitmem.flows.sessions import present_session, sessions_here
-from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.flows.switches import switched_off
+from gitmem.git.command import GitCommand, worktrees
 from gitmem.ledger.files import linked, log, read_regular
 from gitmem.ledger.job_record import Tally, recorded
 from gitmem.ledger.land import Written

@@ -15,17 +15,17 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.app.at_action import Lessons, keep
 from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
 from gitmem.dream.settled import unsettled
-from gitmem.git.command import GitCommand
-from gitmem.git.repository import Repository
-from gitmem.git.trees import read_files
-from gitmem.app.at_action import Lessons, keep
 from gitmem.flows.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
 from gitmem.flows.code_reach import warm
 from gitmem.flows.context import Edges
+from gitmem.git.command import GitCommand
+from gitmem.git.repository import Repository
+from gitmem.git.trees import read_files
 from gitmem.ledger import proposals
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import Tip, Written

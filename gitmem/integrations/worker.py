@@ -16,11 +16,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.core.errors import EngineError, RepositoryError, UsageError
-from gitmem.git.locks import ProcessIdentity
 from gitmem.app import spool
-from gitmem.flows.place import clean_environment
 from gitmem.app.spool import Job
+from gitmem.core.errors import EngineError, RepositoryError, UsageError
+from gitmem.flows.place import clean_environment
+from gitmem.git.locks import ProcessIdentity
 from gitmem.ledger.files import log, replace_file
 from gitmem.values import dataclass
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.engines.engine import Document, DocumentInput
+from gitmem.flows.context import real_edges, workspace_at
 from gitmem.flows.documents.after_commits import keep_documents
 from gitmem.flows.documents.planned import Request, Updated
 from gitmem.flows.documents.update import update
-from gitmem.flows.context import real_edges, workspace_at
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
 

@@ -13,26 +13,23 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.app import hooks as hook_entry
+from gitmem.app.spool import Job, put, take
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
-from gitmem.flows import engines
-from gitmem.app import hooks as hook_entry
-from gitmem.integrations import jobs
-from gitmem.flows import pause as pausing
-from gitmem.flows import place
+from gitmem.flows import engines, place, switches
 from gitmem.flows import notices as saying
-from gitmem.flows import switches
-from gitmem.integrations import worker
+from gitmem.flows import pause as pausing
 from gitmem.flows.context import initialised_at, real_edges, workspace_at
 from gitmem.flows.extraction import withholds
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
+from gitmem.integrations import jobs, worker
 from gitmem.integrations.jobs import memory_scope
-from gitmem.app.spool import Job, put, take
 from gitmem.ledger.job_record import BYTES, FILE, Tally, read_runs, recorded
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions

@@ -16,14 +16,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.app.bench.dream import Nights, dream_nights
+from gitmem.app.bench.dream_corpus import deal, read_folder
+from gitmem.app.bench.dream_figures import dream_figures
 from gitmem.cli import bench
 from gitmem.core.account import claims_at, reference
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
-from gitmem.app.bench.dream import Nights, dream_nights
-from gitmem.app.bench.dream_corpus import deal, read_folder
-from gitmem.app.bench.dream_figures import dream_figures
 
 __all__ = ["ground"]
 

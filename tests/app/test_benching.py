@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gitmem.core.errors import UsageError
-from gitmem.engines.offline import OfflineEngine
 from gitmem.app.bench.extraction import figures, score
 from gitmem.app.bench.gold import read_gold
 from gitmem.app.bench.intervals import wilson
+from gitmem.core.errors import UsageError
+from gitmem.engines.offline import OfflineEngine
 
 SAID = [
     {"uuid": "aaaaaa-1", "text": "from now on squash before you merge"},

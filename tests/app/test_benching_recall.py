@@ -13,14 +13,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.core.errors import UsageError
-from gitmem.git.command import GitCommand
 from gitmem.app.bench.corpus import Given, read_given
 from gitmem.app.bench.figures import each, figures
 from gitmem.app.bench.ground import number_of, path_of, read_line
 from gitmem.app.bench.intervals import normal
 from gitmem.app.bench.moments import moment
 from gitmem.app.bench.recall import Measured, measure
+from gitmem.core.errors import UsageError
+from gitmem.git.command import GitCommand
 
 __all__ = ["ground"]
 

@@ -14,13 +14,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.app.spool import Job
 from gitmem.core.trailers import parse
-from gitmem.git.command import GitCommand
 from gitmem.flows import memory_trees as checked_out
-from gitmem.integrations import jobs
 from gitmem.flows.memory_trees import _by_state, is_memory_tree, keep_up, stale_trees
 from gitmem.flows.save import directories
-from gitmem.app.spool import Job
+from gitmem.git.command import GitCommand
+from gitmem.integrations import jobs
 
 __all__ = ["ground"]
 

@@ -15,16 +15,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.app import hooks as hook_entry
+from gitmem.app import prompt_choice as picked
+from gitmem.app import spool
+from gitmem.app.tools_in_use import TAIL, tools_in_use
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.flows import engines
-from gitmem.app import hooks as hook_entry
-from gitmem.integrations import jobs
-from gitmem.app import prompt_choice as picked
-from gitmem.app import spool
 from gitmem.flows.pause import pause
 from gitmem.flows.recall import ask
-from gitmem.app.tools_in_use import TAIL, tools_in_use
+from gitmem.integrations import jobs
 
 __all__ = ["ground"]
 

@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 import gitmem
-from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.app import session_context as context
 from gitmem.app.session_context import session_start, user_prompt
+from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.flows.context import Edges
 from gitmem.ledger import per_session
 from gitmem.ledger.workspace import Workspace

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground, start
 
+from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, RepositoryError
 from gitmem.core.trailers import parse
-from gitmem.git.repository import RefMoved
 from gitmem.flows import engines
-from gitmem.integrations import jobs
 from gitmem.flows.documents import update as docs_update
 from gitmem.flows.documents.state import read_kept
 from gitmem.flows.documents.update import NotNow
-from gitmem.app.spool import Job
+from gitmem.git.repository import RefMoved
+from gitmem.integrations import jobs
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.workspace import DOCS_REF
 

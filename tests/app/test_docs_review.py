@@ -11,10 +11,10 @@ import pytest
 from docs_ground import LAYERS, TEXT, Git, Ground, Writer, start
 
 from gitmem.docs.document import MOST_BYTES
-from gitmem.flows import memory_trees as checked_out
 from gitmem.flows import engines
-from gitmem.flows.documents.branch import change_id
+from gitmem.flows import memory_trees as checked_out
 from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.documents.branch import change_id
 from gitmem.flows.waiting import waiting_in_refs
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.remotes import memory_remote

@@ -17,12 +17,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground, memory
 
+from gitmem.app.doctor import notes, plan
+from gitmem.app.spool import Job, put
+from gitmem.flows.place import find_repository
 from gitmem.git.locks import ProcessIdentity, process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Signature
-from gitmem.app.doctor import notes, plan
-from gitmem.flows.place import find_repository
-from gitmem.app.spool import Job, put
 from gitmem.search.index import Catalog, read_memory
 
 __all__ = ["ground"]

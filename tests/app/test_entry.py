@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__, entry
+from gitmem.app import hooks as hook_entry
+from gitmem.app.spool import Job, take
 from gitmem.cli import app
 from gitmem.core.errors import UsageError
-from gitmem.app import hooks as hook_entry
 from gitmem.flows import place
-from gitmem.app.spool import Job, take
 
 ROOT = Path(__file__).parents[2]
 HEAVY = "typer", "click", "pygit2", "yaml", "anthropic", "psutil", "filelock", "markdown_it", "rich"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand
 from gitmem.app import git_hooks
 from gitmem.app.git_hooks import GitSetup, HookAction
 from gitmem.app.spool import take
+from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand
 
 OLD = GitSetup((2, 39))
 NEW = GitSetup((2, 54))

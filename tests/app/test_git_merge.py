@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.attributes import BRANCH_TEXT
-from gitmem.git.command import GitCommand
 from gitmem.app.git_drivers import (
     BEGIN,
     DRIVER_KEY,
@@ -22,7 +20,9 @@ from gitmem.app.git_drivers import (
     plan_merge_setup,
     text_command,
 )
+from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.flows.place import default_argv
+from gitmem.git.command import GitCommand
 
 ROOT = Path(__file__).parents[2]
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"

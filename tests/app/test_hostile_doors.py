@@ -16,22 +16,22 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
+from gitmem.app import session_context as context
+from gitmem.app.tools_in_use import tools_in_use
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.git.command import GitCommand, peek
-from gitmem.app import session_context as context
 from gitmem.flows import pause as pausing
 from gitmem.flows import switches
-from gitmem.integrations.agent_writes import carry_out
 from gitmem.flows.choice import by_model
 from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.memory_facts import FILE, _read
+from gitmem.git.command import GitCommand, peek
+from gitmem.integrations.agent_writes import carry_out
 from gitmem.integrations.mcp import writing
 from gitmem.integrations.mcp.call import Caller, in_words, opened
-from gitmem.flows.memory_facts import FILE, _read
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
-from gitmem.app.tools_in_use import tools_in_use
 from gitmem.ledger import per_session
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.suggestions import open_suggestions

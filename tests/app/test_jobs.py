@@ -12,12 +12,11 @@ import pytest
 from database import SESSION, Database
 from transcripts import Transcript
 
+from gitmem.app.spool import Job, put
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse
-from gitmem.integrations import jobs
-from gitmem.integrations import worker
 from gitmem.flows.context import initialised_at, real_edges, workspace_at
-from gitmem.app.spool import Job, put
+from gitmem.integrations import jobs, worker
 from gitmem.ledger import rewrites
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.flows import last_recalls
 from gitmem.app.session_context import user_prompt
+from gitmem.flows import last_recalls
 from gitmem.flows.last_recalls import asked_before, record_of
 from gitmem.flows.pause import pause, unpause
 from gitmem.ledger import scrub

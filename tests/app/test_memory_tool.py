@@ -12,10 +12,10 @@ from ran import Gitmem
 
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import parse
+from gitmem.flows.context import initialised_at, real_edges
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
 from gitmem.git.trees import list_files, read_file
-from gitmem.flows.context import initialised_at, real_edges
 from gitmem.integrations.memory_tool import commands
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused

@@ -25,9 +25,9 @@ from scripted_api import Call, ScriptedApi, Step
 
 import gitmem
 from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.flows.exit import shown
 from gitmem.git.command import GitCommand
 from gitmem.git.open import create_bare
-from gitmem.flows.exit import shown
 
 SDIST = os.environ.get("GITMEM_TEST_ANTHROPIC_SDIST", "")
 SUITE = "tests/lib/tools/memory_tools/test_filesystem.py"

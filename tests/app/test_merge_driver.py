@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.errors import UsageError
 from gitmem.app.merge_driver import main, merge_file
+from gitmem.core.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"

@@ -25,13 +25,13 @@ from test_session_notes_worker import (  # noqa: F401 - fixtures
     why,
 )
 
+from gitmem.app.session_context import session_start
+from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE, parse
 from gitmem.engines.derive import refused_notes
-from gitmem.integrations import jobs
-from gitmem.app.session_context import session_start
 from gitmem.flows.session_notes.looking import noted_ids
-from gitmem.app.spool import Job
+from gitmem.integrations import jobs
 from gitmem.integrations.upkeep import keep_house
 from gitmem.ledger.job_record import read_runs
 from gitmem.notes import kept as keeping

@@ -14,17 +14,17 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground  # noqa: F401 - a fixture
 from transcripts import Transcript
 
+from gitmem.app.session_context import session_start
+from gitmem.app.spool import Job
+from gitmem.app.uninstall import plan_uninstall
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import parse, render
 from gitmem.core.trailers import Usage
 from gitmem.core.trailers import parse as trailers
 from gitmem.engines.engine import Notes, NotesInput
 from gitmem.flows import engines
-from gitmem.integrations import jobs
-from gitmem.app.session_context import session_start
 from gitmem.flows.pause import pause
-from gitmem.app.spool import Job
-from gitmem.app.uninstall import plan_uninstall
+from gitmem.integrations import jobs
 from gitmem.integrations.upkeep import keep_house
 from gitmem.ledger.backup import private_refs
 from gitmem.ledger.job_record import read_runs

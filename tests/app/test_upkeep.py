@@ -14,10 +14,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.git.command import GitCommand, Result
-from gitmem.integrations import jobs
-from gitmem.integrations import upkeep
 from gitmem.app.spool import Job
+from gitmem.git.command import GitCommand, Result
+from gitmem.integrations import jobs, upkeep
 from gitmem.ledger.layout import blob_name
 from gitmem.search.index import Catalog
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.spool import Job, put, take
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.locks import process_identity, writer_lock
 from gitmem.integrations import worker
-from gitmem.app.spool import Job, put, take
 
 ROOT = Path(__file__).parents[2]
 

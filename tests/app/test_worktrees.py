@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.flows.context import real_edges, workspace_at
 from gitmem.git.locks import writer_lock
 from gitmem.integrations import worker
-from gitmem.flows.context import real_edges, workspace_at
 from gitmem.ledger.workspace import Workspace
 
 Git = Callable[..., str]

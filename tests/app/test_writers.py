@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from transcripts import Transcript
 
+from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.trees import read_files
-from gitmem.integrations import jobs
 from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
 from gitmem.flows.save import save_all
-from gitmem.app.spool import Job
+from gitmem.git.trees import read_files
+from gitmem.integrations import jobs
 from gitmem.ledger import working_copy
 from gitmem.ledger.land import land
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from gitmem.git.command import GitCommand
 from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
 from gitmem.flows.place import default_argv
+from gitmem.git.command import GitCommand
 
 TARGET_MS = 10.0
 

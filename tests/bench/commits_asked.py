@@ -26,8 +26,8 @@ sys.path[:0] = [str(Path(__file__).parent.parent.parent), str(Path(__file__).par
 
 from commits_told import SECONDS, prompts  # noqa: E402
 
-from gitmem.git.command import GitCommand  # noqa: E402
 from gitmem.flows.code_commits import choose  # noqa: E402
+from gitmem.git.command import GitCommand  # noqa: E402
 from gitmem.search.commits import CommitIndex, Hit, follow  # noqa: E402
 
 FOUND = 25

@@ -30,8 +30,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from gitmem.git.command import GitCommand
 from gitmem.flows.code_commits import choose
+from gitmem.git.command import GitCommand
 from gitmem.ledger.files import COMMITS
 from gitmem.search.commits import CommitIndex, follow, messages
 from gitmem.search.reverts import undoing

@@ -21,13 +21,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from gitmem.app.bench.corpus import Given, Line, Query, Space
+from gitmem.app.bench.recall import Asked, measure
 from gitmem.core.memory import create
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import candidates
 from gitmem.engines.offline.likeness import gist
 from gitmem.git.command import GitCommand
-from gitmem.app.bench.corpus import Given, Line, Query, Space
-from gitmem.app.bench.recall import Asked, measure
 from gitmem.transcripts.model import Message
 
 SHARED = 3

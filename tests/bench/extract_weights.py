@@ -20,9 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gitmem.app.bench.gold import Gold, read_gold
 from gitmem.engines.offline import signals
 from gitmem.engines.offline.speech import Heard, read
-from gitmem.app.bench.gold import Gold, read_gold
 from gitmem.transcripts.model import Message
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "labelled"

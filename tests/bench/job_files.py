@@ -117,7 +117,6 @@ def trace(common_dir: Path, report: Path) -> None:
     import time
 
     from gitmem.app import spool
-
     from gitmem.integrations import worker
 
     at, name = str(common_dir.parent), "session-end"

@@ -30,8 +30,8 @@ from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import create
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
 from gitmem.flows.context import Edges, workspace_at
+from gitmem.git.repository import Signature
 from gitmem.ledger.land import Ref, Write, land
 
 ROOT = Path(__file__).parent.parent.parent

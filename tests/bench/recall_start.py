@@ -32,9 +32,9 @@ from recall_speed import Prose
 from gitmem.core import index
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.names import archive_path
-from gitmem.git.repository import Signature
 from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.place import default_argv
+from gitmem.git.repository import Signature
 from gitmem.ledger.land import Ref, land
 
 CODE_FILES = 500

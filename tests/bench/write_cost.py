@@ -27,9 +27,9 @@ from gitmem.core import index
 from gitmem.core.memory import create
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
 from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.save import save_all
+from gitmem.git.repository import Signature
 from gitmem.ledger.land import Tip, Write, land
 from gitmem.ledger.workspace import Workspace
 

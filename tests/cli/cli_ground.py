@@ -12,9 +12,9 @@ from ran import Ran
 
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
+from gitmem.flows.context import Edges, real_edges, workspace_at
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.flows.context import Edges, real_edges, workspace_at
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Workspace, store_project_id
 

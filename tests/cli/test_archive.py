@@ -15,11 +15,11 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.names import archive_path, hot_path
 from gitmem.core.trailers import parse
+from gitmem.flows import save as saving
+from gitmem.flows.suggestions import accept_suggestions
 from gitmem.git.by_command import GitRepository
 from gitmem.git.repository import Signature
 from gitmem.git.trees import list_files
-from gitmem.flows import save as saving
-from gitmem.flows.suggestions import accept_suggestions
 from gitmem.ledger import restore
 from gitmem.ledger.apply import apply
 from gitmem.ledger.paging import page

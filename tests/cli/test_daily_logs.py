@@ -15,12 +15,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from cli_ground import DAY, START, Ground, ground, memory
 
+from gitmem.app.session_context import session_start, user_prompt
 from gitmem.cli.completing import memory_names, names
 from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.daily_log import facts
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.app.session_context import session_start, user_prompt
 from gitmem.integrations.upkeep import age_out_logs
 from gitmem.ledger.tainted import note_tainted
 from gitmem.ledger.workspace import MAIN

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.errors import CheckFailed
 from gitmem.app.demo import checks
 from gitmem.app.demo.run import run_demo
 from gitmem.app.demo.stage import make_stage
 from gitmem.app.demo.steps import STEPS, Step
 from gitmem.app.demo.transcript import SPOKEN, write_session
+from gitmem.core.errors import CheckFailed
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.claude_home import sessions_of
 

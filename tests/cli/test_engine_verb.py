@@ -15,9 +15,9 @@ from gitmem.core.change import Change
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.engines.budget import Ledger, Spending
-from gitmem.git.repository import Signature
 from gitmem.flows.context import initialised_at, real_edges, workspace_at
 from gitmem.flows.engines import claude_program, engine_for, ledger_for, meter_for
+from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import propose, suggest
 

@@ -15,9 +15,9 @@ from gitmem.cli import extract as verb
 from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.extract import lookback
-from gitmem.flows.dreams.said import SaidSince
 from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.dreams.said import SaidSince
+from gitmem.flows.extract import lookback
 from gitmem.flows.extraction import context_of
 from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.suggestions import open_suggestions

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from ran import Gitmem
 
+from gitmem.app.session_context import user_prompt
 from gitmem.core.text import printable
 from gitmem.flows.code_commits import follow_commits
-from gitmem.app.session_context import user_prompt
 from gitmem.flows.context import real_edges, workspace_at
 
 Git = Callable[..., str]

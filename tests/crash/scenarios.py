@@ -10,11 +10,11 @@ from pathlib import Path
 from stage import NOW, Stage
 from transcripts import Transcript
 
+from gitmem.app.spool import Job, put
 from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Signature
-from gitmem.app.spool import Job, put
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.transcripts.claude_home import slug
 

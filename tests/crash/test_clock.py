@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.spool import Job, coalesce, put, take
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
+from gitmem.flows.context import Edges, workspace_at
+from gitmem.flows.dreams.dreaming import dream
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
-from gitmem.flows.dreams.dreaming import dream
-from gitmem.flows.context import Edges, workspace_at
-from gitmem.app.spool import Job, coalesce, put, take
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -19,13 +19,13 @@ from gitmem.core.trailers import Provenance
 from gitmem.engines import prompts
 from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
-from gitmem.flows.extract.run import extract_sessions
-from gitmem.flows.extract.sessions import Source, conversation_of, part_of
-from gitmem.git.refs import move_ref
-from gitmem.git.repository import Repository, Signature
 from gitmem.flows import pause as pausing
 from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.extract.run import extract_sessions
+from gitmem.flows.extract.sessions import Source, conversation_of, part_of
 from gitmem.flows.extraction import context_of, left_out
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.moments import stood_at
 from gitmem.ledger.workspace import Workspace, store_project_id

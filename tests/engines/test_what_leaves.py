@@ -12,12 +12,12 @@ from messages_api import Answer, MessagesApi
 from scripted_api import Call
 from transcripts import Transcript
 
+from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Repository, Signature
-from gitmem.integrations import jobs
 from gitmem.flows import pause as pausing
 from gitmem.flows.context import real_edges, workspace_at
-from gitmem.app.spool import Job
+from gitmem.git.repository import Repository, Signature
+from gitmem.integrations import jobs
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug

@@ -11,9 +11,9 @@ from gitmem.core.daily_log import LogLine
 from gitmem.core.trailers import Provenance
 from gitmem.dream.review import Dream, find_dream
 from gitmem.dream.settled import unsettled
+from gitmem.flows.dreams.dreaming import dream
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, read_paths
-from gitmem.flows.dreams.dreaming import dream
 from gitmem.ledger.land import Tip, Write, land
 
 SESSION = "258c7280-aaaa-bbbb-cccc-0123456789ab"

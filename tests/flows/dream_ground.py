@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.core.trailers import Op, Provenance, Writer
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.flows.context import Edges, workspace_at
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Scope, Workspace, store_project_id
 

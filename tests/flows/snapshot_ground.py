@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
 from gitmem.flows.context import Edges, real_edges, workspace_at
 from gitmem.flows.snapshots import make_snapshots, snapshot_standings
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.snapshot_intake import Made
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -15,10 +15,10 @@ from purge_ground import MakeMachine, files_holding, holding
 from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
+from gitmem.flows.context import real_edges
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Pushed, Remote, checked_address, same_place, without_credentials
 from gitmem.git.trees import list_files, write_tree
-from gitmem.flows.context import real_edges
 from gitmem.integrations.worker import work
 from gitmem.ledger import backup as flow
 from gitmem.ledger.land import Ref, Write, land

@@ -15,9 +15,9 @@ from gitmem.flows.commit_trailers import (
     begin_with_commits,
     requests,
 )
-from gitmem.git.trees import read_files
 from gitmem.flows.context import initialised_at, real_edges, workspace_at
 from gitmem.flows.extraction import commits_learned
+from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -11,12 +11,12 @@ from transcripts import Transcript
 
 from gitmem.dream.review import accept, open_dreams
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.extract.run import extract_sessions
-from gitmem.git.trees import read_files
 from gitmem.flows.blame import as_value, blame
-from gitmem.flows.dreams.dreaming import dream
 from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extraction import context_of
+from gitmem.git.trees import read_files
 from gitmem.ledger.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug
 

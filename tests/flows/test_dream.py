@@ -19,9 +19,9 @@ from gitmem.dream.lock import last_dream
 from gitmem.dream.run import check
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
+from gitmem.flows.dreams.dreaming import DreamOutcome, dream
 from gitmem.git.command import config_set
 from gitmem.git.trees import read_files
-from gitmem.flows.dreams.dreaming import DreamOutcome, dream
 from gitmem.ledger.dreams import open_dreams
 
 

@@ -14,9 +14,9 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 from gitmem.dream.gates import Gate
 from gitmem.dream.lock import FILE, STALE_SECONDS, consolidation_lock, last_dream, lock_folder, prior_of
 from gitmem.dream.review import accept, reject
+from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
 from gitmem.git.command import config_set
 from gitmem.git.locks import Locked, process_identity
-from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
 from gitmem.transcripts.claude_home import slug
 
 

@@ -25,14 +25,14 @@ from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Phase, Step, Tell, untold
-from gitmem.git.command import config_set
-from gitmem.git.refs import move_ref
-from gitmem.git.trees import read_files, write_tree
 from gitmem.flows.dreams import said as dream_said
 from gitmem.flows.dreams.code import code_facts
 from gitmem.flows.dreams.dreaming import dream
 from gitmem.flows.dreams.sources import dream_sources
 from gitmem.flows.sessions import sessions_here
+from gitmem.git.command import config_set
+from gitmem.git.refs import move_ref
+from gitmem.git.trees import read_files, write_tree
 from gitmem.ledger.dreams import open_dreams
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.paging import page

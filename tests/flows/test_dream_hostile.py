@@ -20,13 +20,13 @@ from gitmem.dream.proving import failures_of
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
 from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
+from gitmem.flows.dreams.dreaming import dream, maybe_dream
+from gitmem.flows.dreams.kill import kill_dreams
 from gitmem.git.command import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Entry, Signature
 from gitmem.git.trees import write_tree
-from gitmem.flows.dreams.dreaming import dream, maybe_dream
-from gitmem.flows.dreams.kill import kill_dreams
 from gitmem.rules.rule import Finding
 
 NIGHTLY = "Gitmem-Op: dream\nGitmem-Writer: dream\n"

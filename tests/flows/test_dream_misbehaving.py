@@ -23,11 +23,11 @@ from gitmem.core.errors import CheckFailed, EngineError, GitmemError
 from gitmem.core.trailers import Fate, FateKind, parse
 from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
-from gitmem.git.refs import move_ref
 from gitmem.flows.dreams.dreaming import dream
 from gitmem.flows.dreams.progress import running
 from gitmem.flows.save import save_all
 from gitmem.flows.stop import Stopped
+from gitmem.git.refs import move_ref
 from gitmem.ledger.dreams import dreams_of
 
 SHIP = "Deploy from the release branch with `make ship`."

@@ -12,9 +12,9 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.refresh import refresh
 from gitmem.dream.review import Dream, accept, find_dream
-from gitmem.git.refs import move_ref
 from gitmem.flows.dreams.dreaming import dream as make
 from gitmem.flows.review_dream import dream_cards, tell
+from gitmem.git.refs import move_ref
 from gitmem.ledger.dreams import open_dreams
 
 BUILD, BUILD_NOW = "The build takes nine minutes.", "The build takes four minutes."

@@ -12,10 +12,10 @@ from gitmem.core.account import account
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.trailers import parse
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
-from gitmem.git.refs import move_ref
-from gitmem.git.trees import read_files
 from gitmem.flows.dreams.dreaming import dream
 from gitmem.flows.notices import take
+from gitmem.git.refs import move_ref
+from gitmem.git.trees import read_files
 
 DATED = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
 

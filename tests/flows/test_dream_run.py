@@ -15,6 +15,8 @@ import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
 from ran import Gitmem
 
+from gitmem.app.spool import Job, put
+from gitmem.app.spool import take as take_jobs
 from gitmem.core.account import references
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
@@ -38,11 +40,7 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
-from gitmem.git.command import config_set
-from gitmem.git.locks import process_identity
-from gitmem.git.refs import move_ref
 from gitmem.flows import engines
-from gitmem.integrations import jobs
 from gitmem.flows.dreams import dreaming
 from gitmem.flows.dreams import kill as dream_kill
 from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
@@ -50,9 +48,11 @@ from gitmem.flows.dreams.kill import kill_dreams
 from gitmem.flows.dreams.landed import tell_landed
 from gitmem.flows.dreams.progress import running
 from gitmem.flows.notices import leave, leave_proposal, take
-from gitmem.app.spool import Job, put
-from gitmem.app.spool import take as take_jobs
 from gitmem.flows.stop import SIGNALS, Stopped
+from gitmem.git.command import config_set
+from gitmem.git.locks import process_identity
+from gitmem.git.refs import move_ref
+from gitmem.integrations import jobs
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.job_record import Tally, read_runs
 from gitmem.ledger.proposals import dreams_in

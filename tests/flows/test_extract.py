@@ -16,16 +16,16 @@ from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
+from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
 from gitmem.flows.extract.changeset import from_json
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.flows.extract.sessions import turns_of
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
-from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
 from gitmem.flows.extraction import context_of
 from gitmem.flows.suggestions import accept_suggestions
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.ledger.apply import apply, land_change
 from gitmem.ledger.known import Known
 from gitmem.ledger.land import Write, land

@@ -21,12 +21,12 @@ from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
 from gitmem.flows.extract.run import Watch, extract_sessions
 from gitmem.flows.extract.sessions import Source
+from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
-from gitmem.flows.extraction import context_of
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id

@@ -16,12 +16,12 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import begin_with_commits
-from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
 from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.flows.extraction import commits_learned, context_of
 from gitmem.flows.suggestions import accept_suggestions
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id

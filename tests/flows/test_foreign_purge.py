@@ -11,12 +11,10 @@ import pytest
 from machines import Machine
 from purge_ground import PROJECT, SECRET, MakeMachine, holding, is_gone, live, memory, tip
 
-from gitmem.integrations import jobs
-
-from gitmem.integrations import upkeep
+from gitmem.app.spool import Job
 from gitmem.flows.context import real_edges
 from gitmem.flows.exchange import after_merge
-from gitmem.app.spool import Job
+from gitmem.integrations import jobs, upkeep
 from gitmem.ledger.epochs import FORMER, epoch_of
 
 DAY = 86_400

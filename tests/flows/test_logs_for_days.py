@@ -18,12 +18,12 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.daily_log import LogLine, facts
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.flows.context import initialised_at, real_edges, workspace_at
 from gitmem.flows.extract.run import Watch, extract_sessions
+from gitmem.flows.extraction import context_of
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.flows.context import initialised_at, real_edges, workspace_at
-from gitmem.flows.extraction import context_of
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import as_logged, log_lines
 from gitmem.ledger.merge import merge_commits

@@ -13,8 +13,8 @@ import pytest
 from machines import Machine
 from purge_ground import PROJECT, SECRET, MakeMachine, follow, holding, is_gone, live, tip
 
-from gitmem.integrations import jobs
 from gitmem.app.spool import Job
+from gitmem.integrations import jobs
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.erase import JOURNAL
 

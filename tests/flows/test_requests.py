@@ -18,10 +18,10 @@ from gitmem.core import tombstone
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.cards import Card, Side
-from gitmem.git.repository import Repository, Signature
-from gitmem.git.trees import read_paths
 from gitmem.flows.pull_request_body import LIMIT, markdown, request_body
 from gitmem.flows.pull_request_host import find_host
+from gitmem.git.repository import Repository, Signature
+from gitmem.git.trees import read_paths
 from gitmem.ledger.blame import blame_memory
 from gitmem.ledger.land import Ref, Tip, Write, land
 from gitmem.ledger.workspace import SHARED_REF

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 
-from gitmem.git.locks import writer_lock
-from gitmem.integrations import worker
 from gitmem.app.session_context import session_start
 from gitmem.flows.context import real_edges, workspace_at
 from gitmem.flows.snapshots import (
@@ -20,6 +18,8 @@ from gitmem.flows.snapshots import (
     settle_snapshot,
     snapshot_standings,
 )
+from gitmem.git.locks import writer_lock
+from gitmem.integrations import worker
 from gitmem.ledger.snapshot import read_commit, read_worktree
 from gitmem.rules.snapshot import STATE_BYTES, digest
 

@@ -13,8 +13,8 @@ import pytest
 from snapshot_ground import MEMORY, NOW, USUAL
 
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
 from gitmem.flows.context import Edges, workspace_at
+from gitmem.git.repository import Signature
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.workspace import SHARED_REF
 

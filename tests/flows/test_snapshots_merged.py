@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, USUAL, Person, Team
 
-from gitmem.core import index
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.core import index
 from gitmem.flows.snapshots import after_checkout, pending_snapshots, settle_snapshot
 from gitmem.ledger.snapshot import read_worktree
 

@@ -18,11 +18,11 @@ import pytest
 from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.trailers import Provenance
+from gitmem.flows.context import Edges, real_edges
+from gitmem.flows.exchange import share, synchronise
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.flows.context import Edges, real_edges
-from gitmem.flows.exchange import share, synchronise
 from gitmem.ledger import sync as sync_module
 from gitmem.ledger.land import Write, land, root_commit
 from gitmem.ledger.share import plan_share, start_from_remote, turn_off, turn_on

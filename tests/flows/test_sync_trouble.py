@@ -12,9 +12,9 @@ import pytest
 from servers import HttpServer, http_server
 from sync_ground import PROJECT, SECRET, Team, live, teach
 
+from gitmem.app.spool import Job
 from gitmem.git.remote import explain_remote, is_protection
 from gitmem.integrations import jobs
-from gitmem.app.spool import Job
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import RepositoryError
+from gitmem.flows.place import clean_environment
 from gitmem.git import command as runner
 from gitmem.git.command import GitCommand, identity, layout, worktrees
-from gitmem.flows.place import clean_environment
 
 NOW = 1763640000
 

@@ -18,12 +18,12 @@ import pytest
 from gitmem.core import index
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
+from gitmem.flows.save import by_time
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.flows.save import by_time
 from gitmem.ledger.foreign import tidy_ref
 from gitmem.ledger.land import Ref, Write, land, root_commit
 from gitmem.ledger.merge import merge_commits

@@ -13,8 +13,8 @@ from planted_secrets import GITHUB, Maker
 from ran import Ran
 
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.git.repository import Signature
 from gitmem.flows.context import real_edges, workspace_at
+from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land, safe_message
 from gitmem.ledger.tainted import read_tainted
 

@@ -12,11 +12,10 @@ from ran import Gitmem
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
-
-from gitmem.integrations import jobs
+from gitmem.app.spool import Job
 from gitmem.flows.context import initialised_at, real_edges
 from gitmem.flows.pause import pause
-from gitmem.app.spool import Job
+from gitmem.integrations import jobs
 from gitmem.ledger import reminders
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace

@@ -9,10 +9,10 @@ import pytest
 from machines import MEMORY, Machine
 from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, work
 
-from gitmem.integrations import jobs
 from gitmem.app.session_context import session_start, user_prompt
-from gitmem.flows.promotion.message import FILE as MESSAGE
 from gitmem.app.spool import Job
+from gitmem.flows.promotion.message import FILE as MESSAGE
+from gitmem.integrations import jobs
 
 __all__ = ["machine"]
 

@@ -28,10 +28,10 @@ from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.extract.plan import plan_extraction
-from gitmem.git.repository import Signature
 from gitmem.flows.context import real_edges
+from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extraction import context_of
+from gitmem.git.repository import Signature
 from gitmem.ledger.known import known_at
 from gitmem.ledger.land import Write, land
 from gitmem.transcripts.claude_code import read_session

@@ -11,10 +11,10 @@ from promotion_ground import HOT, POINTER, QUESTIONS, machine, recalled, without
 
 from gitmem.core.names import archived_path
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
-from gitmem.git.trees import list_files, read_files
 from gitmem.flows.last_recalls import record_of
 from gitmem.flows.promotion.proposals import Promotion, from_bytes
+from gitmem.git.repository import Signature
+from gitmem.git.trees import list_files, read_files
 from gitmem.ledger import proposals
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.suggestions import review_ref

@@ -14,13 +14,13 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.flows.extract.plan import plan_extraction
-from gitmem.flows.extract.rules import Rules
-from gitmem.integrations.agent_writes import carry_out
 from gitmem.flows.context import real_edges, workspace_at
 from gitmem.flows.edit import Wanted, composed, remember
+from gitmem.flows.extract.plan import plan_extraction
+from gitmem.flows.extract.rules import Rules
 from gitmem.flows.review import queue
 from gitmem.flows.save import save_all
+from gitmem.integrations.agent_writes import carry_out
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
 from gitmem.ledger.known import Known

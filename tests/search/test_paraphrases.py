@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.memory import parse
-from gitmem.git.command import GitCommand
 from gitmem.app.bench.corpus import Given, read_given
 from gitmem.app.bench.recall import measure
+from gitmem.core.memory import parse
+from gitmem.git.command import GitCommand
 from gitmem.search.index import Catalog
 from gitmem.search.words import STOP, indexed
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from writers import Cell, Files, base, disorder, hosted, is_inside_one, lost, side
 
+from gitmem.app.git_drivers import merge_command
 from gitmem.core.attributes import CLONE
 from gitmem.core.names import FORMAT_FILE
 from gitmem.core.trailers import Provenance, format_message
@@ -21,7 +22,6 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.app.git_drivers import merge_command
 from gitmem.ledger.foreign import tidy_ref
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.sync import Options, sync

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
 from gitmem.engines.anthropic import render
-from gitmem.flows.extract.sessions import turns_of
 from gitmem.flows.dreams.said import said as as_dreamt
+from gitmem.flows.extract.sessions import turns_of
 from gitmem.flows.sessions import find
 from gitmem.notes.resume import resume_of
 from gitmem.transcripts.discover import read

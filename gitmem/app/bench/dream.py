@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from gitmem.app.bench.dream_claims import Claims, Followed, Survival
+from gitmem.app.bench.dream_corpus import deal
+from gitmem.app.bench.dream_ground import ThrowAway
+from gitmem.app.bench.dream_recall import Question, Shares, ask, drawn, placed, questions
+from gitmem.app.bench.recall import PROGRESS_SECONDS
 from gitmem.core import index
 from gitmem.core.account import is_memory, references
 from gitmem.core.errors import CheckFailed, EngineError
@@ -16,11 +21,6 @@ from gitmem.core.merge import Files, agent_folder
 from gitmem.core.text import counted, decode
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Engine, Step
-from gitmem.app.bench.dream_claims import Claims, Followed, Survival
-from gitmem.app.bench.dream_corpus import deal
-from gitmem.app.bench.dream_ground import ThrowAway
-from gitmem.app.bench.dream_recall import Question, Shares, ask, drawn, placed, questions
-from gitmem.app.bench.recall import PROGRESS_SECONDS
 
 DAY = 86_400
 NIGHTS = 5

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from gitmem.app.bench.dream_corpus import Arriving
 from gitmem.core import index
 from gitmem.core.errors import CheckFailed
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine, Tell, untold
+from gitmem.flows.context import Edges, workspace_at
+from gitmem.flows.dreams.dreaming import DreamOutcome, dream
 from gitmem.git.command import GitCommand, config_set
 from gitmem.git.trees import read_files
-from gitmem.app.bench.dream_corpus import Arriving
-from gitmem.flows.dreams.dreaming import DreamOutcome, dream
-from gitmem.flows.context import Edges, workspace_at
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Scope, Workspace, store_project_id
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gitmem.app.bench.dream_claims import Followed
 from gitmem.core.account import path_of
 from gitmem.core.facts import sentences
 from gitmem.core.limits import RECALLED
 from gitmem.core.merge import Files
-from gitmem.app.bench.dream_claims import Followed
 from gitmem.search.loose import LooseCatalog
 from gitmem.search.query import search
 from gitmem.search.words import terms

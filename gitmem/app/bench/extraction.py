@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gitmem.app.bench.gold import Gold, Label
+from gitmem.app.bench.intervals import wilson
 from gitmem.core.change import Change
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
-from gitmem.app.bench.gold import Gold, Label
-from gitmem.app.bench.intervals import wilson
 from gitmem.ledger.known import Known
 from gitmem.transcripts.model import Session
 

@@ -22,9 +22,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from gitmem.app.bench.lines import bad_line, objects
 from gitmem.core.change import TYPES
 from gitmem.core.errors import UsageError
-from gitmem.app.bench.lines import bad_line, objects
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, Source
 

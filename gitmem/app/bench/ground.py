@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from gitmem.app.bench.corpus import Line, Space
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
-from gitmem.app.bench.corpus import Line, Space
 from gitmem.search.text import Fields, read_memory
 
 REF = "refs/heads/space"

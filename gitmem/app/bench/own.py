@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.app.bench.recall import PROGRESS_SECONDS
+from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.flows.recall import opened_sources
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Selection, select

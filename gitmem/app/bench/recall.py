@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from gitmem.app.bench.corpus import Given, Query, Space
+from gitmem.app.bench.ground import REF, Grown, build, number_of, read_line
 from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
-from gitmem.app.bench.corpus import Given, Query, Space
-from gitmem.app.bench.ground import REF, Grown, build, number_of, read_line
 from gitmem.ledger.files import CATALOG
 from gitmem.search.gate import select
 from gitmem.search.index import Catalog

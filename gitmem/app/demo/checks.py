@@ -6,9 +6,9 @@ import re
 import time
 from collections.abc import Mapping
 
-from gitmem.core.errors import CheckFailed
 from gitmem.app.demo.stage import Person, Stage
 from gitmem.app.demo.transcript import SESSION, write_session
+from gitmem.core.errors import CheckFailed
 
 PROJECT_REFS = ("refs/heads/gitmem/project", "refs/gitmem/project")
 SESSION_AGE = 7_200

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.app.demo.stage import Person, Stage, make_stage
 from gitmem.app.demo.steps import STEPS, Step
+from gitmem.core.errors import CheckFailed, GitmemError
 
 Show = Callable[[str], None]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.git.repository import Repository
 from gitmem.flows.context import Edges
+from gitmem.git.repository import Repository
 from gitmem.ledger.workspace import Scope, Workspace
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from gitmem.app.client_hooks import Place, apply_hooks, plan_hooks
 from gitmem.app.client_setup import plan_clients
+from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
-from gitmem.git.command import config_get
-from gitmem.git.remote import normalise_url
-from gitmem.app.doctor.finding import Finding, Patient
 from gitmem.flows.engines import choice_for
-from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
-from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.flows.place import default_argv
 from gitmem.flows.save import code_tree, save_all
+from gitmem.git.command import config_get
+from gitmem.git.remote import normalise_url
 from gitmem.ledger.record import read_record
 from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
 from gitmem.ledger.workspace import LIVE_FOLDERS

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from gitmem.app.doctor.finding import Finding, Patient
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import lasting
 from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
-from gitmem.app.doctor.finding import Finding, Patient
 
 QUICK_SECONDS = 60.0
 """Git holds the lock of a ref for milliseconds; one as young as this is looked at again."""

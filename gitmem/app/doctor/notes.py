@@ -9,14 +9,14 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from gitmem.core.errors import RepositoryError
-from gitmem.core.text import counted
-from gitmem.git.command import worktrees
-from gitmem.git.locks import is_alive
 from gitmem.app import spool
 from gitmem.app.doctor.evidence import Standing, stand
 from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.core.errors import RepositoryError
+from gitmem.core.text import counted
 from gitmem.flows.place import start_worker
+from gitmem.git.command import worktrees
+from gitmem.git.locks import is_alive
 from gitmem.integrations.worker import read_state
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.record import read_record, record_path

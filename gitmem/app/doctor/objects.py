@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from gitmem.app.doctor.evidence import evidence, is_readable, stand
+from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.doctor.walk import Broken, Walk
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_TEXT
 from gitmem.core.text import counted
 from gitmem.git.command import GitCommand, config_get
 from gitmem.git.objects import object_name
 from gitmem.git.repository import MissingObject, Repository
-from gitmem.app.doctor.evidence import evidence, is_readable, stand
-from gitmem.app.doctor.finding import Finding, Patient
-from gitmem.app.doctor.walk import Broken, Walk
 from gitmem.ledger.foreign import RESCUED
 from gitmem.ledger.land import is_memory, root_objects
 from gitmem.ledger.layout import blob_name, displaced_files

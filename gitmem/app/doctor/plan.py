@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitmem.core.errors import GitmemError, RepositoryError
-from gitmem.git.open import open_repository
 from gitmem.app.doctor import installed, locks, notes, objects, refs, trees
 from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.flows.context import Edges
+from gitmem.git.open import open_repository
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 
 CHECKS: tuple[Callable[[Patient], Sequence[Finding]], ...] = (

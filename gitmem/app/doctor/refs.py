@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from gitmem.app.doctor.evidence import Evidence, Standing, evidence, stand
+from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.doctor.walk import Walk
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import MissingObject, Repository
-from gitmem.app.doctor.evidence import Evidence, Standing, evidence, stand
-from gitmem.app.doctor.finding import Finding, Patient
-from gitmem.app.doctor.walk import Walk
 from gitmem.ledger.foreign import RESCUED, is_usable, rescue, rescue_name
 from gitmem.ledger.land import is_memory, root_name
 from gitmem.ledger.workspace import Scope

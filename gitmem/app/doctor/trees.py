@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from gitmem.core.errors import RepositoryError
-from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObject, Repository
 from gitmem.app.doctor.evidence import stand
 from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.core.errors import RepositoryError
+from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObject, Repository
 from gitmem.ledger.land import Tip, check_format
 
 ODD = {LINK: "a symbolic link", SUBMODULE: "a submodule", EXECUTABLE: "marked executable"}

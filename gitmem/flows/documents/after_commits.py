@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted
-from gitmem.git.repository import short_name
+from gitmem.flows.context import Edges
 from gitmem.flows.documents.planned import Request, Updated
 from gitmem.flows.documents.update import NotNow, update
-from gitmem.flows.context import Edges
+from gitmem.git.repository import short_name
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 

@@ -10,9 +10,9 @@ from gitmem.core.trailers import Usage
 from gitmem.docs.check import Checked, touched
 from gitmem.docs.document import MOST_BYTES, parse
 from gitmem.engines.engine import Document, DocumentInput, Engine, Stale
-from gitmem.git.command import GitCommand
-from gitmem.flows.documents.code_branch import Place, changed_between
 from gitmem.flows.context import Edges
+from gitmem.flows.documents.code_branch import Place, changed_between
+from gitmem.git.command import GitCommand
 from gitmem.ledger.files import read_regular
 from gitmem.rules.secrets import find_secrets
 from gitmem.values import dataclass

@@ -9,8 +9,8 @@ from pathlib import Path
 from gitmem.core.errors import UsageError
 from gitmem.docs.check import Checked, check, documents
 from gitmem.docs.document import Doc
-from gitmem.git.command import GitCommand, layout
 from gitmem.flows.context import Edges
+from gitmem.git.command import GitCommand, layout
 from gitmem.search.code_reader import STAGED
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.text import counted, one_line
+from gitmem.flows.context import Edges
+from gitmem.flows.documents.state import Kept, change_kept, read_kept
+from gitmem.flows.documents.waiting import NAME, Waiting, waiting_documents
+from gitmem.flows.pull_request import Request, opened
+from gitmem.flows.pull_request_body import code
 from gitmem.git.command import config_get
 from gitmem.git.remote import Remote
 from gitmem.git.repository import short_name
-from gitmem.flows.documents.state import Kept, change_kept, read_kept
-from gitmem.flows.documents.waiting import NAME, Waiting, waiting_documents
-from gitmem.flows.context import Edges
-from gitmem.flows.pull_request_body import code
-from gitmem.flows.pull_request import Request, opened
 from gitmem.ledger.remotes import SEPARATE
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 

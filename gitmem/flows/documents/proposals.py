@@ -9,12 +9,12 @@ from gitmem.core.errors import EngineError
 from gitmem.docs.check import Checked, check
 from gitmem.docs.document import Doc
 from gitmem.engines.engine import Engine
+from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.documents.asking import Answer, ask
 from gitmem.flows.documents.branch import Change, is_file
 from gitmem.flows.documents.code_branch import Place
 from gitmem.flows.documents.planned import Request, Told
 from gitmem.flows.documents.state import key_of, read_kept
-from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.workspace import Workspace
 

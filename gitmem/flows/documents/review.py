@@ -11,16 +11,16 @@ from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.text import counted, one_line
 from gitmem.docs.check import check
 from gitmem.docs.document import parse
-from gitmem.git.command import GitCommand
-from gitmem.git.refs import move_ref
-from gitmem.git.repository import Repository
+from gitmem.flows.context import Edges
 from gitmem.flows.documents.asking import stale_line
 from gitmem.flows.documents.branch import build
 from gitmem.flows.documents.code_branch import checked_out
 from gitmem.flows.documents.state import Kept, Rejection, change_kept, key_of
 from gitmem.flows.documents.waiting import NAME, Waiting
-from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
+from gitmem.git.command import GitCommand
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Repository
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 

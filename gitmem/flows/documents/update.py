@@ -9,16 +9,16 @@ from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.docs.check import documents, touched
 from gitmem.docs.document import Doc
 from gitmem.engines.engine import Engine
-from gitmem.git.objects import object_name
-from gitmem.git.refs import move_ref
-from gitmem.git.repository import RefMoved, short_name
+from gitmem.flows.context import Edges
 from gitmem.flows.documents.asking import Answer
 from gitmem.flows.documents.branch import Change, Standing, build, read_branch
 from gitmem.flows.documents.code_branch import Place, changed_between, checked_out, place_of
 from gitmem.flows.documents.planned import Plan, Request, Told, Updated
 from gitmem.flows.documents.proposals import Answers, Look
 from gitmem.flows.documents.state import Kept, change_kept
-from gitmem.flows.context import Edges
+from gitmem.git.objects import object_name
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import RefMoved, short_name
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 ATTEMPTS = 5

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitmem.git.repository import short_name
 from gitmem.flows.documents.branch import Change, Standing, read_branch
 from gitmem.flows.documents.state import read_kept
+from gitmem.git.repository import short_name
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 from gitmem.values import dataclass
 

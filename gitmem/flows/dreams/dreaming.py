@@ -18,13 +18,13 @@ from gitmem.dream.lock import consolidation_lock, forget_failures, note_failure,
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Engine, Step, Tell, untold
-from gitmem.git.locks import Locked
+from gitmem.flows.context import Edges
 from gitmem.flows.dreams.progress import Record, Running, running
 from gitmem.flows.dreams.sources import dream_sources
-from gitmem.flows.context import Edges
 from gitmem.flows.notices import leave_proposal
 from gitmem.flows.sessions import count_sessions
 from gitmem.flows.stop import Stop, Stopped
+from gitmem.git.locks import Locked
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.files import log
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace

@@ -12,9 +12,9 @@ from typing import Literal
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import one_line
 from gitmem.dream.lock import give_back, note_failure, taker
-from gitmem.git.locks import ProcessIdentity, is_alive
-from gitmem.flows.dreams.progress import Running, clear, running
 from gitmem.flows.context import Edges
+from gitmem.flows.dreams.progress import Running, clear, running
+from gitmem.git.locks import ProcessIdentity, is_alive
 from gitmem.ledger.proposals import dream_branches
 from gitmem.ledger.workspace import Scope, Workspace
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.dream.refresh import Refreshed, refresh
-from gitmem.git.repository import short_name
-from gitmem.flows.dreams.sources import lookup
 from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.dreams.sources import lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.save import save_all
+from gitmem.git.repository import short_name
 from gitmem.ledger.dreams import Dream, open_dreams
 from gitmem.ledger.workspace import Workspace
 

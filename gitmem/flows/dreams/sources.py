@@ -7,9 +7,9 @@ from collections.abc import Callable
 from gitmem.core.text import decode
 from gitmem.dream.lock import prior_of
 from gitmem.dream.sources import Sources, nothing_known
-from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.last_recalls import asked_before
+from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import Lookup, unknown
 

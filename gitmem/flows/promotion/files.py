@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.git.command import peek
 from gitmem.flows.context import Edges
+from gitmem.git.command import peek
 from gitmem.ledger.files import linked, read_regular, read_theirs, replace_file
 from gitmem.ledger.workspace import LIVE_FOLDERS, Workspace
 from gitmem.promote.section import CLOSE

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
-from gitmem.git.locks import writer_lock
 from gitmem.flows.promotion.noted import FILE, LARGEST, rows, texts
+from gitmem.git.locks import writer_lock
 from gitmem.ledger.files import read_json, replace_file
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass

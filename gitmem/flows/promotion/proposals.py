@@ -29,10 +29,10 @@ from gitmem.core.names import INDEX, archived_path, hot_path, is_agent_folder, i
 from gitmem.core.pointer import rule_file
 from gitmem.core.text import counted, decode, iso, one_line
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import MissingObject, Signature
-from gitmem.git.trees import list_files, read_paths
 from gitmem.flows.context import Edges
 from gitmem.flows.promotion.pending import read_state
+from gitmem.git.repository import MissingObject, Signature
+from gitmem.git.trees import list_files, read_paths
 from gitmem.ledger import proposals
 from gitmem.ledger.land import ROOT_SIGNATURE, Written, memory_commit, read_tip
 from gitmem.ledger.lookup import Found

@@ -12,9 +12,6 @@ from gitmem.core.memory import parse
 from gitmem.core.names import is_agent_folder
 from gitmem.core.pointer import is_promoted, rule_file
 from gitmem.core.text import one_line
-from gitmem.git.command import peek
-from gitmem.git.repository import TREE
-from gitmem.git.trees import list_files
 from gitmem.flows.context import Edges
 from gitmem.flows.promotion import files
 from gitmem.flows.promotion.message import propose
@@ -22,6 +19,9 @@ from gitmem.flows.promotion.noted import FILE
 from gitmem.flows.promotion.pending import Standing, State, Waiting, changing, read_state
 from gitmem.flows.promotion.promote import take_back
 from gitmem.flows.save import copies_of
+from gitmem.git.command import peek
+from gitmem.git.repository import TREE
+from gitmem.git.trees import list_files
 from gitmem.ledger.land import land, memory_commit
 from gitmem.ledger.paging import hot_memories
 from gitmem.ledger.workspace import Workspace

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 
+from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, GitmemError, RepositoryError
 from gitmem.core.session_notes import CHARS_A_TOKEN
 from gitmem.core.trailers import Provenance
@@ -19,7 +20,6 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.context import Edges
 from gitmem.flows.extraction import rule_texts
 from gitmem.flows.session_notes.recorded import clean_messages, cleaner, said_in, template
-from gitmem.app.spool import Job
 from gitmem.ledger import stuck
 from gitmem.ledger.files import log, read_json, write_atomically
 from gitmem.ledger.job_record import Tally

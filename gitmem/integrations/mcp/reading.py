@@ -10,19 +10,18 @@ from gitmem.core.limits import RECALLED
 from gitmem.core.memory import parse
 from gitmem.core.names import file_address
 from gitmem.core.text import fence_for_model, iso, one_line
-from gitmem.git.repository import MissingObject
-from gitmem.git.trees import read_file
 from gitmem.flows import blame as blaming
-from gitmem.flows import code_commits
-from gitmem.flows import last_recalls
+from gitmem.flows import code_commits, last_recalls
 from gitmem.flows import show as showing
 from gitmem.flows.code_commits import ToldCommit
 from gitmem.flows.context import allowed_fingerprints
 from gitmem.flows.exit import credentials
-from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
 from gitmem.flows.recall import ask
-from gitmem.flows.withholding import without_secrets
 from gitmem.flows.values import entry_value
+from gitmem.flows.withholding import without_secrets
+from gitmem.git.repository import MissingObject
+from gitmem.git.trees import read_file
+from gitmem.integrations.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Answer, Call
 from gitmem.ledger.log import learned
 from gitmem.ledger.tainted import read_tainted
 from gitmem.search.display import as_context, as_json

@@ -13,11 +13,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import INDEX, hot_file, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, fence_for_model, one_line
+from gitmem.flows.context import allowed_fingerprints
+from gitmem.flows.withholding import without_secrets
 from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.git.trees import read_file
-from gitmem.flows.context import allowed_fingerprints
 from gitmem.integrations.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
-from gitmem.flows.withholding import without_secrets
 from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at

@@ -20,10 +20,10 @@ from mcp.shared.exceptions import MCPError
 from gitmem import __version__
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.flows.exit import line, shown, value
+from gitmem.flows.place import find_initialised
 from gitmem.integrations.mcp import resources
 from gitmem.integrations.mcp.call import Call, Caller, in_words, opened, session_name
 from gitmem.integrations.mcp.tools import Tool, offered
-from gitmem.flows.place import find_initialised
 from gitmem.ledger.files import log
 
 INSTRUCTIONS = (

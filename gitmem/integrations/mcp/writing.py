@@ -10,14 +10,14 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import agent_name, kind
 from gitmem.core.trailers import one_line
-from gitmem.git.trees import read_file
-from gitmem.integrations.agent_writes import Outcome, carry_out, may_write
 from gitmem.flows.context import allowed_fingerprints
 from gitmem.flows.edit import Wanted, composed, scope_of
 from gitmem.flows.edit import forget as forget_anywhere
-from gitmem.integrations.mcp.call import Answer, Call
-from gitmem.flows.withholding import holds_secret
 from gitmem.flows.values import place_value, sound
+from gitmem.flows.withholding import holds_secret
+from gitmem.git.trees import read_file
+from gitmem.integrations.agent_writes import Outcome, carry_out, may_write
+from gitmem.integrations.mcp.call import Answer, Call
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written

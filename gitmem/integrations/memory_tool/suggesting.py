@@ -9,11 +9,11 @@ from gitmem.core.names import slugify
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
+from gitmem.flows.withholding import holds_secret
 from gitmem.integrations.memory_tool import words
 from gitmem.integrations.memory_tool.commands import Changed
 from gitmem.integrations.memory_tool.folder import Folder
 from gitmem.integrations.memory_tool.record import check, described, single_memory
-from gitmem.flows.withholding import holds_secret
 from gitmem.ledger.edits import claim_keys, nameless
 from gitmem.ledger.suggestions import propose, suggest
 from gitmem.ledger.workspace import ScopeName, Workspace
