@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,39 +20,19 @@ from gitmem.app.client_hooks import (
 )
 from gitmem.app.clients import CLAUDE, CLIENTS, Client
 from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.flows.engines import find_program
 from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.ledger.workspace import Workspace
-
-
-def find_program(
-    names: Sequence[str], environ: Mapping[str, str], home: Path, worktrees: Iterable[Path]
-) -> str:
-    """Path of the person's own program of one of these names; empty where there is none.
-
-    One inside a work tree of the repository is not the person's: a repository's files can set PATH. A home
-    directory that is a work tree is all the person's own.
-    """
-    mine = home.resolve()
-    tops = [top for tree in worktrees if not mine.is_relative_to(top := tree.resolve())]
-    for folder in environ.get("PATH", "").split(os.pathsep):
-        for path in (Path(folder, name) for name in names):
-            # Access first: of a folder that cannot be read `is_file` raises.
-            if not path.is_absolute() or not os.access(path, os.X_OK) or not path.is_file():
-                continue
-            if not any(place.is_relative_to(top) for place in (path, path.resolve()) for top in tops):
-                return str(path)
-    return ""
 
 
 def find_clients(workspace: Workspace, environ: Mapping[str, str]) -> tuple[Client, ...]:
     """The clients that a person uses: those whose program is on PATH or whose folder is in their home, and
     Claude Code where none is, since its folder is where memory is laid out."""
     home = workspace.around.home
-    trees = [tree.path for tree in workspace.worktrees]
     found = tuple(
         client
         for client in CLIENTS.values()
-        if client.home(environ, home).is_dir() or find_program(client.programs, environ, home, trees)
+        if client.home(environ, home).is_dir() or find_program(client.programs, workspace, environ)
     )
     return found or (CLAUDE,)
 

@@ -1,7 +1,7 @@
 """`gitmem hook …`: what agents' hooks run. Answers at once, leaves the work to the worker, never fails.
 
-A client's own events and fields become Claude Code's, which are gitmem's, by the table of clients. All of it
-is the standard library; what a prompt is answered with is imported only when it is asked.
+A client's own events and fields become Claude Code's, which are gitmem's, by the table of clients. All of
+it is the standard library; what a prompt is answered with is imported only when it is asked.
 """
 
 from __future__ import annotations

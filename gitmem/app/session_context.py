@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitmem.app import prompt_choice as picked
+from gitmem.app.context import real_edges
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
-from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.pause import paused
 from gitmem.flows.place import find_initialised
 from gitmem.flows.recall import MODELS, TELLING, ask, configured

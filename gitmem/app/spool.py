@@ -83,6 +83,12 @@ class Job:
         return tuple(dict.fromkeys(job.worktree for job in self.all if job.worktree))
 
     @property
+    def named(self) -> dict[str, bool]:
+        """Ids of the sessions that are named, each with whether it is about to be compacted."""
+        pressing = {job.session_id for job in self.all if job.event == "pre-compact"}
+        return {job.session_id: job.session_id in pressing for job in self.all if job.session_id}
+
+    @property
     def sessions(self) -> tuple[SessionRef, ...]:
         """Distinct conversations, in order."""
         return tuple(

@@ -55,10 +55,7 @@ def shown(name: str, data: bytes) -> bytes:
 
 
 def _allowed() -> frozenset[str]:
-    from gitmem.flows.context import (  # few hold a secret
-        allowed_fingerprints,
-        real_edges,
-        workspace_at,
-    )
+    from gitmem.app.context import real_edges
+    from gitmem.flows.context import allowed_fingerprints, workspace_at  # few hold a secret
 
     return allowed_fingerprints(workspace_at(real_edges()))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import typer
 
+from gitmem.app.context import real_edges
 from gitmem.core.daily_log import day_of
 from gitmem.core.names import file_address, hot_path, is_memory_file
-from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.git.trees import list_files
 from gitmem.ledger.land import memory_commit
 

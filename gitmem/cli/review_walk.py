@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from gitmem.app.context import real_edges
 from gitmem.cli.context import Context
 from gitmem.cli.keys import EOF, Keys
 from gitmem.cli.review_decide import show_batch
@@ -18,7 +19,6 @@ from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted, one_line
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
-from gitmem.flows.context import real_edges
 from gitmem.flows.decide import Choice, Session, Verdict, decide
 from gitmem.flows.disputes import Dispute
 from gitmem.flows.review import queue

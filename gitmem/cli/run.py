@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from gitmem.app.context import real_edges
 from gitmem.cli.output import Output
-from gitmem.flows.context import Edges, by_command, initialised_at, real_edges, workspace_at
+from gitmem.flows.context import Edges, by_command, initialised_at, workspace_at
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from gitmem.app.context import real_edges
 from gitmem.cli.completing import session_ids
 from gitmem.cli.context import At, Json, context
 from gitmem.cli.words import age, iso, sound
 from gitmem.core.session_notes import Section
 from gitmem.core.text import one_line
-from gitmem.flows.context import by_command, initialised_at, real_edges
+from gitmem.flows.context import by_command, initialised_at
 from gitmem.flows.session_notes.looking import NothingNoted, noted_ids, resume, sections_of, shown_notes
 from gitmem.notes.resume import resume_text
 

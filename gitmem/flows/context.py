@@ -1,9 +1,7 @@
-"""Where the environment, the home directory and the clock are read: once, for everything below."""
+"""The outside world of one command, as whoever starts it gives it, and the workspace around its folder."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -14,7 +12,6 @@ from gitmem.flows.exit import configure
 from gitmem.flows.place import data_folder
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
-from gitmem.git.objects import LATEST
 from gitmem.git.open import open_repository
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
@@ -22,9 +19,6 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.ledger.catalog import MemoryCatalog
-
-# Would lead the secret detector to a library of somebody else's choice.
-UNSAFE_VARIABLES = frozenset({"BETTERLEAKS_LIB_PATH"})
 
 
 def _nobody(_: str) -> None:
@@ -40,12 +34,14 @@ class Edges:
         cwd: folder that the command is about.
         now: seconds since the epoch.
         say: tells the person something that no result of a flow carries.
+        person_in: the folder that the person is in, where that may be another; None where it is not known.
     """
 
     environ: Mapping[str, str]
     cwd: Path
     now: float
     say: Callable[[str], None] = field(default=_nobody, repr=False, compare=False)
+    person_in: Path | None = field(default=None, repr=False, compare=False)
 
     @property
     def home(self) -> Path:
@@ -61,22 +57,6 @@ class Edges:
     def config(self) -> Path:
         """Claude Code's own folder."""
         return claude_config_dir(self.environ, self.home)
-
-
-def real_edges(cwd: Path | None = None) -> Edges:
-    """The world of this process; a fixed time can be given for tests as `GITMEM_NOW` (epoch seconds)."""
-    for name in UNSAFE_VARIABLES:
-        os.environ.pop(name, None)
-    fixed = os.environ.get("GITMEM_NOW", "")
-    now = float(fixed) if fixed.replace(".", "", 1).isdigit() else time.time()
-    now = min(now, LATEST)
-    try:
-        here = (cwd or Path.cwd()).resolve()
-    except OSError as error:
-        raise RepositoryError(
-            f"The current folder cannot be used: {error.strerror}", "cd elsewhere."
-        ) from error
-    return Edges(dict(os.environ), here, now)
 
 
 def _catalog(state: Path) -> MemoryCatalog:

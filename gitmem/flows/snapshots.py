@@ -1,4 +1,4 @@
-"""After the code changed: snapshots that came with it, and live directories of a new work tree."""
+"""Snapshots that came with the code: which wait for a person, how one is settled, and how one is made."""
 
 from __future__ import annotations
 
@@ -26,24 +26,6 @@ from gitmem.ledger.snapshot_intake import (
 from gitmem.ledger.workspace import Workspace
 
 
-def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
-    """Looks for snapshots and lays memory out, from what is here; the network is never used.
-
-    Args:
-        new: the work tree was just made: it gets the client's hooks, too, where another has them.
-
-    Returns:
-        What was done or waits, a line each.
-    """
-    # What stands in a live directory is memory already, and must not be taken for none.
-    save_all(workspace, edges)
-    lines, _ = look_for_snapshots(workspace, edges)
-    if new:
-        lines += _add_hooks(workspace)
-    save_all(workspace, edges, fresh=True)
-    return tuple(lines)
-
-
 def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], bool]:
     """Takes in what agents without memory have a snapshot of, and notes which wait; live ones are saved.
 
@@ -65,13 +47,6 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
         if one.waits:
             lines.append(f"a snapshot of {one.agent} waits: git mem review")
     return lines, bool(taken)
-
-
-def _add_hooks(workspace: Workspace) -> list[str]:
-    from gitmem.app.client_setup import add_to_worktree
-    from gitmem.flows.place import default_argv  # who asks what waits needs neither
-
-    return add_to_worktree(workspace, default_argv())
 
 
 def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:

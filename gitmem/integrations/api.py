@@ -24,10 +24,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import MemoryType
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import RECALLED
-from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.exit import value
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 

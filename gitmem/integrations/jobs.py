@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitmem.app.context import real_edges
 from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.core import frontmatter
 from gitmem.core.errors import EngineError, GitmemError, UsageError
 from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode, one_line
-from gitmem.flows.context import Edges, real_edges, workspace_at
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Outcome, Step, Watch, extract_sessions, park_untold, quietly
 from gitmem.flows.extract.sessions import Source
@@ -90,7 +91,7 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> No
         keep_rewrites(workspace.state, [pair for part in job.all for pair in part.rewritten])
     events = frozenset(job.events)
     if events & FOLLOWS_CODE:
-        from gitmem.flows.snapshots import after_checkout
+        from gitmem.app.checkout import after_checkout
 
         for place, new in _checked_out(common, job, edges):
             after_checkout(workspace_at(place), place, new=new)
@@ -229,7 +230,7 @@ def learn(
     from gitmem.flows.session_notes.taking import take_notes
 
     try:
-        take_notes(workspace, edges, engine, files, job, on.tally)
+        take_notes(workspace, edges, engine, files, job.named if job else {}, on.tally)
     except EngineError as error:
         failed = failed or error
     if failed is not None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.context import real_edges
 from gitmem.engines.engine import Document, DocumentInput
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.flows.documents.after_commits import keep_documents
 from gitmem.flows.documents.planned import Request, Updated
 from gitmem.flows.documents.update import update

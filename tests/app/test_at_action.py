@@ -18,10 +18,10 @@ from cli_ground import Ground, ground, memory
 from gitmem.app import at_action
 from gitmem.app import hooks as hook_entry
 from gitmem.app.at_action import BYTES, file_of, keep
+from gitmem.app.context import real_edges
 from gitmem.app.session_context import session_start
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import real_edges
 from gitmem.integrations.upkeep import keep_house
 from gitmem.search.index import Catalog
 

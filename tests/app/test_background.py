@@ -14,6 +14,7 @@ import pytest
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
+from gitmem.app.context import real_edges
 from gitmem.app.spool import Job, put, take
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
@@ -24,7 +25,7 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows import engines, place, switches
 from gitmem.flows import notices as saying
 from gitmem.flows import pause as pausing
-from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.extraction import withholds
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files

@@ -25,8 +25,9 @@ from gitmem.search.recall import Recall
 
 __all__ = ["ground"]
 
-MOST_MODULES, MOST_LINES = 46, 9_600
-"""Of gitmem, that a prompt loads which calls nothing up: half of its time is loading them."""
+MOST_MODULES, MOST_LINES = 41, 9_600
+"""Of gitmem, that a prompt loads which calls nothing up: half of its time is loading them. Packages, which hold
+a line each, are not counted."""
 
 INDEX = "- [ports](ports.md) — Which ports are taken\n"
 
@@ -232,8 +233,9 @@ def test_a_prompt_that_calls_nothing_up_loads_nothing_that_only_an_answer_needs(
     }
     assert (done.stderr, loaded & answering) == ("", set())
     rooms = {name.split(".")[1] for name in loaded}
-    assert not rooms & {"dream", "engines", "flows", "promote", "rules", "share"}
+    assert not rooms & {"dream", "docs", "engines", "promote", "rules"}
     top = Path(gitmem.__file__).parent
+    loaded -= {name for name in loaded if (top.parent / name.replace(".", "/")).is_dir()}
     files = [top.joinpath(*name.split(".")[1:]) for name in loaded]
     lines = sum(
         len((file / "__init__.py" if file.is_dir() else file.with_suffix(".py")).read_text().splitlines())

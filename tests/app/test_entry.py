@@ -197,8 +197,8 @@ def test_the_quick_ways_load_nothing_heavy(repo: Path, common: Path, monkeypatch
     """A prompt and a commit wait for these; importing pygit2 alone costs more than they may take."""
     monkeypatch.chdir(repo)
     code = (
-        "import sys; from gitmem.entry import main; from gitmem.integrations import hook_entry\n"
-        "hook_entry.main.__defaults__ = (lambda *a: None,)\n"
+        "import sys; from gitmem.entry import main; from gitmem.app import hooks\n"
+        "hooks.main.__defaults__ = (lambda *a: None,)\n"
         f"sys.argv = ['gitmem', *{words!r}]; code = main()\n"
         f"sys.exit(code or ' '.join(m for m in {HEAVY!r} if m in sys.modules) or None)"
     )

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.app import session_context as context
+from gitmem.app.context import real_edges
 from gitmem.app.tools_in_use import tools_in_use
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
@@ -24,7 +25,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
 from gitmem.flows import switches
 from gitmem.flows.choice import by_model
-from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.context import initialised_at
 from gitmem.flows.memory_facts import FILE, _read
 from gitmem.git.command import GitCommand, peek
 from gitmem.integrations.agent_writes import carry_out

@@ -12,10 +12,11 @@ import pytest
 from database import SESSION, Database
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.app.spool import Job, put
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse
-from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.integrations import jobs, worker
 from gitmem.ledger import rewrites
 from gitmem.ledger.suggestions import open_suggestions
@@ -43,15 +44,15 @@ def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Worksp
 @pytest.fixture
 def flows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
     """Stand-ins for the neighbouring flows; lists what they were called with."""
-    called: dict[str, list[object]] = {"refresh": [], "dreams.dreaming": []}
+    called: dict[str, list[object]] = {"app.checkout": [], "flows.dreams.dreaming": []}
 
     def stand_in(module: str, name: str) -> None:
-        made = types.ModuleType(f"gitmem.integrations.{module}")
+        made = types.ModuleType(f"gitmem.{module}")
         setattr(made, name, lambda *given, **_: called[module].append(given))
         monkeypatch.setitem(sys.modules, made.__name__, made)
 
-    stand_in("refresh", "after_checkout")
-    stand_in("dreams.dreaming", "maybe_dream")
+    stand_in("app.checkout", "after_checkout")
+    stand_in("flows.dreams.dreaming", "maybe_dream")
     return called
 
 
@@ -89,7 +90,7 @@ def test_every_event_that_may_bring_news_extracts(
     do(repo, event)
     assert subjects(workspace) == ["We deploy from the release branch only"]
     assert len(open_suggestions(workspace)) == 1
-    assert len(flows["dreams.dreaming"]) == 1 and flows["refresh"] == []
+    assert len(flows["flows.dreams.dreaming"]) == 1 and flows["app.checkout"] == []
     do(repo, event)
     assert len(subjects(workspace)) == 1
 
@@ -204,7 +205,7 @@ def test_a_checkout_is_followed_and_not_extracted_from(
 ) -> None:
     write(session(home, repo, ASKED), home)
     do(repo, event)
-    assert len(flows["refresh"]) == 1 and subjects(workspace) == []
+    assert len(flows["app.checkout"]) == 1 and subjects(workspace) == []
 
 
 def test_united_jobs_do_all_of_it_once(
@@ -217,7 +218,7 @@ def test_united_jobs_do_all_of_it_once(
         Job("stop", "/gone", time=3),
     )
     do(repo, "stop", parts=parts)
-    assert len(flows["refresh"]) == len(flows["dreams.dreaming"]) == 1
+    assert len(flows["app.checkout"]) == len(flows["flows.dreams.dreaming"]) == 1
     assert len(subjects(workspace)) == 1
 
 
@@ -239,7 +240,7 @@ def test_rewritten_commits_are_noted_and_only_so_many_kept(
     do(repo, "rewrite", rewritten=((new, newer), (old, newer), (old, newer)))
     kept = (workspace.state / "rewrites").read_text()
     assert kept == f"{new} {newer}\n{old} {newer}\n"
-    assert flows["refresh"] == []
+    assert flows["app.checkout"] == []
 
 
 def test_a_dream_that_fails_does_not_fail_the_job(

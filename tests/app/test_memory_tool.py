@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from ran import Gitmem
 
+from gitmem.app.context import real_edges
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import parse
-from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.context import initialised_at
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
 from gitmem.git.trees import list_files, read_file

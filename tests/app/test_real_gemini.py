@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from scripted_generation import SUMMARY, ScriptedGeneration, call, text
 
-from gitmem.flows.context import real_edges
+from gitmem.app.context import real_edges
 from gitmem.transcripts import discover
 
 pytestmark = pytest.mark.client

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.app.context import real_edges
+from gitmem.flows.context import workspace_at
 from gitmem.git.locks import writer_lock
 from gitmem.integrations import worker
 from gitmem.ledger.workspace import Workspace

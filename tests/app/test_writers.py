@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.context import Edges, initialised_at, workspace_at
 from gitmem.flows.save import save_all
 from gitmem.git.trees import read_files
 from gitmem.integrations import jobs

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from ran import Gitmem
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Change
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.engines.budget import Ledger, Spending
-from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.engines import claude_program, engine_for, ledger_for, meter_for
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land

@@ -11,11 +11,12 @@ from database import Database
 from ran import Gitmem, Ran
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.cli import extract as verb
 from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.context import initialised_at
 from gitmem.flows.dreams.said import SaidSince
 from gitmem.flows.extract import lookback
 from gitmem.flows.extraction import context_of

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from ran import Gitmem
 
+from gitmem.app.context import real_edges
 from gitmem.app.session_context import user_prompt
 from gitmem.core.text import printable
 from gitmem.flows.code_commits import follow_commits
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 
 Git = Callable[..., str]
 

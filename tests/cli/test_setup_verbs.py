@@ -109,9 +109,10 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> No
 
 
 def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) -> None:
+    from gitmem.app.context import real_edges
     from gitmem.core.names import archive_path
     from gitmem.core.trailers import Provenance
-    from gitmem.flows.context import real_edges, workspace_at
+    from gitmem.flows.context import workspace_at
     from gitmem.git.repository import Signature
     from gitmem.ledger.land import Write, land
 

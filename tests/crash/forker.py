@@ -21,10 +21,12 @@ PR_SET_PTRACER = 0x59616D61
 def main() -> None:
     import pygit2  # noqa: F401 - the point is that it is loaded
 
+    import gitmem.app
     import gitmem.cli
+    import gitmem.flows
     import gitmem.integrations
 
-    for package in (gitmem.cli, gitmem.integrations):
+    for package in (gitmem.cli, gitmem.app, gitmem.flows, gitmem.integrations):
         for module in pkgutil.iter_modules(package.__path__):
             # What needs something that is not installed says so when it is used.
             with suppress(ImportError):

@@ -10,8 +10,9 @@ import pytest
 from messages_api import Answer, Failure, MessagesApi
 from ran import Gitmem
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Header
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.flows.engines import engine_for, ledger_for
 
 Git = Callable[..., str]

@@ -14,13 +14,14 @@ from messages_api import Answer, MessagesApi
 from talk import Counting, engine, person
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Header
 from gitmem.core.trailers import Provenance
 from gitmem.engines import prompts
 from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
 from gitmem.flows import pause as pausing
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extract.sessions import Source, conversation_of, part_of
 from gitmem.flows.extraction import context_of, left_out

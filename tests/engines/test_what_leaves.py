@@ -12,10 +12,11 @@ from messages_api import Answer, MessagesApi
 from scripted_api import Call
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.git.repository import Repository, Signature
 from gitmem.integrations import jobs
 from gitmem.ledger.land import Ref, Write, land

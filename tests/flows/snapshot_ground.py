@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import Edges, real_edges, workspace_at
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.snapshots import make_snapshots, snapshot_standings
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files

@@ -12,6 +12,7 @@ import pytest
 from machines import Begin, Machine
 from purge_ground import MakeMachine, files_holding, holding
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance, parse
 from gitmem.flows.commit_trailers import (
     CommitsLearned,
@@ -15,7 +16,7 @@ from gitmem.flows.commit_trailers import (
     begin_with_commits,
     requests,
 )
-from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.extraction import commits_learned
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.dream.review import accept, open_dreams
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.blame import as_value, blame
-from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.dreams.dreaming import dream
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extraction import context_of

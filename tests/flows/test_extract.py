@@ -11,12 +11,13 @@ import pytest
 from transcripts import Transcript
 from typer.testing import CliRunner
 
+from gitmem.app.context import real_edges
 from gitmem.core import tombstone
 from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.context import Edges, initialised_at, workspace_at
 from gitmem.flows.extract.changeset import from_json
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules

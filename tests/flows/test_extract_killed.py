@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.context import Edges, initialised_at, workspace_at
 from gitmem.flows.extract.run import Watch, extract_sessions
 from gitmem.flows.extract.sessions import Source
 from gitmem.flows.extraction import context_of

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.core import tombstone
 from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import begin_with_commits
-from gitmem.flows.context import Edges, initialised_at, real_edges, workspace_at
+from gitmem.flows.context import Edges, initialised_at, workspace_at
 from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
 from gitmem.flows.extraction import commits_learned, context_of
 from gitmem.flows.suggestions import accept_suggestions

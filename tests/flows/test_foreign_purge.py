@@ -11,8 +11,8 @@ import pytest
 from machines import Machine
 from purge_ground import PROJECT, SECRET, MakeMachine, holding, is_gone, live, memory, tip
 
+from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
-from gitmem.flows.context import real_edges
 from gitmem.flows.exchange import after_merge
 from gitmem.integrations import jobs, upkeep
 from gitmem.ledger.epochs import FORMER, epoch_of

@@ -14,11 +14,12 @@ from machines import Machine
 from purge_ground import MakeMachine
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Change, Origin
 from gitmem.core.daily_log import LogLine, facts
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.flows.context import initialised_at, real_edges, workspace_at
+from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.extract.run import Watch, extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.refs import move_ref

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from snapshot_ground import ANN, MEMORY, NOW, SECRET, USUAL, Person, Team
 
+from gitmem.app.checkout import after_checkout
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import workspace_at
 from gitmem.flows.snapshots import (
-    after_checkout,
     pending_snapshots,
     settle_snapshot,
     snapshot_standings,

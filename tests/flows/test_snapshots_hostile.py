@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 
+from gitmem.app.checkout import after_checkout
+from gitmem.app.context import real_edges
 from gitmem.app.session_context import session_start
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.flows.snapshots import (
-    after_checkout,
     pending_snapshots,
     settle_snapshot,
     snapshot_standings,

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from snapshot_ground import MEMORY, USUAL, Person, Team
 
+from gitmem.app.checkout import after_checkout
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.core import index
-from gitmem.flows.snapshots import after_checkout, pending_snapshots, settle_snapshot
+from gitmem.flows.snapshots import pending_snapshots, settle_snapshot
 from gitmem.ledger.snapshot import read_worktree
 
 Git = Callable[..., str]

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.context import real_edges
 from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import Edges, real_edges
+from gitmem.flows.context import Edges
 from gitmem.flows.exchange import share, synchronise
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature

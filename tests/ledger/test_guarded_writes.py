@@ -12,8 +12,9 @@ import pytest
 from planted_secrets import GITHUB, Maker
 from ran import Ran
 
+from gitmem.app.context import real_edges
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land, safe_message
 from gitmem.ledger.tainted import read_tainted

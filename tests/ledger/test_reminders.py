@@ -12,8 +12,9 @@ from ran import Gitmem
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
+from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
-from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.context import initialised_at
 from gitmem.flows.pause import pause
 from gitmem.integrations import jobs
 from gitmem.ledger import reminders

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from machines import Machine
 
-from gitmem.flows.context import real_edges
+from gitmem.app.context import real_edges
 from gitmem.flows.last_recalls import record_of
 from gitmem.flows.promotion.following import follow_rules
 

@@ -19,6 +19,7 @@ from promotion_ground import (
 )
 from transcripts import Transcript
 
+from gitmem.app.context import real_edges
 from gitmem.core.errors import CheckFailed
 from gitmem.core.memory import parse
 from gitmem.core.names import archived_path

@@ -33,11 +33,12 @@ from hostile_set import (
 
 import gitmem
 from gitmem.app import textconv
+from gitmem.app.context import real_edges
 from gitmem.app.hooks import CLAUDE_JOBS, CONTEXTS, SAYS
 from gitmem.app.hooks import main as hook
 from gitmem.cli.app import SUMMARIES, app
 from gitmem.dream.cards import Card, Side
-from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.context import initialised_at
 from gitmem.flows.pull_request_body import request_body
 from gitmem.git.trees import read_file
 from gitmem.integrations.memory_tool.backend import Backend

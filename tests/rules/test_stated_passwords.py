@@ -10,11 +10,12 @@ import pytest
 from planted_secrets import Maker
 from ran import Ran
 
+from gitmem.app.context import real_edges
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.flows.context import real_edges, workspace_at
+from gitmem.flows.context import workspace_at
 from gitmem.flows.edit import Wanted, composed, remember
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules

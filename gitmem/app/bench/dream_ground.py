@@ -103,7 +103,7 @@ class ThrowAway:
         return fresh
 
     def dream(self, engine: Engine, now: float, tell: Tell = untold) -> DreamOutcome:
-        """Dreams; raises as `integrations.dreaming.dream` does."""
+        """Dreams; raises as `flows.dreams.dreaming.dream` does."""
         return dream(self.workspace, self.edges(now), scope=SCOPE, force=True, engine=engine, tell=tell)
 
     def accept(self, id: str, now: float) -> LandedNight:

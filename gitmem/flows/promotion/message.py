@@ -136,7 +136,7 @@ def _plain(line: str) -> str:
 def _command(workspace: Workspace, edges: Edges, files: list[str], message: Path) -> str:
     """What the person types, from the folder that they are in."""
     top, here = top_of(workspace), edges.cwd
-    outside = [] if _is_here(here) else ["-C", str(here)]
+    outside = [] if edges.person_in in (None, here) else ["-C", str(here)]
     paths = [os.path.relpath(top / file, here) for file in files]
     said = os.path.relpath(message, here) if message.is_relative_to(top) else str(message)
     fresh = [path for path, file in zip(paths, files, strict=True) if not is_tracked(workspace, file)]
@@ -144,10 +144,3 @@ def _command(workspace: Workspace, edges: Edges, files: list[str], message: Path
     if fresh:
         commands.insert(0, ["git", *outside, "add", "--", *fresh])
     return " && ".join(shlex.join(words) for words in commands)
-
-
-def _is_here(folder: Path) -> bool:
-    try:
-        return Path.cwd().resolve() == folder.resolve()
-    except OSError:
-        return False

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 
-from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, GitmemError, RepositoryError
 from gitmem.core.session_notes import CHARS_A_TOKEN
 from gitmem.core.trailers import Provenance
@@ -39,8 +38,6 @@ lost no thread, and a year of them would cost what a year's work did."""
 MOST_UNNAMED = 4
 """Sessions of which notes are taken in one job though it does not name them."""
 
-PRESSING = "pre-compact"
-
 FILE = "noted.json"
 KEPT = 500
 _BYTES = 1024 * 1024
@@ -66,15 +63,15 @@ def take_notes(
     edges: Edges,
     engine: Engine,
     files: Sequence[SessionFile],
-    job: Job | None,
+    named: Mapping[str, bool],
     tally: Tally,
 ) -> int:
     """Takes notes of the sessions of which they are due.
 
     Args:
         files: the repository's sessions, the oldest change first.
-        job: what the worker was started for.
-        tally: is told what was noted, and of a session that the job names why not.
+        named: the sessions that this is about, each with whether it is about to be compacted.
+        tally: is told what was noted, and of a session that is named why not.
 
     Returns:
         How many sessions were noted.
@@ -86,14 +83,11 @@ def take_notes(
     if not workspace.settings.flag("notes"):
         tally.skip("session notes", "gitmem.notes is off")
         return 0
-    parts = job.all if job else ()
-    named = {part.session_id for part in parts if part.session_id}
-    pressing = {part.session_id for part in parts if part.event == PRESSING}
     taker = _Taker(workspace, edges, engine, tally)
     unnamed = 0
     for file in reversed(files):
         if file.id in named:
-            taker.look(file, tell=True, pressing=file.id in pressing)
+            taker.look(file, tell=True, pressing=named[file.id])
         elif unnamed < MOST_UNNAMED and edges.now - file.mtime_ns / 1e9 < RECENT_SECONDS:
             unnamed += taker.look(file)
     taker.close()

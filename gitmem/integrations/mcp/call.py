@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gitmem.app.context import real_edges
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import fence_for_model
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import Edges, by_command, initialised_at, real_edges
+from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.exit import line
 from gitmem.ledger.lookup import Ambiguous
 from gitmem.ledger.workspace import Workspace

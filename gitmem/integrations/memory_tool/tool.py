@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Self
 from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 from anyio.to_thread import run_sync
 
+from gitmem.app.context import real_edges
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name
-from gitmem.flows.context import initialised_at, real_edges
+from gitmem.flows.context import initialised_at
 from gitmem.integrations.memory_tool.backend import Backend
 from gitmem.integrations.memory_tool.words import Refused
 from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName
