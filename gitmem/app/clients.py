@@ -287,8 +287,6 @@ def given(client: Client, name: str, payload: Mapping[str, Any]) -> dict[str, An
         name: the client's name of the event.
         payload: its JSON, which may hold anything.
     """
-    if client is CLAUDE:
-        return {**payload}
     found = {**payload, "hook_event_name": client.events[name].means}
     for ours, theirs in client.keys.items():
         found[ours] = found.get(ours) or found.get(theirs)
@@ -322,22 +320,6 @@ def failure(client: Client, payload: Mapping[str, Any]) -> dict[str, Any] | None
     if not re.search(f"^{client.failed}", text, re.MULTILINE):
         return None
     return {**payload, "hook_event_name": "PostToolUseFailure", "error": text}
-
-
-def answer(client: Client, name: str, context: str, message: str) -> dict[str, Any]:
-    """What a hook answers, in the client's form; empty where it has nothing to say.
-
-    Args:
-        name: the client's name of the event.
-        context: what its model is told.
-        message: what the person is told.
-    """
-    told: dict[str, Any] = {"systemMessage": message} if message else {}
-    if context and client.answers == "flat":
-        told["additional_context"] = context
-    elif context:
-        told["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": context}
-    return told
 
 
 def _unwrapped(prompt: str, tag: str) -> str:

@@ -15,13 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.app import clients
-from gitmem.app.clients import CLAUDE, CLIENTS, Client
 from gitmem.flows.place import SAID, data_folder, disabled, find_initialised, start_worker
 from gitmem.ledger.files import log
 
 if TYPE_CHECKING:
+    from gitmem.app.clients import Client
     from gitmem.app.spool import Job
+
+OWN = "claude"
+"""The client whose events and fields are gitmem's own: its hooks need no table to be understood."""
 
 # Events that mean new conversation to extract from.
 CLAUDE_JOBS = {
@@ -74,41 +76,54 @@ def main(
         return 0
     try:
         if disabled(environ):
-            client = CLIENTS.get(argv[0])
-            event = client.events[argv[1]].means if client and argv[1] in client.events else ""
-            if client and event in SAYS:
-                _note(event, environ, clients.given(client, argv[1], _payload(stdin)))
-        elif argv[0] in CLIENTS:
-            _agent(CLIENTS[argv[0]], argv[1], environ, stdin, stdout, start)
-        elif argv[0] == "git" and argv[1] in GIT_JOBS:
+            if argv[0] != "git":
+                _, event, payload = _given(argv[0], argv[1], stdin)
+                if event in SAYS:
+                    _note(event, environ, payload)
+        elif argv[0] != "git":
+            _agent(argv[0], argv[1], environ, stdin, stdout, start)
+        elif argv[1] in GIT_JOBS:
             _git(argv[1], argv[2:], environ, stdin, start)
     except Exception as error:
         _tell(f"hook {argv[0]} {argv[1]}: {type(error).__name__}: {error}")
     return 0
 
 
+def _given(client: str, name: str, stdin: IO[bytes]) -> tuple[Client | None, str, dict[str, Any]]:
+    """What a client says of an event: its row, None for `OWN`; gitmem's name of the event, empty where it
+    means nothing; and the fields."""
+    payload = _payload(stdin)
+    if client == OWN:
+        # Cursor runs Claude Code's hooks as well, and has its own.
+        return None, "" if "cursor_version" in payload else name, payload
+    from gitmem.app import clients
+
+    row = clients.CLIENTS.get(client)
+    if row is None or name not in row.events:
+        return None, "", {}
+    return row, row.events[name].means, clients.given(row, name, payload)
+
+
 def _agent(
-    client: Client,
+    client: str,
     name: str,
     environ: Mapping[str, str],
     stdin: IO[bytes],
     stdout: IO[str],
     start: Starter,
 ) -> None:
-    payload = _payload(stdin)
-    # Cursor runs Claude Code's hooks as well, and has its own.
-    if name not in client.events or (client is CLAUDE and "cursor_version" in payload):
-        return
-    event, payload = client.events[name].means, clients.given(client, name, payload)
+    row, event, payload = _given(client, name, stdin)
     place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
-    if place is None:
+    if place is None or not event:
         return
     worktree, common = place
     if event in ACTIONS:
         text = _at_action(payload, place, environ)
-        if failed := clients.failure(client, payload):
-            text += _at_action(failed, place, environ)
-        _answer(clients.answer(client, name, text, ""), stdout)
+        if row and row.failed:
+            from gitmem.app.clients import failure
+
+            text += _at_action(failed, place, environ) if (failed := failure(row, payload)) else ""
+        _answer(row, name, text, "", stdout)
         return
     off = _note(event, environ, payload)
     if event in CLAUDE_JOBS and not off:
@@ -128,13 +143,13 @@ def _agent(
     leave = None if off else partial(_spool, common, environ=environ, start=start)
     message = ""
     seen = not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN
-    if event in SAYS & client.said_at and seen and _has_any(common / "gitmem" / SAID):
+    if event in (row.said_at if row else SAYS) and seen and _has_any(common / "gitmem" / SAID):
         from gitmem.flows.notices import take
 
         every = event == "SessionStart"
         message = take(common / "gitmem", _text(payload, "session_id"), all_sessions=every)
-    text = _context(client, event, payload, common, leave) if event in CONTEXTS else ""
-    _answer(clients.answer(client, name, text, message), stdout)
+    text = _context(row, event, payload, common, leave) if event in CONTEXTS else ""
+    _answer(row, name, text, message, stdout)
 
 
 def _has_any(folder: Path) -> bool:
@@ -145,8 +160,19 @@ def _has_any(folder: Path) -> bool:
         return False
 
 
-def _answer(answer: dict[str, Any], stdout: IO[str]) -> None:
-    """Gives the client its answer, by the one exit; none where there is nothing to say."""
+def _answer(row: Client | None, name: str, context: str, message: str, stdout: IO[str]) -> None:
+    """Gives the client its answer, by the one exit; none where there is nothing to say.
+
+    Args:
+        name: the client's name of the event.
+        context: what its model is told.
+        message: what the person is told.
+    """
+    answer: dict[str, Any] = {"systemMessage": message} if message else {}
+    if context and row and row.answers == "flat":
+        answer["additional_context"] = context
+    elif context:
+        answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": context}
     if not answer:
         return
     from gitmem.rules.redaction import suspects, value
@@ -221,7 +247,7 @@ def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -
 
 
 def _context(
-    client: Client,
+    row: Client | None,
     event: str,
     payload: Mapping[str, Any],
     common: Path,
@@ -231,7 +257,7 @@ def _context(
         from gitmem.app.session_context import session_start, user_prompt
 
         if event == "SessionStart":
-            return session_start(payload, loaded=client.loads_memory)
+            return session_start(payload, loaded=row is None or row.loads_memory)
         return user_prompt(payload, leave)
     except Exception as error:
         log(common, f"{event}: {type(error).__name__}: {error}")
