@@ -189,11 +189,14 @@ def plan_removal(place: Place, argv: Sequence[str]) -> HookPlan:
         settings = _parse(place, before)
         if _strip(place.client, settings, argv, keep=False):
             after = _dump(settings, before)
-        if settings in ({}, dict(place.client.top)) and known.get("created"):
+        rest = _rest(place.client, settings)
+        if rest in ({}, dict(place.client.top)) and known.get("created"):
             after = None
         text = known.get("before")
-        if isinstance(text, str) and known.get("after") == _digest(before):
-            after = text.encode("utf-8", "surrogateescape")
+        data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else None
+        same = place.client.adds and data is not None and rest == _rest(place.client, _parse(place, data))
+        if data is not None and (same or known.get("after") == _digest(before)):
+            after = data
     others = (path for path, one in record.items() if one.get("line", "") == place.line)
     last = set(others) <= {str(place.path)}
     exclude = place.line if known.get("excluded") and last else ""
@@ -387,6 +390,12 @@ def _strip(client: Client, settings: dict[str, Any], argv: Sequence[str], keep: 
     if changed and not hooks:
         del settings["hooks"]
     return changed
+
+
+def _rest(client: Client, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says besides what the client adds to it by itself, and besides empty hooks."""
+    found = {key: value for key, value in settings.items() if key not in client.adds}
+    return {key: value for key, value in found.items() if key != "hooks" or value}
 
 
 def _is_ours(client: Client, entry: Any, event: str, argv: Sequence[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from gitmem.app.client_hooks import (
@@ -54,6 +53,7 @@ def plan_clients(
     environ: Mapping[str, str],
     argv: Sequence[str],
     named: Sequence[Client] = (),
+    only: Sequence[Client] = (),
 ) -> tuple[HookPlan, ...]:
     """Plans the hooks of the clients that are here, of those that have them already, or of those named.
 
@@ -63,11 +63,16 @@ def plan_clients(
         argv: the words that start gitmem from anywhere.
         named: the clients that a person named; then a file of their own counts where the code tracks the
             work tree's.
+        only: the clients to look at, where none is named; those that are here or have hooks where empty.
     """
-    wanted = named or tuple(
-        client
-        for client in CLIENTS.values()
-        if client in (*find_clients(workspace, environ), *_hooked(workspace))
+    wanted = (
+        named
+        or only
+        or tuple(
+            client
+            for client in CLIENTS.values()
+            if client in (*find_clients(workspace, environ), *hooked_clients(workspace))
+        )
     )
     found = []
     for client in wanted:
@@ -164,9 +169,8 @@ def _own_places(workspace: Workspace) -> Iterator[Place]:
         yield own_place(client, folder, data, common)
 
 
-def _hooked(workspace: Workspace) -> tuple[Client, ...]:
-    """Clients whose hooks this repository has, wherever they stand."""
+def hooked_clients(workspace: Workspace) -> tuple[Client, ...]:
+    """Clients whose hooks this repository has, wherever they stand, in the order of the table."""
     state, user = workspace.around.data / "state", str(workspace.layout.common_dir)
-    with suppress(OSError):
-        return (*clients_of(workspace.state), *clients_of(state, user))
-    return ()
+    found = (*clients_of(workspace.state), *clients_of(state, user))
+    return tuple(client for client in CLIENTS.values() if client in found)

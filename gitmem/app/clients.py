@@ -51,6 +51,7 @@ class Client:
         events: the client's event to what it means.
         units: how many of the client's units of a time limit are a second; 0 where it takes none.
         top: what such a file has besides its hooks; it goes with them where gitmem made the file.
+        adds: keys that the client itself puts into such a file.
         entry: what an entry of ours carries besides command and time limit.
         keys: what a hook is given under another name, ours to the client's.
         tools: the client's tools to Claude Code's, of those that memory is held against.
@@ -62,6 +63,9 @@ class Client:
         patch: whether an edit's input is a patch, which names its files.
         switch: where its settings turn all hooks off: keys down to a value that means off, then that value.
         settings: file in `folder`, and in a work tree's folder of that name, that holds the switch.
+        names_off: keys down to a list of the names of hooks that are off.
+        managed: files of a machine's administrator, which may allow no hooks but their own.
+        trusts: whether it runs only hooks that the person has looked at (Codex's `hooks.state`).
         loads_memory: whether it shows an agent its memory folder itself; else the start of a session does.
         sessions: name of the reader of its sessions; empty where none are read.
         package: its package of npm, by which an installed version is told; empty for none.
@@ -82,6 +86,7 @@ class Client:
     variable: str = ""
     units: int = 1
     top: Mapping[str, object] = field(default_factory=dict)
+    adds: tuple[str, ...] = ()
     entry: Mapping[str, object] = field(default_factory=lambda: {"type": "command"})
     keys: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -93,6 +98,9 @@ class Client:
     patch: bool = False
     switch: tuple[str | bool, ...] = ()
     settings: str = ""
+    names_off: tuple[str, ...] = ()
+    managed: tuple[str, ...] = ()
+    trusts: bool = False
     loads_memory: bool = False
     sessions: str = ""
     package: str = ""
@@ -129,6 +137,10 @@ CLAUDE = Client(
     },
     switch=("disableAllHooks", True),
     settings="settings.json",
+    managed=(
+        "/etc/claude-code/managed-settings.json",
+        "/Library/Application Support/ClaudeCode/managed-settings.json",
+    ),
     loads_memory=True,
     sessions="claude-code",
     package="@anthropic-ai/claude-code",
@@ -155,6 +167,9 @@ CODEX = Client(
     },
     tools={"Bash": "Bash", "apply_patch": "Edit"},
     patch=True,
+    switch=("features", "hooks", False),
+    settings="config.toml",
+    trusts=True,
     sessions="codex",
     package="@openai/codex",
     oldest="0.152.0",
@@ -186,6 +201,7 @@ GEMINI = Client(
     failed=r"Exit Code: [1-9]",
     switch=("hooksConfig", "enabled", False),
     settings="settings.json",
+    names_off=("hooksConfig", "disabled"),
     sessions="gemini",
     package="@google/gemini-cli",
     oldest="0.52.0",
@@ -211,6 +227,7 @@ QWEN = Client(
         "PostToolUseFailure": Event("PostToolUseFailure", 5, "run_shell_command"),
     },
     units=1_000,
+    adds=("$version",),
     entry={"type": "command", "name": "gitmem"},
     tools={"read_file": "Read", "write_file": "Write", "edit": "Edit", "run_shell_command": "Bash"},
     switch=("disableAllHooks", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from gitmem.app.client_standing import ClientStanding, client_standings
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.scope_status import ScopeStanding, scope_standing
 from gitmem.flows.context import Edges
@@ -45,6 +46,7 @@ class Standing:
     taken_by: str = ""
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
+    clients: tuple[ClientStanding, ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
 
@@ -73,6 +75,10 @@ class Standing:
                 for saved in self.live
             ],
             "hooks": self.hooks,
+            "clients": [
+                {"client": one.client.name, "kind": one.kind, "what": one.what, "remedy": one.remedy}
+                for one in self.clients
+            ],
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
             "review": self.waiting,
             "outgoing": [
@@ -131,6 +137,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
             "ForeignPurge | None", next((one.subject for one in items if one.kind == "purge"), None)
         ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
+        clients=client_standings(workspace, edges.environ, default_argv()),
     )
 
 

@@ -326,6 +326,20 @@ def test_hooks_that_people_wrote_for_another_client_by_hand_are_replaced(repo: P
     assert entry["command"] == client_hooks.command(GEMINI, ARGV, "BeforeAgent")
 
 
+@pytest.mark.parametrize("text", [None, '{"hooks":   {}}', '{"mine": [1]}'])
+def test_what_a_client_adds_to_its_file_does_not_keep_it_there(repo: Path, text: str | None) -> None:
+    """Qwen Code notes the version of its settings in every file that it reads."""
+    client = CLIENTS["qwen"]
+    path = repo / client.file
+    if text is not None:
+        path.parent.mkdir()
+        path.write_text(text)
+    install(repo, client=client)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "$version": 4}))
+    remove(repo, client=client)
+    assert (path.read_text() if path.exists() else None) == text
+
+
 def test_a_plugin_of_somebody_elses_is_left_alone(repo: Path) -> None:
     client = CLIENTS["opencode"]
     path = repo / client.file

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gitmem.app.client_hooks import Place, apply_hooks, plan_hooks
-from gitmem.app.client_setup import plan_clients
+from gitmem.app.client_setup import hooked_clients, plan_clients
+from gitmem.app.client_standing import client_standings
 from gitmem.app.doctor.finding import Finding, Patient
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
@@ -144,8 +145,8 @@ def _told(standing: str) -> str:
 
 
 def _client_hooks(patient: Patient) -> Iterator[Finding]:
-    workspace = patient.workspace
-    for wanted in plan_clients(workspace, patient.edges.environ, default_argv()):
+    workspace, environ = patient.workspace, patient.edges.environ
+    for wanted in plan_clients(workspace, environ, default_argv(), only=hooked_clients(workspace)):
         client = wanted.place.client
         kind = f"{client.name}-hooks"
         if wanted.by_hand:
@@ -158,6 +159,9 @@ def _client_hooks(patient: Patient) -> Iterator[Finding]:
 
             what = f"{client.title}'s hooks are not all in {wanted.path}"
             yield Finding(kind, what, str(wanted), install, asks=True)
+    for one in client_standings(workspace, environ, default_argv()):
+        if one.kind != "missing":
+            yield Finding(f"{one.client.name}-hooks", one.what, one.remedy)
 
 
 def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:
