@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 # What the interpreter has loaded before gitmem begins (an editable install has a finder, a venv its .pth).
 PROBE = """
 import sys
+from collections.abc import Collection
 before = set(sys.modules)
 sys.argv = ["gitmem", *sys.argv[2:]]
 import gitmem.flows.place
@@ -108,3 +110,37 @@ def test_a_flow_is_told_the_time_and_the_surroundings() -> None:
     for path in sorted((ROOT / "gitmem/flows").rglob("*.py")):
         used = {ast.unparse(node) for node in ast.walk(ast.parse(path.read_text()))}
         assert used.isdisjoint({"os.environ", "time.time", "datetime.now", "Path.home", "Path.cwd"}), path
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    """Also where the import stands inside a function; what only types need is no way that a run takes."""
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (ROOT / "gitmem").rglob("*.py")
+    }
+    imports = {name: imported(path, paths.keys()) - {name} for name, path in paths.items()}
+    while free := {name for name, others in imports.items() if not others & imports.keys()}:
+        for name in free:
+            del imports[name]
+    # What is left stands in a circle, or above one: those that nobody left imports are above.
+    while above := imports.keys() - set().union(*imports.values()):
+        for name in above:
+            del imports[name]
+    assert sorted(imports) == []
+
+
+def imported(path: Path, known: Collection[str]) -> set[str]:
+    """Modules of gitmem that one imports when it runs."""
+    tree = ast.parse(path.read_text())
+    typing = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in typing:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (names & set(known)) or ({node.module} & set(known))
+    return found

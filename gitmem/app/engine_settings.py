@@ -21,7 +21,7 @@ from gitmem.flows.engines import (
     meter_for,
     origins,
 )
-from gitmem.git.command import config_set, config_unset
+from gitmem.git.config import config_set, config_unset
 from gitmem.ledger.workspace import Workspace
 
 TEST_SECONDS = 300

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from gitmem.core.attributes import CLONE
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, config_get_all, config_set, config_unset
+from gitmem.git.command import GitCommand, config_get_all
+from gitmem.git.config import config_set, config_unset
 from gitmem.ledger.files import read_theirs, replace_file
 
 NAME = "gitmem: no claim is lost"

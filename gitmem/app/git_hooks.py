@@ -18,7 +18,8 @@ from typing import Literal
 
 from gitmem.app import hook_scripts as scripts
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, config_get, config_set, config_unset
+from gitmem.git.command import GitCommand, config_get
+from gitmem.git.config import config_set, config_unset
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 

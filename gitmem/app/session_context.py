@@ -185,7 +185,7 @@ def _agent(payload: Mapping[str, Any]) -> str:
     name = payload.get("agent_type")
     if not payload.get("agent_id") or not isinstance(name, str):
         return ""
-    from gitmem.ledger.lookup import chosen_agent
+    from gitmem.ledger.holdings import chosen_agent
 
     with suppress(GitmemError):
         return chosen_agent(name) or ""

@@ -20,11 +20,11 @@ from gitmem.core.text import counted
 from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges
 from gitmem.flows.edit import move
-from gitmem.flows.exchange import named_backup
 from gitmem.flows.place import default_argv
 from gitmem.flows.save import adopt_folder, save_all, settle_old_places
-from gitmem.git.command import config_set, config_unset
+from gitmem.git.config import config_set, config_unset
 from gitmem.git.remote import without_credentials
+from gitmem.ledger.backup import named_backup
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.paging import hot_memories

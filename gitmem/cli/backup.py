@@ -14,7 +14,7 @@ from gitmem.flows import exchange
 from gitmem.flows.purge import IN_PROJECT
 from gitmem.git.remote import without_credentials
 from gitmem.git.repository import short_name
-from gitmem.ledger.backup import Backed, BackupPlan, forget_backup, plan_backup
+from gitmem.ledger.backup import Backed, BackupPlan, forget_backup, named_backup, plan_backup
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.screen import doubt_told
 
@@ -56,7 +56,7 @@ def backup(
             raise UsageError("--off takes no URL")
         _forget(run.out, workspace, dry_run)
         return
-    named = exchange.address(workspace, run.edges, url) if url else exchange.named_backup(workspace)
+    named = exchange.address(workspace, run.edges, url) if url else named_backup(workspace)
     if not named:
         raise CheckFailed("No backup is named", "Name an empty repository of your own: git mem backup URL")
     before = workspace.settings.get("backup")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.bench_dream import dream
+from gitmem.cli.bench_dream import dream, engine_named
 from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
 from gitmem.core.errors import UsageError
 from gitmem.engines.choose import ENGINES
 
 if TYPE_CHECKING:
-    from gitmem.engines.engine import Engine
+    pass
 
 Verbose = Annotated[bool, typer.Option("--verbose", help="Name each miss and false find.")]
 
@@ -111,14 +111,3 @@ def _own(run: Context) -> None:
     for one in lost:
         run.out.data(f"{one.scope}/{one.path}: {one.why}")
     run.out.data(f"{len(asked) - len(lost)} of {len(asked)} are found by their own description")
-
-
-def engine_named(run: Context, name: str) -> Engine:
-    """The engine to measure: one that asks a model is the person's, held to the day's ceilings."""
-    if name == "offline":
-        from gitmem.engines.offline import OfflineEngine
-
-        return OfflineEngine()
-    from gitmem.flows.engines import engine_for
-
-    return engine_for(run.any_workspace, run.edges, name)

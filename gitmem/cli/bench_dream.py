@@ -14,6 +14,7 @@ from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.engines.choose import ENGINES
+from gitmem.engines.engine import Engine
 
 MOST_NIGHTS = 1_000
 LOST_SHOWN = 10
@@ -57,7 +58,6 @@ def dream(
         files = own_memory(run.workspace)
         if not files:
             raise UsageError("There is no memory here", "Name a folder of memory: --corpus DIR.")
-    from gitmem.cli.bench import engine_named
 
     thinker = engine_named(run, engine)
     if engine != "offline":
@@ -145,3 +145,14 @@ def _recall(recall: dict[str, Any]) -> str:
 
 def _shown(share: dict[str, Any]) -> str:
     return "none" if share["share"] is None else f"{share['share']:.1f}"
+
+
+def engine_named(run: Context, name: str) -> Engine:
+    """The engine to measure: one that asks a model is the person's, held to the day's ceilings."""
+    if name == "offline":
+        from gitmem.engines.offline import OfflineEngine
+
+        return OfflineEngine()
+    from gitmem.flows.engines import engine_for
+
+    return engine_for(run.any_workspace, run.edges, name)

@@ -12,7 +12,8 @@ from gitmem.cli.context import AgentOption, Context, DryRun, Json, ScopeOption, 
 from gitmem.cli.words import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all
-from gitmem.ledger.lookup import chosen_agent, chosen_scopes
+from gitmem.ledger.holdings import chosen_agent
+from gitmem.ledger.lookup import chosen_scopes
 from gitmem.ledger.moments import is_root, resolve_all
 from gitmem.ledger.record import read_record
 from gitmem.ledger.restore import lay_out, unpin, unsaved

@@ -15,8 +15,9 @@ from gitmem.core.memory import claim_lines
 from gitmem.core.merge import kind
 from gitmem.flows.save import look_all
 from gitmem.git.trees import changed_files, read_file, read_paths
+from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.log import ClaimChange, claim_diff
-from gitmem.ledger.lookup import chosen_agent, chosen_scopes, find
+from gitmem.ledger.lookup import chosen_scopes, find
 from gitmem.ledger.moments import resolve_all
 from gitmem.ledger.workspace import Scope, Workspace
 

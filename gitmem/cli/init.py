@@ -19,6 +19,7 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.flows import exchange
 from gitmem.flows.engines import choice_for
+from gitmem.ledger.backup import named_backup
 from gitmem.ledger.settings import CHOICES
 
 
@@ -138,7 +139,7 @@ def init(
     for saved in done.laid_out:
         run.out.say(f"  laid out {counted(len(saved.laid_out), 'file')} in {saved.live.path}")
     if plan.changes:
-        named = exchange.named_backup(done.workspace)
+        named = named_backup(done.workspace)
         leaves = "git mem sync brings your backup up to date" if named else "nothing leaves this machine"
         run.out.data(f"gitmem keeps memory for {plan.project_id}; {leaves}")
         chosen = choice_for(done.workspace, run.edges)

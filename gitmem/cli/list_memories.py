@@ -16,9 +16,9 @@ from gitmem.core.text import counted, one_line
 from gitmem.flows.code_reach import unmerged
 from gitmem.flows.promotion.pending import Standing, noted_rules
 from gitmem.git.objects import MISSING_HINT
-from gitmem.ledger.holdings import keeps_logs
+from gitmem.ledger.holdings import chosen_agent, keeps_logs
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.lookup import Listed, bare_indexes, chosen_agent, headers
+from gitmem.ledger.lookup import Listed, bare_indexes, headers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,10 @@ from gitmem.core.merge import kind
 from gitmem.flows.context import allowed_fingerprints
 from gitmem.flows.save import copies_of
 from gitmem.git.trees import read_files
+from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.land import read_tip, together
 from gitmem.ledger.log import last_known
-from gitmem.ledger.lookup import chosen_agent, chosen_scopes, find
+from gitmem.ledger.lookup import chosen_scopes, find
 from gitmem.ledger.moments import is_root, resolve_all
 from gitmem.ledger.restore import Restored, plan_restore, restore_as_of, write_out
 from gitmem.ledger.workspace import Scope, Workspace

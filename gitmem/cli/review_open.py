@@ -38,13 +38,17 @@ def open_request(
     ctx: typer.Context, id: str, *, dry_run: bool, yes: bool, quiet: bool, as_json: bool
 ) -> None:
     """The same, for `git mem review --open`."""
-    from gitmem.flows import pull_request as requests
+    from gitmem.flows import pull_request
+    from gitmem.flows.documents.opening import means_documents, open_documents
 
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     out = run.out
-    made = requests.open_request(
-        run.workspace, run.edges, id, lambda leaves: _agreed(run, leaves), dry_run=dry_run
-    )
+    if means_documents(run.workspace, id):
+        made = open_documents(run.workspace, run.edges, id, dry_run=dry_run)
+    else:
+        made = pull_request.open_request(
+            run.workspace, run.edges, id, lambda leaves: _agreed(run, leaves), dry_run=dry_run
+        )
     if out.as_json:
         out.json(
             {

@@ -16,11 +16,11 @@ from gitmem.cli.words import aside_hint, sound
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.decide import Choice, Session, decide_one
-from gitmem.flows.exchange import named_backup, synchronise
+from gitmem.flows.exchange import synchronise
 from gitmem.flows.purge import IN_PRIVATE
 from gitmem.flows.review_items import purge_item
 from gitmem.git.repository import short_name
-from gitmem.ledger.backup import plan_backup
+from gitmem.ledger.backup import named_backup, plan_backup
 from gitmem.ledger.consent import PurgeWaits, foreign_purge
 from gitmem.ledger.leaving import Leaving, right_place
 from gitmem.ledger.sync import Synced

@@ -566,23 +566,24 @@ def _dispute(unit: Unit, now: Mapping[str, bytes]) -> str:
     return "" if unit.target in now and _is_own(unit, (now[unit.target],)) else mark
 
 
-def without_twins(text: str, sides: Iterable[str], versions: Versions) -> str:
+def without_twins(text: str, merged: Iterable[str], sides: Iterable[str], versions: Versions) -> str:
     """The index as a merge of gitmem's would have it where a merge by lines gave a memory two lines.
 
     Args:
+        merged: the index as such merges left it; what was written since stands as its writer wants it.
         sides: the index as the merged commits have it; where one has both lines, so it stays.
     """
+    left = frozenset().union(*(_keyed(parse(one)) for one in merged))
     units = _keyed(parse(text))
-    own = _own_keys([units], versions)
-    subject = {key: found.unit.target if key in own else found.unit.subject for key, found in units.items()}
+    put = {key: found for key, found in units.items() if key in left}
+    own = _own_keys([put], versions)
+    subject = {key: found.unit.target if key in own else found.unit.subject for key, found in put.items()}
     known = [_keyed(parse(side)) for side in sides]
-    gone = _twins(units, subject, own, known)
+    gone = _twins(put, subject, own, known)
     # What one side moved stands in both places: no unit stands more often than on some side.
-    gone |= {
-        key for key, found in units.items() if found.ordinal and not any(key in side for side in known)
-    }
+    gone |= {key for key, found in put.items() if found.ordinal and not any(key in side for side in known)}
     against: dict[str, list[str]] = {}
-    for key, found in units.items():
+    for key, found in put.items():
         if subject[key] and key not in own and not found.ordinal:
             against.setdefault(subject[key], []).append(key)
     marks = {
@@ -618,8 +619,7 @@ def as_loaded(text: str, times: Mapping[str, int] | None = None) -> str:
         (unit for unit in units if unit.target), key=lambda unit: (ages.get(unit.target, 0), unit.target)
     )
     left_out: list[str] = []
-    lines = _lines(text)
-    size = _size(text)
+    lines, size = _lines(text), _size(text)
     dropped: set[int] = set()
     for unit in oldest:
         warning = _warning(left_out) if left_out else ""

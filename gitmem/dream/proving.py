@@ -63,7 +63,8 @@ def failures_of(
     """
     repo = dream.scope.repo
     base = repo.ref(dream.scope.ref) or dream.base
-    found = prove_branch(repo, base, replay or dream.tip, now=now, allow=allow, asked=asked, lookup=lookup)
+    tip, left = (replay, dream.base) if replay else (dream.tip, "")
+    found = prove_branch(repo, base, tip, now=now, allow=allow, asked=asked, lookup=lookup, left=left)
     known = {failure.claim for failure in found if failure.claim}
     silent = () if replay else _silent(dream)
     return (*found, *(failure for failure in silent if failure.claim not in known))

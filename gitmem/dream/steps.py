@@ -48,6 +48,7 @@ def prove_branch(
     allow: frozenset[str] = frozenset(),
     asked: Sequence[Recalled] = (),
     lookup: Lookup = NOWHERE,
+    left: str = "",
 ) -> tuple[Finding, ...]:
     """Judges a dream by the trees of its commits, from where it left the memory ref.
 
@@ -61,6 +62,8 @@ def prove_branch(
         allow: fingerprints of secrets that a person accepted.
         asked: the last recalls that showed memories of the scope; none where they are not known, as in CI.
         lookup: sessions and code, where they are here.
+        left: commit of the memory ref of whose claims a tenth may go, where that is not where the branch
+            left it: what is accepted bit by bit has as much room as all of it had when it was proposed.
 
     Returns:
         What it could not prove, and as notices what a person answered for; nothing where there is no commit
@@ -95,7 +98,7 @@ def prove_branch(
     if given:
         used = spent(repo, base, now)
         # Only who gives up more than a few has all claims counted.
-        most = limit(repo, met) if len(given | used) > FLOOR else FLOOR
+        most = limit(repo, left or met) if len(given | used) > FLOOR else FLOOR
         ground = replace(ground, limit=most, spent=used)
     found = [*reader.large, *prove(before, steps, ground)]
     if not errors(found):

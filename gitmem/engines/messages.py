@@ -200,7 +200,8 @@ class Client:
             from gitmem.engines.transport import http_client
 
             try:
-                way = http_client(self._settings)
+                known = self._settings
+                way = http_client(known.timeout, known.patience, known.proxy, known.ca_file)
             except OSError as problem:
                 raise ApiError(
                     "engine-certificates",

@@ -12,31 +12,42 @@ from collections.abc import Iterator
 
 import httpx2
 
-from gitmem.engines.messages import ApiSettings
-
 LONGEST_WAIT = 30.0
 """Seconds between two tries; told to wait longer, the engine fails, and the work waits for the next job."""
 
 
-def http_client(settings: ApiSettings) -> httpx2.Client:
-    """Makes the client that the SDK sends through."""
+def http_client(timeout: float, patience: float, proxy: str, ca_file: str) -> httpx2.Client:
+    """Makes the client that the SDK sends through.
+
+    Args:
+        timeout: seconds for each read and write.
+        patience, proxy, ca_file: as for `transport_of`.
+    """
     return httpx2.Client(
-        transport=transport_of(settings), timeout=settings.timeout, follow_redirects=False, trust_env=False
+        transport=transport_of(patience, proxy, ca_file),
+        timeout=timeout,
+        follow_redirects=False,
+        trust_env=False,
     )
 
 
-def transport_of(settings: ApiSettings) -> httpx2.BaseTransport:
+def transport_of(patience: float, proxy: str, ca_file: str) -> httpx2.BaseTransport:
     """Makes its transport.
 
     Certificates are the system's, and those in the person's own `gitmem.caFile`: who could set a proxy and
     a certificate both would read everything.
 
+    Args:
+        patience: seconds that an answer may take in all.
+        proxy: URL of a proxy; empty for none.
+        ca_file: path of a PEM file; empty for the system's certificates.
+
     Raises:
         OSError: that file cannot be read, or holds no certificates.
     """
-    verify = ssl.create_default_context(cafile=settings.ca_file) if settings.ca_file else True
-    inner = httpx2.HTTPTransport(verify=verify, trust_env=False, proxy=settings.proxy or None)
-    return _Bounded(inner, settings.patience)
+    verify = ssl.create_default_context(cafile=ca_file) if ca_file else True
+    inner = httpx2.HTTPTransport(verify=verify, trust_env=False, proxy=proxy or None)
+    return _Bounded(inner, patience)
 
 
 class _Bounded(httpx2.BaseTransport):

@@ -14,7 +14,8 @@ from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
 from gitmem.git.repository import MissingObject
 from gitmem.ledger.blame import Blamed, Former, blame_memory
-from gitmem.ledger.lookup import Found, Spot, find, find_index
+from gitmem.ledger.holdings import Spot
+from gitmem.ledger.lookup import Found, find, find_index
 from gitmem.ledger.moments import Became, became
 from gitmem.ledger.sayings import Replaced, replaced, sayings
 from gitmem.ledger.workspace import Scope, Workspace

@@ -5,8 +5,6 @@ The shared remote and the backup alike.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.save import save_all
-from gitmem.git.remote import checked_address, without_credentials
+from gitmem.git.remote import Patience, checked_address, without_credentials
 from gitmem.ledger.consent import PurgeWaits
 from gitmem.ledger.erase import left_behind, old_tips
 from gitmem.ledger.leaving import Leaving
@@ -29,23 +27,6 @@ from gitmem.rules.screen import doubt_told
 
 if TYPE_CHECKING:
     from gitmem.ledger.backup import Backed
-
-FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 3.0
-"""Seconds; a remote takes about four pushes a second (interop.md)."""
-
-
-class Patience:
-    """Pauses that grow with every lost race, and shrink again for whoever has waited long."""
-
-    def __init__(self) -> None:
-        self.begun = time.monotonic()
-
-    def __call__(self, lost: int) -> None:
-        """Waits a random time after the `lost`-th race."""
-        ceiling = min(LONGEST_PAUSE, FIRST_PAUSE * 2**lost)
-        waited = time.monotonic() - self.begun
-        time.sleep(random.uniform(0, ceiling / (1 + waited / LONGEST_PAUSE)))  # noqa: S311 - no secret in a pause
 
 
 def share(workspace: Workspace, edges: Edges, mode: Mode | None, remote: str) -> SharePlan:
@@ -92,7 +73,7 @@ def synchronise(
             save_all(workspace, edges)
         raise
     if done.before or done.landed or workspace.code.refs(DREAMS):
-        from gitmem.flows.pull_request import settle_landed  # heavy: where a sync runs alone
+        from gitmem.flows.dreams.landed import settle_landed  # heavy: where a sync runs alone
 
         settle_landed(workspace, edges, done)
     _settle(workspace, edges, done.carried)
@@ -144,16 +125,6 @@ def address(workspace: Workspace, edges: Edges, text: str) -> str:
     url = checked_address(text, edges.cwd)
     refuse_code(workspace, url)
     return url
-
-
-def named_backup(workspace: Workspace) -> str:
-    """The address of the backup that the person named; empty where there is none.
-
-    Raises:
-        UsageError: their configuration holds something else.
-    """
-    url = workspace.settings.get("backup")
-    return checked_address(url, workspace.around.home) if url else ""
 
 
 def back_up(workspace: Workspace, edges: Edges, url: str) -> Backed:

@@ -12,7 +12,7 @@ from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.dream.cards import Card, cards_of, claim_origins, summary_lines
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.dreams.landed import tell_landed
+from gitmem.flows.exchange import synchronise
 from gitmem.flows.exit import line
 from gitmem.flows.pull_request_body import inbox_cards, request_body
 from gitmem.flows.pull_request_host import GhFailed, Host, find_gh, find_host
@@ -21,9 +21,9 @@ from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import RefMoved, short_name
 from gitmem.git.trees import changed_files
-from gitmem.ledger.decide import close_landed, without_questions
+from gitmem.ledger.decide import without_questions
 from gitmem.ledger.departure import prepare
-from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, remember, writer_branch
+from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, writer_branch
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.leaving import (
     Leaving,
@@ -35,8 +35,7 @@ from gitmem.ledger.leaving import (
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.share import agree, agreed
 from gitmem.ledger.side_branches import asked_for, forget_asked, note_asked, records_under, with_base
-from gitmem.ledger.sync import Synced
-from gitmem.ledger.workspace import DOCS_REF, DREAMS, SHARED_REF, Workspace
+from gitmem.ledger.workspace import DREAMS, SHARED_REF, Workspace
 from gitmem.rules.screen import doubt_told
 
 _TITLE = 200
@@ -44,9 +43,6 @@ _TITLE = 200
 
 INBOX = "inbox"
 """What `review --open` calls this writer's own inbox."""
-
-DOCUMENTS = "docs"
-"""What it calls the branch that proposes changes to documents."""
 
 Ask = Callable[[tuple[Leaving, ...]], bool]
 Outcome = Literal["created", "updated", "link", "branches", "planned"]
@@ -79,8 +75,7 @@ def open_request(
     """Pushes what waits for a decision by others, and opens a request for it or updates the open one.
 
     Args:
-        id: a dream's id or its beginning, `inbox`, or a document's id or `docs` for all of them, which go
-            to the remote of the code; empty for the inbox, the only dream, or what else there is.
+        id: a dream's id or its beginning, or `inbox`; empty for the inbox, or the only dream.
         ask: whether memories that leave for the first time may.
         dry_run: fetch only, and return what would be asked.
 
@@ -89,10 +84,6 @@ def open_request(
         CheckFailed: sharing is off, nothing waits, or something may not leave.
         RepositoryError: the remote refuses.
     """
-    if id == DOCUMENTS or id.startswith("m-") or (not id and _only_documents(workspace)):
-        from gitmem.flows.documents.opening import open_documents  # it makes such a request itself
-
-        return open_documents(workspace, edges, id, dry_run=dry_run)
     if workspace.sharing == "off":
         raise CheckFailed("Sharing is off here: nothing leaves this machine", "Turn it on: git mem share")
     top = workspace.top
@@ -119,30 +110,6 @@ def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> Request:
     return opened(workspace, edges, remote, made)
 
 
-def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
-    """Closes what a sync found decided at the host, remembers what was not taken, and says both."""
-    who = workspace.author(edges.now)
-    for dream in close_landed(workspace, dict(done.landed), who, edges.now):
-        edges.say(f"dream {dream.id} was taken in at {done.remote}")
-        tell_landed(workspace.state, dream.id, dream.taken)
-        for change in dream.left_out:
-            edges.say(f"  not taken, and not proposed again: {change.subject}")
-    for branch, landing in done.landed:
-        if branch.startswith(DREAMS):
-            continue
-        edges.say(f"{short_name(branch)} was taken in at {done.remote}")
-        for one in landing.left_out:
-            claim = one.new or one.old
-            words = " ".join(claim.text.split())[:80] if claim else ""
-            edges.say(f"  not taken ({one.kind} in {one.path}): {words}")
-        remember(workspace, landing.left_out, who, "a reviewer did not take")
-
-
-def _only_documents(workspace: Workspace) -> bool:
-    """Whether changes to documents are all that others can be asked about."""
-    return workspace.sharing == "off" and workspace.code.ref(DOCS_REF) is not None
-
-
 def _which(workspace: Workspace, id: str) -> str:
     """`inbox`, or the id of an open dream of the project."""
     known = [one.id for one in dreams.open_dreams(workspace) if one.scope.name == "project"]
@@ -155,7 +122,7 @@ def _which(workspace: Workspace, id: str) -> str:
         own = next((one for one in inboxes(workspace) if one.closed and one.id.startswith(id)), None)
         if own is not None:
             return INBOX
-        listed = ", ".join([INBOX, DOCUMENTS, *known])
+        listed = ", ".join([INBOX, "docs", *known])
         raise UsageError(f"No request can be opened for {id!r}", f"It can for: {listed}.")
     if workspace.sharing == "review" or not known:
         return INBOX
@@ -172,8 +139,6 @@ def _ask_again(workspace: Workspace, remote: Remote, dry_run: bool) -> None:
 
 
 def _exchange(workspace: Workspace, edges: Edges, ask: Ask, dry_run: bool) -> None:
-    from gitmem.flows.exchange import synchronise
-
     done = synchronise(workspace, edges, ask, dry_run=dry_run)
     if done.held:
         held = ", ".join(map(str, done.held))

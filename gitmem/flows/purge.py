@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.purge import Purge, unfit
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.exchange import Patience, named_backup
 from gitmem.flows.memory_trees import keep_up
 from gitmem.flows.promotion.message import propose
 from gitmem.flows.promotion.pending import changing
 from gitmem.flows.save import save_all
 from gitmem.git.locks import writer_lock
+from gitmem.git.remote import Patience
 from gitmem.ledger import backup
 from gitmem.ledger.arrival import Arrival, take_in
+from gitmem.ledger.backup import named_backup
 from gitmem.ledger.consent import ForeignPurge, Peer
 from gitmem.ledger.epochs import after, epoch_of
 from gitmem.ledger.leaving import refuse_secrets

@@ -170,7 +170,7 @@ def _wanted(agent: str | None, type: str | None) -> set[str] | None:
         UsageError: there is no such type.
     """
     from gitmem.core.memory import TYPES
-    from gitmem.ledger.lookup import chosen_agent
+    from gitmem.ledger.holdings import chosen_agent
 
     if type is not None and type not in TYPES:
         raise UsageError(f"There is no type {type!r}", f"Choose one of: {', '.join(TYPES)}.")

@@ -309,43 +309,6 @@ def config_get(
     return values[-1] if values else None
 
 
-def config_set(
-    git: GitCommand,
-    cwd: Path | None,
-    key: str,
-    value: str,
-    *,
-    scope: Scope = "local",
-    git_dir: Path | None = None,
-) -> None:
-    """Sets a setting to one value, in place of all that it had in that scope.
-
-    Raises:
-        RepositoryError: the file is locked or cannot be written.
-    """
-    result = _write_config(git, ["config", f"--{scope}", "--replace-all", key, value], cwd, git_dir)
-    if result.returncode:
-        raise failure(result, cwd or git_dir)
-
-
-def config_unset(
-    git: GitCommand, cwd: Path | None, key: str, *, scope: Scope = "local", git_dir: Path | None = None
-) -> None:
-    """Removes all values of a setting from a scope; one that is not set is fine."""
-    result = _write_config(git, ["config", f"--{scope}", "--unset-all", key], cwd, git_dir)
-    if result.returncode not in (0, 5):
-        raise failure(result, cwd or git_dir)
-
-
-def _write_config(git: GitCommand, words: list[str], cwd: Path | None, git_dir: Path | None) -> Result:
-    from gitmem.git.locks import FOLDER, moving  # a look writes none
-
-    if git_dir is None or "--global" in words or not (git_dir / FOLDER).is_dir():
-        return git.run(words, cwd=cwd, git_dir=git_dir, check=False)
-    with moving(git_dir, ("config",), "*", "config") as turn:
-        return turn.run(git, words, cwd=cwd, git_dir=git_dir)
-
-
 @dataclass(frozen=True)
 class Layout:
     """Where a repository's parts are; all paths absolute.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git.by_command import GitRepository
-from gitmem.git.command import GitCommand, Layout, config_set, layout
+from gitmem.git.command import GitCommand, Layout, layout
 from gitmem.git.repository import Repository
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ def create_bare(path: Path, git: GitCommand) -> None:
     Raises:
         RepositoryError: it cannot be made there.
     """
+    from gitmem.git.config import config_set  # a look writes none
+
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.stat().st_mode & 0o777 != 0o700:

@@ -9,7 +9,9 @@ Histories that were fetched in part: memory needs all of its own, and none of th
 
 from __future__ import annotations
 
+import random
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -471,3 +473,21 @@ def cut_short(git: GitCommand, git_dir: Path, refs: str, without: str) -> bool:
 def deepening() -> Sequence[str]:
     """Options of `git fetch` that bring the rest of what it is told to fetch."""
     return (f"--depth={DEEP}",)
+
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 3.0
+"""Seconds; a remote takes about four pushes a second (interop.md)."""
+
+
+class Patience:
+    """Pauses that grow with every lost race, and shrink again for whoever has waited long."""
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+
+    def __call__(self, lost: int) -> None:
+        """Waits a random time after the `lost`-th race."""
+        ceiling = min(LONGEST_PAUSE, FIRST_PAUSE * 2**lost)
+        waited = time.monotonic() - self.begun
+        time.sleep(random.uniform(0, ceiling / (1 + waited / LONGEST_PAUSE)))  # noqa: S311 - no secret in a pause

@@ -16,10 +16,10 @@ from typing import Literal
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.merge import kind
 from gitmem.core.purge import Purge
-from gitmem.git.command import config_set, config_unset
+from gitmem.git.config import config_set, config_unset
 from gitmem.git.locks import writer_lock
 from gitmem.git.refs import move_ref
-from gitmem.git.remote import Move, Remote, same_place, without_credentials
+from gitmem.git.remote import Move, Remote, checked_address, same_place, without_credentials
 from gitmem.git.repository import MissingObject, RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files, list_files
 from gitmem.ledger.arrival import Arrival, check_arrival, clean_proposals, exchange, take_in
@@ -425,6 +425,16 @@ def _memories(repo: Repository, oid: str | None) -> int:
 
 def _count(paths: Iterable[str]) -> int:
     return sum("/" in path and kind(path) == "memory" for path in paths)
+
+
+def named_backup(workspace: Workspace) -> str:
+    """The address of the backup that the person named; empty where there is none.
+
+    Raises:
+        UsageError: their configuration holds something else.
+    """
+    url = workspace.settings.get("backup")
+    return checked_address(url, workspace.around.home) if url else ""
 
 
 def name_backup(workspace: Workspace, url: str) -> None:

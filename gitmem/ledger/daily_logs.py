@@ -16,7 +16,7 @@ from gitmem.core.daily_log import LogLine, day_of, facts
 from gitmem.core.names import ARCHIVE, archived_path, is_archived, log_path
 from gitmem.git.repository import TREE, MissingObject, Repository
 from gitmem.git.trees import list_files, read_file
-from gitmem.ledger.lookup import Spot, chosen_agent
+from gitmem.ledger.holdings import Spot, chosen_agent
 from gitmem.ledger.moments import commits_at
 from gitmem.ledger.workspace import SCOPES, Workspace
 from gitmem.values import dataclass

@@ -195,6 +195,7 @@ class _Work:
         self.sides: dict[str, list[bytes]] = {}
         # For the index: a line is gitmem's own by whatever a memory held, on an untidy side, too.
         self.held: dict[str, list[bytes]] = {}
+        self.merged: dict[str, list[str]] = {}
         self.logs: dict[str, list[bytes]] = {}
         self.fates: list[Fate] = []
         self.told: list[str] = []
@@ -216,6 +217,10 @@ class _Work:
                 self.held.setdefault(path, []).append(data)
                 if tree not in self.untidy:
                     self.sides.setdefault(path, []).append(data)
+        if len(made.parents) > 1:
+            listings = {path for path in changed if kind(path) == "index"}
+            for path, data in read_paths(self.objects, made.tree, listings).items():
+                self.merged.setdefault(path, []).append(decode(data))
         if len(made.parents) > 1 and any(path.endswith(f"/{TOMBSTONES}") for path in changed):
             for one, other in combinations(made.parents, 2):
                 self._bury(one, other)
@@ -377,7 +382,7 @@ class _Work:
             file: [*self.held.get(f"{agent}/{file}", []), *([now[file]] if file in now else [])]
             for file in filter(is_memory_file, flat)
         }
-        text = index.without_twins(decode(data), sides, was)
+        text = index.without_twins(decode(data), self.merged.get(at, ()), sides, was)
         self._put(at, encode(index.aligned(text, was, now)))
 
     def _names(self, agent: str) -> set[str]:

@@ -18,9 +18,10 @@ from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance, one_line, subject_line
 from gitmem.git.repository import Signature
 from gitmem.git.trees import list_files, read_paths
+from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, memory_commit
-from gitmem.ledger.lookup import Ambiguous, Found, chosen_agent, chosen_scopes, find, headers
+from gitmem.ledger.lookup import Ambiguous, Found, chosen_scopes, find, headers
 from gitmem.ledger.paging import standing
 from gitmem.ledger.save_plan import agent_files
 from gitmem.ledger.tombstones import spade, without_logged

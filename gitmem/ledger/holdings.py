@@ -3,12 +3,57 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import NamedTuple
 
-from gitmem.core.names import ARCHIVE, kind
+from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.catalog import Head, Kept, MemoryCatalog, by_folder
 from gitmem.ledger.workspace import Scope
+
+
+class Spot(NamedTuple):
+    """Where a memory stands; there may be very many.
+
+    Attributes:
+        scope: `project`, `local` or `user`.
+        agent: the agent's folder in the tree.
+        file: path inside that folder.
+        blob: object name of its content.
+        commit: the commit of the memory ref that it was seen at.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    blob: str
+    commit: str
+
+    @property
+    def path(self) -> str:
+        """Its path in the tree."""
+        return f"{self.agent}/{self.file}"
+
+    @property
+    def stem(self) -> str:
+        """Its file's name without the ending."""
+        return stem_of(self.file)
+
+    @property
+    def address(self) -> str:
+        """What names it and nothing else: `scope/agent/file`, without the file's ending."""
+        return f"{self.scope}/{self.agent}/{file_address(self.file)}"
+
+
+def stem_of(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".md")
+
+
+def chosen_agent(agent: str | None) -> str | None:
+    """The folder of the agent that was named; a folder's own name is taken as it is."""
+    if not agent:
+        return None
+    return agent if "^" in agent else agent_name(agent)
 
 
 def memory_files(

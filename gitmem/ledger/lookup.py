@@ -7,11 +7,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.names import ARCHIVE, INDEX, agent_name, file_address, is_archived, kind
+from gitmem.core.names import ARCHIVE, INDEX, file_address, is_archived, kind
 from gitmem.git.objects import MISSING_HINT
 from gitmem.git.repository import TREE, MissingObject
 from gitmem.ledger.catalog import Kept
-from gitmem.ledger.holdings import memories
+from gitmem.ledger.holdings import Spot, chosen_agent, memories, stem_of
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.tainted import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
@@ -32,39 +32,6 @@ class Ambiguous(UsageError):
     """Several memories have the name that was given."""
 
     kind = "ambiguous"
-
-
-class Spot(NamedTuple):
-    """Where a memory stands; there may be very many.
-
-    Attributes:
-        scope: `project`, `local` or `user`.
-        agent: the agent's folder in the tree.
-        file: path inside that folder.
-        blob: object name of its content.
-        commit: the commit of the memory ref that it was seen at.
-    """
-
-    scope: str
-    agent: str
-    file: str
-    blob: str
-    commit: str
-
-    @property
-    def path(self) -> str:
-        """Its path in the tree."""
-        return f"{self.agent}/{self.file}"
-
-    @property
-    def stem(self) -> str:
-        """Its file's name without the ending."""
-        return _stem(self.file)
-
-    @property
-    def address(self) -> str:
-        """What names it and nothing else: `scope/agent/file`, without the file's ending."""
-        return f"{self.scope}/{self.agent}/{file_address(self.file)}"
 
 
 class Listed(NamedTuple):
@@ -147,13 +114,6 @@ def chosen_scopes(workspace: Workspace, scope: str | None = None) -> tuple[Scope
         UsageError: there is no such scope.
     """
     return (workspace.scope(scope),) if scope else workspace.scopes
-
-
-def chosen_agent(agent: str | None) -> str | None:
-    """The folder of the agent that was named; a folder's own name is taken as it is."""
-    if not agent:
-        return None
-    return agent if "^" in agent else agent_name(agent)
 
 
 def find(
@@ -287,7 +247,7 @@ def headers(
                 where.name,
                 name,
                 file,
-                head.name or _stem(file),
+                head.name or stem_of(file),
                 head.description,
                 head.type,
                 known[file][0],
@@ -317,7 +277,7 @@ def _without_secrets(
         return listed
     allow = frozenset(word for value in workspace.settings.all("allow") for word in value.split())
     return [
-        one._replace(secret=True, otherwise=(), description="", name=_stem(one.file))
+        one._replace(secret=True, otherwise=(), description="", name=stem_of(one.file))
         if tainted.hides(blobs[f"{one.agent}/{one.file}"], allow)
         else one
         for one in listed
@@ -457,15 +417,11 @@ def _parts(name: str) -> tuple[str | None, str | None, str]:
     return scope, parts[-2] if len(parts) > 1 else None, parts[-1]
 
 
-def _stem(file: str) -> str:
-    return file.rpartition("/")[2].removesuffix(".md")
-
-
 def _matching(known: Sequence[_Held], read: _Reading, *, whole: bool) -> list[Spot]:
     sought = read.name.casefold()
     bare = sought.removesuffix(".md")
     named = [
-        (held, memory, _stem(memory.file).casefold(), memory.head.name.casefold())
+        (held, memory, stem_of(memory.file).casefold(), memory.head.name.casefold())
         for held in known
         for memory in held.memories
         if memory.head
@@ -502,7 +458,7 @@ def _close(known: Sequence[_Held], name: str, at: str | None) -> str:
     names: dict[str, str] = {}
     for held in known:
         for memory in held.memories:
-            stem = _stem(memory.file)
+            stem = stem_of(memory.file)
             title = (memory.head and memory.head.name) or stem
             shown = held.spot(memory).address if "/" in name else title
             names |= {title.casefold(): shown, stem.casefold(): shown}

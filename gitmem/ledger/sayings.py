@@ -18,8 +18,7 @@ from gitmem.core.names import kind
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.git.repository import Commit, MissingObject, Repository
-from gitmem.ledger.holdings import memory_files
-from gitmem.ledger.lookup import chosen_agent
+from gitmem.ledger.holdings import chosen_agent, memory_files
 from gitmem.ledger.moments import commits_at
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass

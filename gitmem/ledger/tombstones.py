@@ -14,7 +14,8 @@ from gitmem.core import tombstone
 from gitmem.core.daily_log import fact_keys, is_log, split, without_lines
 from gitmem.core.names import is_agent_folder
 from gitmem.core.text import decode, encode
-from gitmem.git.command import config_get, config_set
+from gitmem.git.command import config_get
+from gitmem.git.config import config_set
 from gitmem.git.repository import Repository
 from gitmem.git.trees import list_files, read_paths
 from gitmem.ledger.workspace import Scope, Workspace

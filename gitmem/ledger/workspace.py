@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_folder_name, agent_name
-from gitmem.git.command import (
-    GitCommand,
-    Layout,
-    Worktree,
-    config_get,
-    config_set,
-    identity,
-    layout,
-    worktrees,
-)
+from gitmem.git.command import GitCommand, Layout, Worktree, config_get, identity, layout, worktrees
 from gitmem.git.open import create_bare, open_known, open_repository
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.files import linked
@@ -453,6 +444,8 @@ def store_project_id(workspace: Workspace, id: str = "") -> Workspace:
     Args:
         id: the one to fix; made from the repository where empty.
     """
+    from gitmem.git.config import config_set  # a look writes none
+
     chosen = id or make_project_id(workspace)
     config_set(workspace.git, None, "gitmem.projectId", chosen, git_dir=workspace.layout.common_dir)
     return workspace.with_project_id(chosen)

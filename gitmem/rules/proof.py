@@ -73,12 +73,16 @@ def ends(before: Files, steps: Sequence[Step]) -> dict[str, bytes]:
 
 
 def costs(before: Files, steps: Sequence[Step], end: Files) -> frozenset[Mark]:
-    """The claims that a dream gives up; not those that a person took away by hand."""
+    """The claims that a dream gives up, all of it or a step alone, as each may be accepted.
+
+    Not those that a person took away by hand, nor those that stand in the end.
+    """
+    given = set(given_up(before, end, _placed(before, end, steps)))
     hand: set[Mark] = set()
     for step in steps:
-        if step.person:
-            hand |= given_up(step.before, step.after, step.fates, lost=True).keys()
-    return frozenset(given_up(before, end, _placed(before, end, steps)).keys() - hand)
+        gone = given_up(step.before, step.after, step.fates, lost=step.person)
+        (hand if step.person else given).update(gone)
+    return frozenset(given - hand - {(agent_of(path), claim.key) for path, claim in _claims(end)})
 
 
 def _step(step: Step, ground: Ground) -> Iterator[Finding]:

@@ -26,8 +26,8 @@ from gitmem.search.recall import Recall
 __all__ = ["ground"]
 
 MOST_MODULES, MOST_LINES = 41, 9_600
-"""Of gitmem, that a prompt loads which calls nothing up: half of its time is loading them. Packages, which hold
-a line each, are not counted."""
+"""Of gitmem, that a prompt loads which calls nothing up: half of its time is loading them. Packages,
+which hold a line each, are not counted."""
 
 INDEX = "- [ports](ports.md) — Which ports are taken\n"
 

@@ -16,7 +16,6 @@ from gitmem.app.context import real_edges
 from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import real_edges
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Pushed, Remote, checked_address, same_place, without_credentials
 from gitmem.git.trees import list_files, write_tree
@@ -203,7 +202,7 @@ def test_a_backup_that_never_stands_still_is_given_up(
     monkeypatch.setattr(
         Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves}
     )
-    monkeypatch.setattr("gitmem.flows.exchange.Patience.__call__", lambda *_: None)
+    monkeypatch.setattr("gitmem.git.remote.Patience.__call__", lambda *_: None)
     assert "kept moving" in desk.run("backup", code=3).err
 
 

@@ -17,10 +17,10 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.lock import last_dream
 from gitmem.dream.run import check
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
+from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.dreams.dreaming import DreamOutcome, dream
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.git.trees import read_files
 from gitmem.ledger.dreams import open_dreams
 
@@ -115,6 +115,14 @@ def test_equal_words_about_two_things_are_no_duplicates() -> None:
     )
     made, _ = consolidated(both)
     assert made.changes == ()
+
+
+def test_what_a_list_says_of_one_case_takes_in_nothing_that_is_said_of_all() -> None:
+    rule = "- Ann reviews all migrations"
+    narrow, wide = ("Linting rules", f"In CI:\n\n{rule}"), ("Linting rules", f"{RUN}\n\n{rule}")
+    for both in ({"aa": narrow, "bb": wide}, {"aa": wide, "bb": narrow}):
+        made, _ = consolidated(notes(**both))
+        assert made.changes == ()
 
 
 def test_duplicates_of_two_agents_or_types_stay() -> None:
@@ -355,6 +363,9 @@ MEMORIES = st.builds(
 )
 
 
+NIGHTS = 5
+"""In which these few memories are in order: a dream makes 20 changes, and none that needs another one."""
+
 FREEZE = "The freeze began yesterday, see [[aa]]."
 
 
@@ -368,16 +379,32 @@ FREEZE = "The freeze began yesterday, see [[aa]]."
         "cc": ("Linting rules", ALWAYS, "feedback"),
     }
 )
+@example(
+    {
+        "aa": ("What Ann said yesterday", f"{FREEZE}\n\n{FREEZE}", "project"),
+        "bb": ("Linting rules", f"{FREEZE}\n\n{FREEZE}\n\n{FREEZE}", "project"),
+    }
+)
 def test_every_claim_of_any_corpus_survives_or_is_in_the_account(
     found: dict[str, tuple[str, str, str]],
 ) -> None:
+    """A later night proposes only what had to wait for a change before it, and soon nothing."""
     files = {f"main/{name}.md": memory(b, hook, name, t) for name, (hook, b, t) in found.items()}
-    made, after = consolidated(files, datetime(2026, 11, 20, tzinfo=UTC))
-    before, now = ({p: t.encode() for p, t in tree.items()} for tree in (files, after))
-    fates = [fate for change in made.changes for fate in change.fates]
-    result = account(before, now, fates)
-    assert result.unaccounted == ()
-    assert not any(fate.kind == "dropped" for fate in fates)
-    # A second night finds nothing left to do.
-    again, _ = consolidated(after, datetime(2026, 11, 20, tzinfo=UTC))
-    assert {change.kind for change in again.changes} <= {"question"}
+    touched: set[str] | None = None
+    for _ in range(NIGHTS):
+        made, after = consolidated(files, datetime(2026, 11, 20, tzinfo=UTC))
+        before, now = ({p: t.encode() for p, t in tree.items()} for tree in (files, after))
+        fates = [fate for change in made.changes for fate in change.fates]
+        result = account(before, now, fates)
+        assert result.unaccounted == ()
+        assert not any(fate.kind == "dropped" for fate in fates)
+        proposed = [change for change in made.changes if change.kind != "question"]
+        for change in proposed if touched is not None else ():
+            # Each change can be decided without those before it: what builds on one comes a night later.
+            assert touched & {end for fate in change.fates for end in (fate.source, fate.target)}
+        if not proposed:
+            return
+        # Of what a dream has no room for it says nothing.
+        touched = {fate.target for fate in fates} if len(made.changes) < MOST else None
+        files = after
+    raise AssertionError(f"after {NIGHTS} nights there is something left to do")

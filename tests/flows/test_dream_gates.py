@@ -15,7 +15,7 @@ from gitmem.dream.gates import Gate
 from gitmem.dream.lock import FILE, STALE_SECONDS, consolidation_lock, last_dream, lock_folder, prior_of
 from gitmem.dream.review import accept, reject
 from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.git.locks import Locked, process_identity
 from gitmem.transcripts.claude_home import slug
 

@@ -30,7 +30,7 @@ from gitmem.flows.dreams.code import code_facts
 from gitmem.flows.dreams.dreaming import dream
 from gitmem.flows.dreams.sources import dream_sources
 from gitmem.flows.sessions import sessions_here
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.git.refs import move_ref
 from gitmem.git.trees import read_files, write_tree
 from gitmem.ledger.dreams import open_dreams

@@ -22,7 +22,7 @@ from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
 from gitmem.flows.dreams.dreaming import dream, maybe_dream
 from gitmem.flows.dreams.kill import kill_dreams
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Entry, Signature
@@ -154,7 +154,7 @@ class TestMeanwhile:
         self, ground: Ground, waits: Dream, whole: bool, numbers: tuple[int, ...] | None
     ) -> None:
         ground.put({HINT: None if whole else HINTS[HINT].replace(f"{SAID}\n\n", "")}, op="delete")
-        with pytest.raises(CheckFailed, match="memory changed since: “The build broke"):
+        with pytest.raises(CheckFailed, match=r"“The build broke yesterday[.]” is now gone"):
             accept(ground.workspace, waits.id, numbers, ANN, ground.now)
         assert SAID[:-1] not in ground.tree().get(HINT, "")
         assert accept(ground.workspace, waits.id, (2,), ANN, ground.now).numbers == (2,)

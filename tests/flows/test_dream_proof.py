@@ -14,8 +14,8 @@ from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, FateKind
 from gitmem.dream.plan import prove_plan, refuse
 from gitmem.engines.engine import DreamChange
-from gitmem.rules.account import Ground, Step
-from gitmem.rules.proof import prove
+from gitmem.rules.account import Ground, Step, given_up
+from gitmem.rules.proof import costs, prove
 
 MOCKS = "Never mock the database in 2 of 3 suites."
 MOCKS_TOO = "In 2 of 3 suites the database is never mocked."
@@ -242,6 +242,23 @@ def test_a_target_that_goes_later_takes_what_was_merged_into_it_along() -> None:
     assert rules(first, dropped, allowance=3) == ["budget"]
     failures = prove_plan(BASE, [first, gone("main/ship.md")])
     assert {f.claim for f in failures} == {ref("main/ship.md", SHIP), ref("main/branch.md", SHIP_IT)}
+
+
+def test_what_one_change_gives_up_counts_though_a_later_one_says_it_again() -> None:
+    """Each may be accepted alone."""
+    said = (
+        "The port of billing is 8080 on db1.",
+        "The port is open.",
+        "The port of billing is 8080 on db1 now.",
+    )
+    trees = [{"main/port.md": memory(text, "Ports", "port").encode()} for text in said]
+    names = [ref("main/port.md", text, tree) for text, tree in zip(said, trees, strict=True)]
+    steps = [
+        Step(trees[n], trees[n + 1], (Fate("superseded", names[n], names[n + 1], "said anew"),))
+        for n in range(2)
+    ]
+    assert given_up(trees[0], trees[2], [fate for step in steps for fate in step.fates]) == {}
+    assert {key for _, key in costs(trees[0], steps, trees[2])} == {*said[:2]}
 
 
 def test_long_chains_and_rings_of_fates_end() -> None:

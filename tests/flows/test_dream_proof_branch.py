@@ -9,10 +9,12 @@ import pytest
 from check_ground import findings, make_memory
 from check_ground import memory as sound
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
+from dream_parked import Made, park
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.budget import WINDOW, allowance, limit, spent
+from gitmem.dream.review import accept
 from gitmem.dream.steps import is_dream, prove_branch
 from gitmem.flows.dreams.dreaming import dream
 from gitmem.git.repository import LINK, TREE, Entry, Repository, Signature
@@ -50,6 +52,10 @@ def dropping(path: str, why: str = "not true any more", text: str = "") -> str:
     data = (text or MANY[path]).encode()
     fates = (Fate("dropped", reference(path, claim), "", why) for claim in claims_at(path, data))
     return format_message("Drop it", Provenance(op="dream", writer="dream", claims=tuple(fates)))
+
+
+def refs(path: str) -> list[str]:
+    return [reference(path, claim) for claim in claims_at(path, MANY[path].encode())]
 
 
 def rules(ground: Ground, base: str, tip: str) -> list[tuple[str, str]]:
@@ -133,6 +139,19 @@ def test_too_much_in_one_dream_is_refused(ground: Ground) -> None:
     for n, expected in ((1, []), (2, []), (3, [("budget", "")])):
         tip = side(repo, (tip,), {f"main/m{n}.md": None}, dropping(f"main/m{n}.md"))
         assert rules(ground, base, tip) == expected
+
+
+def test_what_is_accepted_bit_by_bit_has_the_room_that_all_of_it_had(ground: Ground) -> None:
+    """With each change that lands memory has fewer claims, and a tenth of them would be fewer."""
+    ground.put(MANY)
+    gone = [f"main/m{n}.md" for n in range(2)]
+    told = [[Fate("dropped", ref, "", "not true any more") for ref in refs(path)] for path in gone]
+    waits = park(ground, [Made({path: None}, fates) for path, fates in zip(gone, told, strict=True)])
+    for number in (1, 2):
+        accept(ground.workspace, waits.id, (number,), ANN, ground.now)
+    place = ground.scope()
+    assert not set(gone) & ground.tree().keys()
+    assert allowance(place.repo, place.repo.ref(place.ref) or "", NOW) == 0
 
 
 @pytest.mark.parametrize("how", ["squash", "rebase", "merge", "host's merge", "accept"])

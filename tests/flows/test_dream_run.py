@@ -49,7 +49,7 @@ from gitmem.flows.dreams.landed import tell_landed
 from gitmem.flows.dreams.progress import running
 from gitmem.flows.notices import leave, leave_proposal, take
 from gitmem.flows.stop import SIGNALS, Stopped
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.integrations import jobs

@@ -13,7 +13,7 @@ from gitmem.dream.review import reject
 from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.ledger.decide import close_landed
 from gitmem.ledger.paging import page
 from gitmem.ledger.side_branches import Landing

@@ -14,7 +14,7 @@ from dream_parked import DREAM_ID, Made, park, ref_of
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate
 from gitmem.dream.review import Dream, accept, open_dreams, reject
-from gitmem.git.command import config_set
+from gitmem.git.config import config_set
 from gitmem.git.refs import move_ref
 from gitmem.ledger.proposals import let_go
 from gitmem.ledger.workspace import TURNED_DOWN

@@ -214,6 +214,31 @@ def test_an_index_that_union_doubled_has_one_of_gitmems_own_lines_a_memory(groun
     assert ground.files["main/MEMORY.md"] == sides[0]["main/MEMORY.md"]
 
 
+TWO = "- [a](a.md) — First\n# Head\n- [a](a.md) — Second\n| x | [a](a.md) |\n"
+"""Several lines of one writer for one memory."""
+
+
+def test_an_index_that_nobody_merged_keeps_each_line_that_people_wrote(ground: Ground) -> None:
+    """As after a change by others in a memory, or one that was picked from a dream."""
+    base = ground.add(START | {"main/MEMORY.md": TWO}, message=OWN)
+    edited = {"main/MEMORY.md": TWO, "main/a.md": memory("a", "One.", "Two.")}
+    assert not ground.tidy(ground.add(edited, (base,)))
+    assert ground.files["main/MEMORY.md"] == TWO
+
+
+@pytest.mark.parametrize("merged", [True, False], ids=["merge", "edit"])
+def test_lines_that_were_written_after_what_others_did_stand_as_they_are(
+    ground: Ground, merged: bool
+) -> None:
+    """Their writer saw what stood there already."""
+    base = ground.add(START | {"main/MEMORY.md": ""}, message=OWN)
+    one = START | {"main/MEMORY.md": "- [a](a.md) — First\n"}
+    ours, theirs = ground.add(one, (base,), OWN), ground.add(START | {"main/b.md": "B."}, (base,), OWN)
+    foreign = ground.add(one | {"main/b.md": "B."}, (ours, theirs) if merged else (ours,))
+    later = START | {"main/b.md": "B.", "main/MEMORY.md": TWO + "- [b](b.md)\n"}
+    assert not ground.tidy(ground.add(later, (foreign,), OWN))
+
+
 def test_a_line_that_union_brought_back_in_the_second_of_two_merges_goes_with_its_memory(
     ground: Ground,
 ) -> None:
@@ -354,7 +379,7 @@ def test_a_person_may_say_a_thing_twice() -> None:
     data = memory("a", "One.", "One.").encode()
     assert without_repeats("main/a.md", data, [data]) == (data, ())
     listed = entry("a") + "\n## Again\n\n" + entry("a")
-    assert index.without_twins(listed, [listed], {"a.md": (data,)}) == listed
+    assert index.without_twins(listed, [listed], [listed], {"a.md": (data,)}) == listed
 
 
 PIECES = st.lists(

@@ -29,7 +29,6 @@ from gitmem.dream.run import plan_dream
 from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.context import real_edges
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature

@@ -15,7 +15,8 @@ from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine, Tell, untold
 from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.dreams.dreaming import DreamOutcome, dream
-from gitmem.git.command import GitCommand, config_set
+from gitmem.git.command import GitCommand
+from gitmem.git.config import config_set
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Scope, Workspace, store_project_id

@@ -99,7 +99,6 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     # What did not even get its turn is found by the next dream, from where this one began.
     whole = not work.full
     relate(work, pairs, given.said, given.authors, asking=False)
-    # Behind the merges, so that no memory is merged away in the dream that makes it.
     for agent in sorted({agent_folder(path_of(ref)) for ref in given.lines}):
         distil(work, agent, given.lines, given.scope)
     tell(Step("prune", files=work.touched()))
@@ -109,6 +108,9 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     if work.held_back:
         work.repairs = work.most
         _repair_all(work, given)
+        # What is dated only now may say what stands there already.
+        for agent in work.agents():
+            merge_duplicates(work, agent, changed)
     # What a person alone decides comes last, so that nothing builds on it.
     ask_about_sessions(work, given.sessions)
     ask_about_code(work, given.observed)

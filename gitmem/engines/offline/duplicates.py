@@ -56,13 +56,12 @@ def merge_duplicates(work: Work, agent: str, changed: frozenset[str] | None = No
     made = -1
     while made < len(work.changes):
         made = len(work.changes)
-        _merge_once(work, agent, repeated, changed)
-        if changed is not None:
-            changed |= frozenset(work.touched())
+        _merge_once(work, agent, repeated, None if changed is None else changed.union(work.touched()))
 
 
 def _merge_once(work: Work, agent: str, repeated: Counter[str], changed: frozenset[str] | None) -> None:
-    hot = work.hot(agent)
+    # No memory is merged away in the dream that makes it.
+    hot = [memory for memory in work.hot(agent) if memory.path in work.files]
     titles = Titles(hot)
     near = hot if changed is None else sharing(hot, changed)
     by_sentence = _by_sentence(near)
@@ -275,7 +274,10 @@ def _settle(work: Work, pair: Pair, said_at: Mapping[str, datetime], authors: Ma
         judgement = replace(pair.judgement, first_goes=False)
         turned = replace(pair, gone=pair.stays, stays=pair.gone, judgement=judgement)
         return _settle(work, turned, said_at, authors)
-    if bound or (explained and memory is target) or (pair.wording and not work.stands_alone(end, "")):
+    # What a line before its list narrows does not say what stands by itself.
+    narrowed = kind != "ask" and led_in(target.parsed.claims, found)
+    reworded_twice = pair.wording and not work.stands_alone(end, "")
+    if bound or narrowed or (explained and memory is target) or reworded_twice:
         return False
     # A Why that the other one does not give stays, behind a link to it.
     tags = [] if explained else tags

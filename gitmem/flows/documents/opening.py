@@ -17,6 +17,9 @@ from gitmem.git.repository import short_name
 from gitmem.ledger.remotes import SEPARATE
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 
+DOCUMENTS = "docs"
+"""What `review --open` calls the branch that proposes changes to documents."""
+
 WIDTH = 200
 MOST_LINES = 200
 
@@ -115,3 +118,9 @@ def _body(waits: tuple[Waiting, ...]) -> str:
         lines = [*lines[:MOST_LINES], "- …"]
     take = f"`git mem review show {waits[0].id}` shows one in a clone."
     return "\n".join([*lines, "", f"Merge it as any change of the code; {take}", ""])
+
+
+def means_documents(workspace: Workspace, id: str) -> bool:
+    """Whether what a person named is a document or all of them; or nothing, and there is nothing else."""
+    only = workspace.sharing == "off" and workspace.code.ref(DOCS_REF) is not None
+    return id == DOCUMENTS or id.startswith("m-") or (not id and only)

@@ -8,8 +8,14 @@ from pathlib import Path, PurePosixPath
 from gitmem.core.account import is_memory, path_of
 from gitmem.core.memory import parse
 from gitmem.core.text import one_line
+from gitmem.flows.context import Edges
 from gitmem.flows.notices import NAME_CHARS, leave_improved, withdraw_proposal
+from gitmem.git.repository import short_name
+from gitmem.ledger.decide import close_landed
 from gitmem.ledger.dreams import DreamCommit
+from gitmem.ledger.inbox import remember
+from gitmem.ledger.sync import Synced
+from gitmem.ledger.workspace import DREAMS, Workspace
 
 
 def tell_landed(state: Path, dream: str, changes: Iterable[DreamCommit]) -> None:
@@ -33,3 +39,22 @@ def _names(change: DreamCommit) -> list[str]:
     if not left and into:
         return [one_line(PurePosixPath(path).stem, NAME_CHARS) for path in dict.fromkeys(into)]
     return [one_line(parse(path, data).name, NAME_CHARS) for path, data in (left or gone).items()]
+
+
+def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
+    """Closes what a sync found decided at the host, remembers what was not taken, and says both."""
+    who = workspace.author(edges.now)
+    for dream in close_landed(workspace, dict(done.landed), who, edges.now):
+        edges.say(f"dream {dream.id} was taken in at {done.remote}")
+        tell_landed(workspace.state, dream.id, dream.taken)
+        for change in dream.left_out:
+            edges.say(f"  not taken, and not proposed again: {change.subject}")
+    for branch, landing in done.landed:
+        if branch.startswith(DREAMS):
+            continue
+        edges.say(f"{short_name(branch)} was taken in at {done.remote}")
+        for one in landing.left_out:
+            claim = one.new or one.old
+            words = " ".join(claim.text.split())[:80] if claim else ""
+            edges.say(f"  not taken ({one.kind} in {one.path}): {words}")
+        remember(workspace, landing.left_out, who, "a reviewer did not take")

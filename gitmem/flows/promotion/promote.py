@@ -11,11 +11,11 @@ from gitmem.core.pointer import rule_file
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.promotion import files, message
 from gitmem.flows.promotion.pending import Standing, State, Waiting, changing, read_state
-from gitmem.flows.save import copies_of
-from gitmem.ledger.land import Written, land
+from gitmem.flows.promotion.settling import settle, take_back
+from gitmem.ledger.land import Written
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.workspace import Workspace
-from gitmem.promote.moving import Place, place_of, to_memory
+from gitmem.promote.moving import Place
 from gitmem.promote.rule import claim_ids, rule_text, says_the_same, taken_over, unsaid, with_more
 from gitmem.promote.section import OddMarks, Rule, insert, parse, remove
 from gitmem.rules.screen import refused_claims
@@ -132,8 +132,6 @@ def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Done:
             state.standing.pop(planned.address, None)
     moved: tuple[str, ...] = ()
     if _in_head(workspace, at, file):
-        from gitmem.flows.promotion.settling import settle
-
         moved = settle(workspace, edges)
     with changing(workspace) as state:
         path, command = message.propose(workspace, edges, state)
@@ -183,20 +181,6 @@ def _notes(at: Place, file: str, rule: Rule | None) -> Iterator[str]:
     elif not says_the_same(at.memory, rule.text):
         yield f"{file} said it in other words than the memory does:"
         yield from (f"    {line}".rstrip() for line in rule.text.split("\n"))
-
-
-def take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, why: str) -> Written | None:
-    """Brings a memory back from the archive, and into live directories; None where it points nowhere."""
-    scope = workspace.scope(at.scope)
-    if place_of(workspace, f"{at.scope}/{at.agent}/{at.home}") is None:
-        return None
-    return land(
-        scope,
-        lambda tip: to_memory(scope.repo, tip, at, code_commit, why),
-        workspace.author(edges.now),
-        copies_of(workspace, edges),
-        at.agent,
-    )
 
 
 def _file_of(state: State, at: Place) -> str:

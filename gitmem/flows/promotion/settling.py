@@ -17,16 +17,15 @@ from gitmem.flows.promotion import files
 from gitmem.flows.promotion.message import propose
 from gitmem.flows.promotion.noted import FILE
 from gitmem.flows.promotion.pending import Standing, State, Waiting, changing, read_state
-from gitmem.flows.promotion.promote import take_back
 from gitmem.flows.save import copies_of
 from gitmem.git.command import peek
 from gitmem.git.repository import TREE
 from gitmem.git.trees import list_files
-from gitmem.ledger.land import land, memory_commit
+from gitmem.ledger.land import Written, land, memory_commit
 from gitmem.ledger.paging import hot_memories
 from gitmem.ledger.workspace import Workspace
 from gitmem.promote import section
-from gitmem.promote.moving import Place, place_of, to_rule
+from gitmem.promote.moving import Place, place_of, to_memory, to_rule
 from gitmem.promote.rule import meaning, quotes, rule_text, says_the_same, taken_over
 from gitmem.promote.section import OddMarks, Rule
 
@@ -317,3 +316,17 @@ def _files(workspace: Workspace, state: State, head: str, top: Path) -> tuple[tu
     if seen == head or (seen and not files.changed(workspace, seen, head, top)):
         return tuple(sorted(known)), False
     return tuple(sorted({*known, *files.with_rules(workspace, head, top)})), True
+
+
+def take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, why: str) -> Written | None:
+    """Brings a memory back from the archive, and into live directories; None where it points nowhere."""
+    scope = workspace.scope(at.scope)
+    if place_of(workspace, f"{at.scope}/{at.agent}/{at.home}") is None:
+        return None
+    return land(
+        scope,
+        lambda tip: to_memory(scope.repo, tip, at, code_commit, why),
+        workspace.author(edges.now),
+        copies_of(workspace, edges),
+        at.agent,
+    )
