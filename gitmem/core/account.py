@@ -8,6 +8,7 @@ A line of a daily log stays in its log whatever becomes of it: an account names 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -354,17 +355,24 @@ class _Held:
         self._fresh: dict[str, set[str]] = {}
         known = _by_home(base)
         for path, keys in self._at.items():
-            self._fresh.setdefault(agent_folder(path), set()).update(keys - known.get(path, set()))
+            self._fresh.setdefault(agent_folder(path), set()).update(
+                keys.keys() - known.get(path, {}).keys()
+            )
 
     def has(self, one: Proposal) -> bool:
-        """Whether what is asked for is so; a claim may stand in another memory of the agent by now."""
-        here = self._at.get(_home(one.path), set())
+        """Whether what is asked for is so; a claim may stand in another memory of the agent by now.
+
+        Of what a memory says several times, as often as that.
+        """
+        here = self._at.get(_home(one.path), Counter())
         if one.new is None:
-            return one.old is not None and one.old.key not in here
+            return one.old is not None and here[one.old.key] <= one.old.ordinal
         if one.source and _home(one.source) == _home(one.path):
             # To page a memory out, or to bring it back, is all that this asks for.
             return one.new.key in _keys(self._tree, one.path)
-        return one.new.key in here or one.new.key in self._fresh.get(agent_folder(one.path), ())
+        return here[one.new.key] > one.new.ordinal or one.new.key in self._fresh.get(
+            agent_folder(one.path), ()
+        )
 
 
 def _of_memory(path: str, old: Mapping[str, Claim], new: Mapping[str, Claim]) -> list[Proposal]:
@@ -401,11 +409,13 @@ def _claims(files: Files, path: str) -> dict[str, Claim]:
     return {claim.id: claim for claim in claims_at(path, data)} if data is not None else {}
 
 
-def _by_home(files: Files) -> dict[str, set[str]]:
-    """What the memories of a tree say, by the path that each has while it is hot."""
-    found: dict[str, set[str]] = {}
+def _by_home(files: Files) -> dict[str, Counter[str]]:
+    """What the memories of a tree say, and how often, by the path that each has while it is hot."""
+    found: dict[str, Counter[str]] = {}
     for path in filter(speaks, files):
-        found.setdefault(_home(path), set()).update(_keys(files, path))
+        found.setdefault(_home(path), Counter()).update(
+            claim.key for claim in _claims(files, path).values()
+        )
     return found
 
 

@@ -379,7 +379,7 @@ def merge_trees(base: Files, ours: Files, theirs: Files) -> MergedTree:
 
     Returns:
         The merged tree. Same heads give the same tree whichever is ours; merging again changes nothing;
-        any order of merges gives the same set of claims.
+        any order gives the same set of claims, where each of its merges knows the same renames.
     """
     if ours == theirs:
         return MergedTree(dict(ours))

@@ -58,6 +58,19 @@ def test_a_claim_counts_where_the_reviewer_moved_it() -> None:
     assert missing(wanted, base, landed) == ()
 
 
+def test_what_stands_several_times_counts_as_often_as_it_stands() -> None:
+    """A link that one claim left behind is no sign that the next one went there, too."""
+    see, port, logs = "See [[ports]].\n\n", "Ports start at 4000.\n\n", "Logs rotate.\n"
+    base, branch = tree(logs=see + port + logs), tree(logs=see + see + logs)
+    wanted = proposals(base, branch)
+    assert missing(wanted, base, base | tree(more="More.\n")) == wanted
+    assert missing(wanted, base, branch) == ()
+    twice, once = tree(logs=port + port + logs), tree(logs=port + logs)
+    said_once = proposals(twice, once)
+    assert missing(said_once, twice, twice) == said_once
+    assert missing(said_once, twice, once) == ()
+
+
 def test_a_claim_that_another_memory_had_all_along_does_not_count() -> None:
     base = tree(logs="Logs go to disk.\n")
     wanted = proposals(base, base | tree(ports="Logs go to disk.\n\nPorts start at 4000.\n"))
