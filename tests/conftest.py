@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -52,11 +53,38 @@ def pytest_configure() -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints what each client was seen to do, in words of the table of clients."""
+    reports = [one for some in terminalreporter.stats.values() for one in some]
+    seen = [
+        json.loads(value)
+        for one in reports
+        for name, value in getattr(one, "user_properties", ())
+        if name == "client" and getattr(one, "when", "") == "call"
+    ]
+    for number, (title, cells) in enumerate(sorted(seen, key=lambda row: row[0])):
+        if not number:
+            terminalreporter.write_line(" | ".join(("client", *cells)))
+        marks = ["●" if cell is True else cell or "no" for cell in cells.values()]
+        terminalreporter.write_line(" | ".join((title, *marks)))
+
+
 @pytest.fixture(autouse=True)
 def hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME with a git identity; nothing of the machine's own configuration is seen."""
     home = tmp_path_factory.mktemp("home")
-    foreign = ("GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX", "GEMINI", "COLUMNS")
+    foreign = (
+        "GIT_",
+        "CLAUDE",
+        "ANTHROPIC",
+        "GITMEM",
+        "XDG_",
+        "CODEX",
+        "GEMINI",
+        "QWEN",
+        "OPENCODE",
+        "COLUMNS",
+    )
     for name in list(os.environ):
         if name.startswith(foreign) and not name.startswith("GITMEM_TEST_"):
             monkeypatch.delenv(name)

@@ -1,6 +1,7 @@
 """`gitmem hook …`: what agents' hooks run. Answers at once, leaves the work to the worker, never fails.
 
-Everything here is the standard library; what a prompt is answered with is imported only when it is asked.
+A client's own events and fields become Claude Code's, which are gitmem's, by the table of clients. All of
+it is the standard library; what a prompt is answered with is imported only when it is asked.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from gitmem.flows.place import SAID, data_folder, disabled, find_initialised, st
 from gitmem.ledger.files import log
 
 if TYPE_CHECKING:
+    from gitmem.app.clients import Client
     from gitmem.app.spool import Job
 
-# Claude Code's events that mean new conversation to extract from.
+OWN = "claude"
+"""The client whose events and fields are gitmem's own: its hooks need no table to be understood."""
+
+# Events that mean new conversation to extract from.
 CLAUDE_JOBS = {
     "SessionStart": "session-start",
     "Stop": "stop",
@@ -28,8 +33,8 @@ CLAUDE_JOBS = {
     "SessionEnd": "session-end",
     "PreCompact": "pre-compact",
 }
-CONTEXTS = {"SessionStart": "session_start", "UserPromptSubmit": "user_prompt"}
-# Events at which the client shows the person a `systemMessage` (seen in 2.1.197, in a terminal).
+CONTEXTS = frozenset({"SessionStart", "UserPromptSubmit"})
+# Events at which a client may show the person a `systemMessage` (seen in 2.1.197, in a terminal).
 SAYS = frozenset({"SessionStart", "UserPromptSubmit", "Stop"})
 # `claude -p`, which shows it to nobody.
 UNSEEN = "sdk-cli"
@@ -58,7 +63,7 @@ def main(
     """Runs one hook.
 
     Args:
-        argv: what follows `gitmem hook`: `claude <Event>` or `git <hook> [arguments]`.
+        argv: what follows `gitmem hook`: `<client> <Event>` or `git <hook> [arguments]`.
         environ: the environment.
         stdin: the client's JSON, or git's lines.
         stdout: where an answer for the client goes; only ever one JSON object.
@@ -71,28 +76,54 @@ def main(
         return 0
     try:
         if disabled(environ):
-            if argv[0] == "claude" and argv[1] in SAYS:
-                _note(argv[1], environ, _payload(stdin))
-        elif argv[0] == "claude":
-            _claude(argv[1], environ, stdin, stdout, start)
-        elif argv[0] == "git" and argv[1] in GIT_JOBS:
+            if argv[0] != "git":
+                _, event, payload = _given(argv[0], argv[1], stdin)
+                if event in SAYS:
+                    _note(event, environ, payload)
+        elif argv[0] != "git":
+            _agent(argv[0], argv[1], environ, stdin, stdout, start)
+        elif argv[1] in GIT_JOBS:
             _git(argv[1], argv[2:], environ, stdin, start)
     except Exception as error:
         _tell(f"hook {argv[0]} {argv[1]}: {type(error).__name__}: {error}")
     return 0
 
 
-def _claude(
-    event: str, environ: Mapping[str, str], stdin: IO[bytes], stdout: IO[str], start: Starter
-) -> None:
+def _given(client: str, name: str, stdin: IO[bytes]) -> tuple[Client | None, str, dict[str, Any]]:
+    """What a client says of an event: its row, None for `OWN`; gitmem's name of the event, empty where it
+    means nothing; and the fields."""
     payload = _payload(stdin)
+    if client == OWN:
+        # Cursor runs Claude Code's hooks as well, and has its own.
+        return None, "" if "cursor_version" in payload else name, payload
+    from gitmem.app import clients
+
+    row = clients.CLIENTS.get(client)
+    if row is None or name not in row.events:
+        return None, "", {}
+    return row, row.events[name].means, clients.given(row, name, payload)
+
+
+def _agent(
+    client: str,
+    name: str,
+    environ: Mapping[str, str],
+    stdin: IO[bytes],
+    stdout: IO[str],
+    start: Starter,
+) -> None:
+    row, event, payload = _given(client, name, stdin)
     place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
-    if place is None:
+    if place is None or not event:
         return
     worktree, common = place
     if event in ACTIONS:
-        if text := _at_action(payload, place, environ):
-            _answer({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}, stdout)
+        text = _at_action(payload, place, environ)
+        if row and row.failed:
+            from gitmem.app.clients import failure
+
+            text += _at_action(failed, place, environ) if (failed := failure(row, payload)) else ""
+        _answer(row, name, text, "", stdout)
         return
     off = _note(event, environ, payload)
     if event in CLAUDE_JOBS and not off:
@@ -110,18 +141,15 @@ def _claude(
         _spool(common, job, environ, start)
     # Where nothing is learned from a session, no model is asked about it either.
     leave = None if off else partial(_spool, common, environ=environ, start=start)
-    answer: dict[str, Any] = {}
+    message = ""
     seen = not payload.get("agent_id") and environ.get("CLAUDE_CODE_ENTRYPOINT") != UNSEEN
-    if event in SAYS and seen and _has_any(common / "gitmem" / SAID):
+    if event in (row.said_at if row else SAYS) and seen and _has_any(common / "gitmem" / SAID):
         from gitmem.flows.notices import take
 
         every = event == "SessionStart"
-        if said := take(common / "gitmem", _text(payload, "session_id"), all_sessions=every):
-            answer["systemMessage"] = said
-    if event in CONTEXTS and (text := _context(CONTEXTS[event], payload, common, leave)):
-        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
-    if answer:
-        _answer(answer, stdout)
+        message = take(common / "gitmem", _text(payload, "session_id"), all_sessions=every)
+    text = _context(row, event, payload, common, leave) if event in CONTEXTS else ""
+    _answer(row, name, text, message, stdout)
 
 
 def _has_any(folder: Path) -> bool:
@@ -132,8 +160,21 @@ def _has_any(folder: Path) -> bool:
         return False
 
 
-def _answer(answer: dict[str, Any], stdout: IO[str]) -> None:
-    """Gives the client its answer, by the one exit."""
+def _answer(row: Client | None, name: str, context: str, message: str, stdout: IO[str]) -> None:
+    """Gives the client its answer, by the one exit; none where there is nothing to say.
+
+    Args:
+        name: the client's name of the event.
+        context: what its model is told.
+        message: what the person is told.
+    """
+    answer: dict[str, Any] = {"systemMessage": message} if message else {}
+    if context and row and row.answers == "flat":
+        answer["additional_context"] = context
+    elif context:
+        answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": context}
+    if not answer:
+        return
     from gitmem.rules.redaction import suspects, value
 
     # No hook waits for the detector: what only looks like a credential is left out of what it answers.
@@ -206,14 +247,20 @@ def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -
 
 
 def _context(
-    name: str, payload: Mapping[str, Any], common: Path, leave: Callable[[Job], None] | None
+    row: Client | None,
+    event: str,
+    payload: Mapping[str, Any],
+    common: Path,
+    leave: Callable[[Job], None] | None,
 ) -> str:
     try:
         from gitmem.app.session_context import session_start, user_prompt
 
-        return session_start(payload) if name == "session_start" else user_prompt(payload, leave)
+        if event == "SessionStart":
+            return session_start(payload, loaded=row is None or row.loads_memory)
+        return user_prompt(payload, leave)
     except Exception as error:
-        log(common, f"{name}: {type(error).__name__}: {error}")
+        log(common, f"{event}: {type(error).__name__}: {error}")
         return ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 
 from gitmem.app import hook_scripts
+from gitmem.app.client_hooks import apply_hooks, command, plan_hooks, plugin_text, stands_in, tree_place
+from gitmem.app.clients import CLIENTS
 from gitmem.app.git_drivers import (
     DRIVER_KEY,
     apply_merge_setup,
@@ -16,7 +18,6 @@ from gitmem.app.git_hooks import HOOKS, HookAction, apply, plan_git_hooks, read_
 from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError
 from gitmem.git.command import config_get_all
-from gitmem.integrations.claude_hooks import EVENTS, apply_settings, carries, command, plan_claude_hooks
 from gitmem.ledger.files import replace_file
 from gitmem.ledger.workspace import Workspace
 
@@ -36,7 +37,12 @@ def renew_hooks(workspace: Workspace) -> list[str]:
     argv = Launcher(workspace.around.data).argv
     common, git = workspace.layout.common_dir, workspace.git
     texts = [hook_scripts.script(hook, argv).decode(errors="surrogateescape") for hook in HOOKS]
-    texts += [*(command(argv, event) for event in EVENTS), merge_command(argv), text_command(argv)]
+    for client in CLIENTS.values():
+        if client.form == "plugin":
+            texts.append(plugin_text(client, argv).decode(errors="surrogateescape"))
+        else:
+            texts += [command(client, argv, event) for event in client.events]
+    texts += [merge_command(argv), text_command(argv)]
     wanted = hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest().encode()
     try:
         if (workspace.state / FILE).read_bytes() == wanted:
@@ -50,8 +56,9 @@ def renew_hooks(workspace: Workspace) -> list[str]:
         if config_get_all(git, None, DRIVER_KEY, git_dir=common):
             apply_merge_setup(plan_merge_setup(git, common, argv), git)
         for tree in workspace.worktrees:
-            if carries(tree.path):
-                apply_settings(plan_claude_hooks(tree.path, common, argv, git))
+            places = (tree_place(client, tree.path, common) for client in CLIENTS.values())
+            for place in filter(stands_in, places):
+                apply_hooks(plan_hooks(place, argv, git))
     except GitmemError as error:
         # Not tried again with every job: `doctor` says what is wrong.
         troubles.append(f"hooks of an older gitmem: {error.message}")

@@ -54,11 +54,12 @@ _PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
 _ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 
 
-def session_start(payload: Mapping[str, Any]) -> str:
+def session_start(payload: Mapping[str, Any], *, loaded: bool = True) -> str:
     """What an agent is told when a session starts.
 
     Args:
         payload: the client's JSON for SessionStart.
+        loaded: whether the client shows its agent the memory folder itself.
 
     Returns:
         The indexes of `main` that the client does not load itself, how much waits for review, and after a
@@ -70,7 +71,7 @@ def session_start(payload: Mapping[str, Any]) -> str:
             session = per_session.session_of(payload)
             per_session.forget(workspace.state, session)
             picked.drop(workspace.private_state, session)
-        return _start(workspace, payload)
+        return _start(workspace, payload, loaded)
     except _ORDINARY as error:
         return _nothing(payload, "session start", error)
 
@@ -219,12 +220,14 @@ def _nothing(payload: Mapping[str, Any], what: str, error: Exception) -> str:
     return ""
 
 
-def _start(workspace: Workspace, payload: Mapping[str, Any]) -> str:
+def _start(workspace: Workspace, payload: Mapping[str, Any], loaded: bool) -> str:
     from gitmem.core import index  # a prompt shows none
     from gitmem.core.text import fence_for_model
 
     parts = []
-    indexes = [(scope, text) for scope in _unseen_scopes(workspace) for text in _index(workspace, scope)]
+    indexes = [
+        (scope, text) for scope in _unseen_scopes(workspace, loaded) for text in _index(workspace, scope)
+    ]
     notes = _notes(workspace, payload, sum(len(text) + 400 for _, text in indexes))
     mode = _mode(workspace)
     left = PROMPT_CONTEXT_CHARS - (len(notes) + 300 if notes else 0) - len(mode)
@@ -293,9 +296,16 @@ def _team_knowledge(workspace: Workspace) -> Iterator[str]:
         )
 
 
-def _unseen_scopes(workspace: Workspace) -> Iterator[Scope]:
-    """Scopes whose `main` no client shows: of the project only where it is not laid out in `team/`."""
+def _unseen_scopes(workspace: Workspace, loaded: bool) -> Iterator[Scope]:
+    """Scopes whose `main` a client does not show; of the project only where it is not laid out in `team/`.
+
+    Args:
+        loaded: whether it loads the memory folder, which has what is local, and `team/`.
+    """
     yield workspace.scope("user")
+    if not loaded:
+        yield from (workspace.scope("local"), workspace.scope("project"))
+        return
     team = workspace.auto_memory / "team" if workspace.auto_memory is not None else None
     if team is None or not team.is_dir():
         yield workspace.scope("project")

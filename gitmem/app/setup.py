@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitmem.app.client_hooks import HookPlan
+from gitmem.app.client_setup import carry_out_clients, named_clients, plan_clients
 from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
@@ -22,11 +24,6 @@ from gitmem.flows.edit import move
 from gitmem.flows.save import adopt_folder, save_all, settle_old_places
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.remote import without_credentials
-from gitmem.integrations.claude_hooks import (
-    SettingsPlan,
-    apply_settings,
-    plan_claude_hooks,
-)
 from gitmem.ledger.backup import named_backup
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.lookup import Found
@@ -54,6 +51,7 @@ class InitPlan:
         project_id: name of this project in the private repository.
         new: whether it is not there yet.
         adopt: live directories that become first commits, with the number of memories in each.
+        clients: the hook files of the clients that are here, or were named.
         merging: how git merges and shows memory in this clone.
         paged: the same, with the number of memories that leave the folder for the archive.
         problems: what is left alone in them, and why.
@@ -71,7 +69,7 @@ class InitPlan:
     new: bool
     adopt: tuple[tuple[LiveDirectory, int], ...]
     hooks: tuple[HookAction, ...]
-    settings: SettingsPlan
+    clients: tuple[HookPlan, ...]
     merging: MergeSetup
     exclude: tuple[str, ...]
     engine: str = ""
@@ -92,7 +90,8 @@ class InitPlan:
         hooks = any(action.kind != "by-hand" for action in self.hooks)
         here = self.new or self.left or self.backup
         hooks = hooks or self.launcher is not None
-        set_up = hooks or self.settings.changes or self.merging.changes or self.exclude or self.engine
+        clients = any(plan.changes for plan in self.clients)
+        set_up = hooks or clients or self.merging.changes or self.exclude or self.engine
         return bool(here or self.adopt or set_up)
 
     @property
@@ -108,7 +107,7 @@ class InitPlan:
     def lacks(self) -> list[str]:
         """What cannot be installed, a line each that ends with the command that mends it."""
         found = [str(action) for action in self.hooks if action.kind == "by-hand"]
-        return [*found, *([self.settings.by_hand] if self.settings.by_hand else [])]
+        return [*found, *(plan.by_hand for plan in self.clients if plan.by_hand)]
 
     def lines(self, workspace: Workspace) -> list[str]:
         """What will be done, one line a thing."""
@@ -142,8 +141,7 @@ class InitPlan:
         if self.launcher:
             found.append(f"write {self.launcher.path}, by which hooks find this gitmem")
         found += [str(action) for action in self.hooks if action.kind != "by-hand"]
-        if self.settings.changes:
-            found.append(str(self.settings))
+        found += [str(plan) for plan in self.clients if plan.changes]
         if self.merging.changes:
             found.append(str(self.merging))
         if self.exclude:
@@ -175,25 +173,29 @@ class InitDone:
 
 def plan_init(
     workspace: Workspace,
+    environ: Mapping[str, str],
     engine: str = "",
     project: str = "",
     *,
     backup: str = "",
     started: bool = False,
     chain: bool = False,
+    clients: Sequence[str] = (),
 ) -> InitPlan:
     """Finds what `init` has to do here; nothing is written.
 
     Args:
+        environ: the person's environment, in which their clients are looked for.
         engine: engine to choose; empty to leave it.
         project: project that the person says this is; empty to find it.
         backup: address of the backup to start from; where empty, the one that is named counts on a machine
             that has no private memory yet.
         started: whether what the backup holds has been taken in.
         chain: whether hooks of another tool are to call gitmem's.
+        clients: names of the clients to add hooks for; empty for those that are found.
 
     Raises:
-        UsageError: no memory is kept for that project.
+        UsageError: no memory is kept for that project, or there is no such client.
     """
     top = workspace.layout.worktree
     assert top is not None  # noqa: S101 - `workspace_at` refuses a repository without one
@@ -230,7 +232,7 @@ def plan_init(
         new=not workspace.initialised,
         adopt=tuple(adopt),
         hooks=plan_git_hooks(common, starts, setup, chain=chain),
-        settings=plan_claude_hooks(top, common, starts, workspace.git),
+        clients=plan_clients(workspace, environ, starts, named_clients(clients)),
         merging=merging,
         exclude=_missing_excludes(workspace, tracked),
         engine=engine if engine and engine != workspace.settings.get("engine") else "",
@@ -273,7 +275,7 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
     if plan.launcher:
         plan.launcher.write()
     apply(plan.hooks, workspace.git)
-    _hook_claude(workspace, plan.settings)
+    carry_out_clients(workspace, plan.clients, Launcher(workspace.around.data).argv)
     if plan.merging.changes:
         apply_merge_setup(plan.merging, workspace.git)
     # Before the look for snapshots, which lays out as well and does not say what.
@@ -301,20 +303,6 @@ def _to_their_place(workspace: Workspace, edges: Edges, live: LiveDirectory) -> 
             yield f"{live.agent}/{memory.name} is about a person and stays here: {error.message}"
         else:
             yield f"{live.agent}/{memory.name} is about a person: it is in your {to} memory now"
-
-
-def _hook_claude(workspace: Workspace, plan: SettingsPlan) -> None:
-    try:
-        if plan.changes:
-            apply_settings(plan)
-    except RepositoryError:
-        # The worker hooks a new work tree as well, and may have been first.
-        top = workspace.top
-        again = plan_claude_hooks(
-            top, workspace.layout.common_dir, Launcher(workspace.around.data).argv, workspace.git
-        )
-        if again.changes:
-            apply_settings(again)
 
 
 def _excess(workspace: Workspace, live: LiveDirectory, files: Iterable[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from gitmem.app.client_standing import ClientStanding, client_standings
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.scope_status import ScopeStanding, scope_standing
@@ -55,6 +56,7 @@ class Standing:
     damaged: tuple[str, ...] = ()
     resting: tuple[Failure, ...] = ()
     hooks_lost: float | None = None
+    clients: tuple[ClientStanding, ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
 
@@ -84,6 +86,10 @@ class Standing:
             ],
             "hooks": self.hooks,
             "hooks_lost": self.hooks_lost,
+            "clients": [
+                {"client": one.client.name, "kind": one.kind, "what": one.what, "remedy": one.remedy}
+                for one in self.clients
+            ],
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
             "review": self.waiting,
             "outgoing": [
@@ -159,6 +165,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
             if (name := notice(folder))
         ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
+        clients=client_standings(workspace, edges.environ, Launcher(workspace.around.data).argv),
     )
 
 

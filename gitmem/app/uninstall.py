@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.app.at_action import file_of
+from gitmem.app.client_hooks import HookPlan, apply_hooks
+from gitmem.app.client_setup import plan_clients_removal
 from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_removal
 from gitmem.app.git_hooks import HookAction, apply, plan_removal, read_setup
 from gitmem.app.launcher import Launcher
@@ -20,11 +22,6 @@ from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
-from gitmem.integrations.claude_hooks import (
-    SettingsPlan,
-    apply_settings,
-    plan_claude_removal,
-)
 from gitmem.ledger.files import linked
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.record import read_record, write_record
@@ -46,7 +43,7 @@ class UninstallPlan:
     """
 
     hooks: tuple[HookAction, ...]
-    settings: tuple[SettingsPlan, ...]
+    clients: tuple[HookPlan, ...]
     archived: tuple[tuple[LiveDirectory, str, bytes], ...]
     refs: tuple[tuple[Path, str], ...]
     state: Path
@@ -55,7 +52,7 @@ class UninstallPlan:
     def lines(self) -> list[str]:
         """What will be done, one line a thing."""
         found = [str(action) for action in self.hooks]
-        found += [str(plan) for plan in self.settings if plan.changes]
+        found += [str(plan) for plan in self.clients if plan.before != plan.after or plan.exclude]
         if self.merging and self.merging.changes:
             found.append(str(self.merging))
         folders: dict[Path, list[str]] = {}
@@ -88,10 +85,6 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
     """Finds what `uninstall` has to do; memory files and refs stay."""
     common = workspace.layout.common_dir
     setup = read_setup(workspace.git, workspace.layout.worktree or common, common)
-    settings = [
-        plan_claude_removal(tree.path, common, Launcher(workspace.around.data).argv)
-        for tree in workspace.worktrees
-    ]
     archived, refs = [], []
     for scope in workspace.scopes if workspace.initialised else ():
         tip = scope.repo.ref(scope.ref)
@@ -120,7 +113,7 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         refs.append((common, DOCS_REF))
     return UninstallPlan(
         plan_removal(common, setup),
-        tuple(plan for plan in settings if plan.changes),
+        plan_clients_removal(workspace, Launcher(workspace.around.data).argv),
         tuple(archived),
         tuple(refs),
         workspace.state,
@@ -134,8 +127,8 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
     # What that paged out is written out, too.
     plan = plan_uninstall(workspace)
     apply(plan.hooks, workspace.git)
-    for settings in plan.settings:
-        apply_settings(settings)
+    for one in plan.clients:
+        apply_hooks(one)
     if plan.merging:
         apply_merge_setup(plan.merging, workspace.git)
     for live, name, data in plan.archived:

@@ -52,6 +52,10 @@ def init(
         bool,
         typer.Option("--chain", help="Have hooks of another tool (core.hooksPath) call gitmem's."),
     ] = False,
+    client: Annotated[
+        list[str] | None,
+        typer.Option("--client", metavar="NAME", help="Add hooks for this client.", show_default=False),
+    ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     quiet: Quiet = False,
@@ -60,7 +64,9 @@ def init(
     """Starts keeping memory in this repository.
 
     Lists what it will touch and asks. Adopts every memory directory that is there, with nothing changed on
-    disk; installs git hooks and Claude Code hooks. Running it twice changes nothing.
+    disk; installs git hooks, and hooks of the clients that you have: Claude Code, Codex CLI, Gemini CLI,
+    Qwen Code, OpenCode, Cursor. --client NAME chooses them (claude, codex, gemini, qwen, opencode, cursor),
+    and puts hooks into your own folder where the code tracks the file here. Twice changes nothing.
 
     A moved repository, or another clone of it, gets the private memory that you keep for it. Where only the
     URL, or only the first commit, is that of a project of yours, you are asked; --project ID says which one
@@ -79,7 +85,10 @@ def init(
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
     workspace, back_to = run.any_workspace, since_when(since)
     address = exchange.address(workspace, run.edges, backup) if backup else ""
-    planned = partial(plan_init, workspace, engine or "", backup=address, chain=chain)
+    environ, wanted = run.edges.environ, client or ()
+    planned = partial(
+        plan_init, workspace, environ, engine or "", backup=address, chain=chain, clients=wanted
+    )
     plan = planned(project)
     if not dry_run:
         plan = _settled(run.out, plan, planned)
@@ -104,7 +113,9 @@ def init(
     if plan.backup:
         run.out.say(f"  {exchange.start_from_backup(workspace, run.edges, plan.backup)}")
         # Which project this is may be known there.
-        planned = partial(plan_init, workspace, engine or "", started=True, chain=chain)
+        planned = partial(
+            plan_init, workspace, environ, engine or "", started=True, chain=chain, clients=wanted
+        )
         plan = replace(_settled(run.out, planned(project), planned), backup=plan.backup)
         _tell_doubts(run.out, plan, dry_run)
     done = carry_out_init(workspace, run.edges, plan)

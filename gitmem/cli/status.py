@@ -90,6 +90,8 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
     missing = [hook for hook, state in found.hooks.items() if state not in ("ours", "dead")]
     if missing:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
+    for row in found.clients:
+        out.data(f"  {row.what} ({row.remedy})")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
     for one in found.resting:

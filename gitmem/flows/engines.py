@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.app.client_hooks import carries
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
 from gitmem.engines.choose import Choice, Found, choose
 from gitmem.engines.engine import Engine
 from gitmem.flows.context import Edges
-from gitmem.integrations.claude_hooks import carries
 from gitmem.ledger.files import read_json
 from gitmem.ledger.settings import PERSONAL
 from gitmem.ledger.workspace import Workspace
@@ -150,20 +151,25 @@ def meter_for(workspace: Workspace, edges: Edges) -> LedgerMeter:
 
 
 def claude_program(workspace: Workspace, edges: Edges) -> str:
-    """Path of the person's own `claude`; empty where there is none.
+    """Path of the person's own `claude`; empty where there is none."""
+    return find_program(("claude",), workspace, edges.environ)
+
+
+def find_program(names: Sequence[str], workspace: Workspace, environ: Mapping[str, str]) -> str:
+    """Path of the person's own program of one of these names; empty where there is none.
 
     One inside a work tree of the repository is not the person's: a repository's files can set PATH. A home
     directory that is a work tree is all the person's own.
     """
-    home = edges.home.resolve()
+    home = workspace.around.home.resolve()
     tops = [top for tree in workspace.worktrees if not home.is_relative_to(top := tree.path.resolve())]
-    for folder in edges.environ.get("PATH", "").split(os.pathsep):
-        path = Path(folder, "claude")
-        # Access first: of a folder that cannot be read `is_file` raises.
-        if not path.is_absolute() or not os.access(path, os.X_OK) or not path.is_file():
-            continue
-        if not any(place.is_relative_to(top) for place in (path, path.resolve()) for top in tops):
-            return str(path)
+    for folder in environ.get("PATH", "").split(os.pathsep):
+        for path in (Path(folder, name) for name in names):
+            # Access first: of a folder that cannot be read `is_file` raises.
+            if not path.is_absolute() or not os.access(path, os.X_OK) or not path.is_file():
+                continue
+            if not any(place.is_relative_to(top) for place in (path, path.resolve()) for top in tops):
+                return str(path)
     return ""
 
 

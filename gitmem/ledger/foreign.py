@@ -217,7 +217,7 @@ class _Work:
                 self.held.setdefault(path, []).append(data)
                 if tree not in self.untidy:
                     self.sides.setdefault(path, []).append(data)
-        # Where one wrote a listing by itself, gitmem's merge put its lines beside others' before it was tidied.
+        # Where one wrote a listing by itself, gitmem's merge put its lines beside others' before this.
         left = made.tree if len(made.parents) > 1 else self.tip.tree
         listings = {path for path in changed if kind(path) == "index"}
         for path, data in read_paths(self.objects, left, listings).items():

@@ -65,8 +65,8 @@ def read_session(
     return read_on(
         path,
         start,
-        lambda start: _Reading(path.stem, start),
-        lambda mark: _Reading.resume(path.stem, mark),
+        lambda start: Reading(path.stem, start),
+        lambda mark: Reading.resume(path.stem, mark),
         RULES,
         bookmarks=bookmarks,
         keep=keep,
@@ -87,7 +87,9 @@ class _Waiting:
     handed_out: bool
 
 
-class _Reading:
+class Reading:
+    """One reading of a recording, as far as it goes: what `read_on` asks for."""
+
     settled = True
 
     def __init__(self, name: str, start: int) -> None:
@@ -104,7 +106,7 @@ class _Reading:
         self._calls: dict[str, tuple[Reply, int]] = {}
 
     @classmethod
-    def resume(cls, name: str, mark: Bookmark) -> _Reading | None:
+    def resume(cls, name: str, mark: Bookmark) -> Reading | None:
         """A reading that goes on from a bookmark; None where it makes no sense."""
         reading = cls(name, mark.offset)
         try:
@@ -349,13 +351,13 @@ def read_subagent(
     """
 
     def resume(mark: Bookmark) -> _Sidechain | None:
-        inner = _Reading.resume(path.stem, mark)
+        inner = Reading.resume(path.stem, mark)
         return _Sidechain(inner) if inner is not None else None
 
     return read_on(
         path,
         start,
-        lambda start: _Sidechain(_Reading(path.stem, start)),
+        lambda start: _Sidechain(Reading(path.stem, start)),
         resume,
         f"{RULES} subagent",
         bookmarks=bookmarks,
@@ -371,7 +373,7 @@ def is_subagents(path: Path) -> bool:
 class _Sidechain:
     """The client's reading of records that are a conversation of their own here."""
 
-    def __init__(self, inner: _Reading) -> None:
+    def __init__(self, inner: Reading) -> None:
         self._inner = inner
 
     @property

@@ -9,13 +9,19 @@ from itertools import islice
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError, RepositoryError
-from gitmem.transcripts import claude_code, codex, gemini, opencode
+from gitmem.transcripts import claude_code, codex, gemini, opencode, qwen
 from gitmem.transcripts.model import Session, SessionFile
 from gitmem.transcripts.privacy import NOTHING, Ignore
 from gitmem.transcripts.reader import Client, belongs, document, first_cwd, read_lines
 
 # The first that recognises a record has it; Claude Code's rule is the loosest of those about `sessionId`.
-CLIENTS: tuple[Client, ...] = (gemini.CLIENT, claude_code.CLIENT, codex.CLIENT, opencode.CLIENT)
+CLIENTS: tuple[Client, ...] = (
+    qwen.CLIENT,
+    gemini.CLIENT,
+    claude_code.CLIENT,
+    codex.CLIENT,
+    opencode.CLIENT,
+)
 _HEAD = 20
 """Records in which a client is recognised."""
 

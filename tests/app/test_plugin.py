@@ -14,8 +14,8 @@ from client_world import ROOT, SETTINGS, World, make_world, text_of
 from scripted_api import ScriptedApi, Step
 
 import gitmem
+from gitmem.app.clients import CLAUDE
 from gitmem.cli.app import SUMMARIES
-from gitmem.integrations.claude_hooks import EVENTS, MATCHERS
 
 PLUGIN = ROOT / ".claude-plugin/gitmem"
 SKILLS = {"remember", "recall", "forget", "dream", "memory-review"}
@@ -30,8 +30,8 @@ def test_the_plugin_hooks_what_init_hooks() -> None:
     hooks = _json("hooks/hooks.json")["hooks"]
     assert isinstance(hooks, dict)
     found = {event: (group.get("matcher"), group["hooks"][0]) for event, (group,) in hooks.items()}
-    assert {event: hook["timeout"] for event, (_, hook) in found.items()} == EVENTS
-    assert {event: matcher for event, (matcher, _) in found.items() if matcher} == MATCHERS
+    wanted = {name: (event.matcher or None, event.seconds) for name, event in CLAUDE.events.items()}
+    assert {event: (matcher, hook["timeout"]) for event, (matcher, hook) in found.items()} == wanted
     for event, (_, hook) in found.items():
         assert hook["command"] == f'sh "${{CLAUDE_PLUGIN_ROOT}}/gitmem.sh" {event}'
 

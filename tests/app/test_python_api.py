@@ -52,7 +52,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     """What it exports is loaded when it is asked for; hooks import the package at every prompt."""
     script = (
         "import sys, gitmem\n"
-        "heavy = {'anthropic', 'pygit2', 'typer', 'yaml', 'sqlite3', 'gitmem.integrations'}\n"
+        "heavy = {'anthropic', 'pygit2', 'typer', 'yaml', 'sqlite3', 'gitmem.flows'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "assert {'open', 'GitMemoryTool', 'AsyncGitMemoryTool'} <= set(dir(gitmem))\n"
         "assert not hasattr(gitmem, 'nothing')\n"

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from gitmem.app.client_hooks import apply_hooks, installed, plan_hooks, tree_place
+from gitmem.app.clients import CLAUDE
 from gitmem.app.context import real_edges
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
@@ -14,7 +16,6 @@ from gitmem.app.launcher import Launcher
 from gitmem.app.renewal import renew_hooks
 from gitmem.flows.context import workspace_at
 from gitmem.git.command import GitCommand
-from gitmem.integrations.claude_hooks import apply_settings, installed, plan_claude_hooks
 from gitmem.ledger.workspace import Workspace
 
 OLD = ("/opt/old/bin/python", "-P", "-m", "gitmem")
@@ -26,7 +27,7 @@ def _aged(gitmem, repo: Path) -> tuple[Workspace, GitCommand]:
     gitmem("init", "-y")
     workspace, git, common = workspace_at(real_edges(repo)), GitCommand(os.environ), repo / ".git"
     apply(plan_git_hooks(common, OLD, read_setup(git, repo, common)), git)
-    apply_settings(plan_claude_hooks(repo, common, OLD, git))
+    apply_hooks(plan_hooks(tree_place(CLAUDE, repo, common), OLD, git))
     apply_merge_setup(plan_merge_setup(git, common, OLD), git)
     return workspace, git
 
@@ -42,7 +43,7 @@ def test_all_that_an_older_gitmem_installed_is_renewed_once(gitmem, repo: Path) 
     assert set(_standings(repo, git, argv).values()) == {"ours", "dead"}, "pushes are looked at without it"
     assert renew_hooks(workspace) == []
     assert set(_standings(repo, git, argv).values()) == {"ours"}
-    assert installed(repo, argv)
+    assert installed(tree_place(CLAUDE, repo, repo / ".git"), argv)
     assert not plan_merge_setup(git, repo / ".git", argv).changes
     (repo / ".git/hooks/post-commit").unlink()
     assert renew_hooks(workspace) == []

@@ -24,9 +24,8 @@ def main() -> None:
     import gitmem.app
     import gitmem.cli
     import gitmem.flows
-    import gitmem.integrations
 
-    for package in (gitmem.cli, gitmem.app, gitmem.flows, gitmem.integrations):
+    for package in (gitmem.cli, gitmem.app, gitmem.flows):
         for module in pkgutil.iter_modules(package.__path__):
             # What needs something that is not installed says so when it is used.
             with suppress(ImportError):

@@ -6,6 +6,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from gitmem.app.client_hooks import Place, apply_hooks, plan_hooks
+from gitmem.app.client_setup import hooked_clients, plan_clients
+from gitmem.app.client_standing import client_standings
 from gitmem.app.doctor.finding import Finding, Patient
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
@@ -16,7 +19,6 @@ from gitmem.flows.engines import choice_for
 from gitmem.flows.save import code_tree, save_all
 from gitmem.git.command import config_get
 from gitmem.git.remote import normalise_url
-from gitmem.integrations.claude_hooks import apply_settings, plan_claude_hooks
 from gitmem.ledger.record import read_record
 from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
 from gitmem.ledger.workspace import LIVE_FOLDERS
@@ -102,14 +104,14 @@ def check_state(patient: Patient) -> list[Finding]:
 
 
 def check_hooks(patient: Patient) -> list[Finding]:
-    """Looks at git's hooks and drivers, and Claude Code's hooks, as `init` would."""
+    """Looks at git's hooks and drivers, and those of the clients that are here, as `init` would."""
     workspace = patient.workspace
     common = workspace.layout.common_dir
     top = code_tree(workspace) or common
     return [
         *_launcher(patient),
         *_git_hooks(patient, top, common),
-        *_claude_hooks(patient, top, common),
+        *_client_hooks(patient),
         *_git_merge(patient, common),
     ]
 
@@ -160,21 +162,24 @@ def _told(standing: str) -> str:
     }.get(standing, standing)
 
 
-def _claude_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
-    git = patient.workspace.git
-    wanted = plan_claude_hooks(top, common, _starts(patient), git)
-    if wanted.by_hand:
-        yield Finding(
-            "claude-hooks", f"Claude Code's hooks: {wanted.path} cannot be changed", wanted.by_hand
-        )
-    elif wanted.after != wanted.before:
+def _client_hooks(patient: Patient) -> Iterator[Finding]:
+    workspace, environ = patient.workspace, patient.edges.environ
+    for wanted in plan_clients(workspace, environ, _starts(patient), only=hooked_clients(workspace)):
+        client = wanted.place.client
+        kind = f"{client.name}-hooks"
+        if wanted.by_hand:
+            yield Finding(kind, f"{client.title}'s hooks: {wanted.path} cannot be changed", wanted.by_hand)
+        elif wanted.after != wanted.before:
 
-        def install() -> str:
-            apply_settings(plan_claude_hooks(top, common, _starts(patient), git))
-            return f"added hooks to {wanted.path}"
+            def install(place: Place = wanted.place) -> str:
+                apply_hooks(plan_hooks(place, _starts(patient), workspace.git))
+                return f"added hooks to {place.path}"
 
-        what = f"Claude Code's hooks are not all in {wanted.path}"
-        yield Finding("claude-hooks", what, str(wanted), install, asks=True)
+            what = f"{client.title}'s hooks are not all in {wanted.path}"
+            yield Finding(kind, what, str(wanted), install, asks=True)
+    for one in client_standings(workspace, environ, _starts(patient)):
+        if one.kind != "missing":
+            yield Finding(f"{one.client.name}-hooks", one.what, one.remedy)
 
 
 def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:

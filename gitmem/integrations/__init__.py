@@ -1,1 +1,0 @@
-"""What agents and git call: hooks, the worker, set-up; composes the flows."""
