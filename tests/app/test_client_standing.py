@@ -13,8 +13,8 @@ from gitmem.app.client_hooks import entries_of, tree_place
 from gitmem.app.client_standing import ClientStanding, client_standings, trusted_hash, version_of
 from gitmem.app.clients import CLAUDE, CODEX, GEMINI
 from gitmem.app.context import real_edges
+from gitmem.app.launcher import Launcher
 from gitmem.flows.context import initialised_at
-from gitmem.flows.place import default_argv
 
 Look = Callable[..., list[tuple[str, str]]]
 
@@ -24,7 +24,7 @@ def look(repo: Path, tmp_path: Path) -> Look:
     def looked() -> list[tuple[str, str]]:
         workspace = initialised_at(real_edges(repo))
         found: tuple[ClientStanding, ...] = client_standings(
-            workspace, os.environ, default_argv(), tmp_path / "machine"
+            workspace, os.environ, Launcher(workspace.around.data).argv, tmp_path / "machine"
         )
         return [(one.client.name, one.kind) for one in found]
 

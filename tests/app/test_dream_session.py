@@ -7,12 +7,14 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 
+from gitmem.core.account import references
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.dream.plan import prove_plan
@@ -113,10 +115,12 @@ PORTS = {
 def test_the_session_judges_pairs_and_what_it_says_is_proved(
     ground: Ground, answer: str, kinds: list[str]
 ) -> None:
-    def judge(changes: Sequence[DreamChange]) -> list[str]:
-        return [*map(str, errors(prove_plan(PORTS, changes)))]
+    said = {ref: datetime(2026, 11, 1 + 7 * ("worker" in ref), tzinfo=UTC) for ref in references(PORTS)}
 
-    given = replace(GIVEN, files=PORTS, judge=judge)
+    def judge(changes: Sequence[DreamChange]) -> list[str]:
+        return [*map(str, errors(prove_plan(PORTS, changes, said=said)))]
+
+    given = replace(GIVEN, files=PORTS, said=said, judge=judge)
     made = ground.dream(([CANARY], answer), given=given)
     task = json.loads(Path(f"{ground.program}.task").read_text().splitlines()[0])
     assert "port 8080" in task["message"]["content"] and "P1 (" in task["message"]["content"]
