@@ -122,8 +122,8 @@ def test_a_client_keeps_what_its_row_promises(trip: Trip, record_property) -> No
     cells["resumed"] &= "cellar vault" in trip.gitmem("list", "--json")
 
     here = path.read_bytes()
-    program = json.dumps(sys.executable)[1:-1]
-    path.write_text(here.decode().replace(program, "/nowhere/python"))
+    starts = str(trip.home / ".local/share/gitmem/bin/gitmem")
+    path.write_text(here.decode().replace(starts, "/nowhere/gitmem"))
     assert path.read_bytes() != here
     told = trip.ask("What stands in the file a?", "cat a")
     cells["gone"] = "cat a" in told and "indexes of recorded memories" not in told
