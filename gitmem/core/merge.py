@@ -666,34 +666,26 @@ def renames(base: Files, side: Files) -> dict[str, str]:
     new = [path for path in sorted(side) if path not in base and kind(path) == "memory"]
     if not gone or not new:
         return {}
-    added = {path: parse(path, side[path]) for path in new}
-    ids = {path: frozenset(claim.key for claim in memory.claims) for path, memory in added.items()}
+    # Both by agent, since none of them moves into another's folder.
+    named: dict[tuple[str, str], list[str]] = {}
+    having: dict[tuple[str, str], list[str]] = {}
+    for path in new:
+        memory, folder = parse(path, side[path]), agent_folder(path)
+        named.setdefault((folder, memory.name), []).append(path)
+        for key in {claim.key for claim in memory.claims}:
+            having.setdefault((folder, key), []).append(path)
     found: dict[str, str] = {}
-    for old in gone:
-        memory = parse(old, base[old])
-        before = frozenset(claim.key for claim in memory.claims)
-        best = _best_match(old, memory.name, before, added, ids, taken=found.values())
-        if best:
-            found[old] = best
+    # What bears the name of one memory is not another that shares half of its claims.
+    for by_name in (True, False):
+        taken = set(found.values())
+        for old in (path for path in gone if path not in found):
+            memory, folder = parse(old, base[old]), agent_folder(old)
+            before = {claim.key for claim in memory.claims}
+            shared = Counter(path for key in before for path in having.get((folder, key), ()))
+            alike = (path for path, count in shared.items() if 2 * count >= len(before))
+            fitting = named.get((folder, memory.name), ()) if by_name else alike
+            best = min(((-shared[path], path) for path in fitting if path not in taken), default=None)
+            if best:
+                found[old] = best[1]
+                taken.add(best[1])
     return found
-
-
-def _best_match(
-    old: str,
-    name: str,
-    before: frozenset[str],
-    added: Mapping[str, Memory],
-    ids: Mapping[str, frozenset[str]],
-    taken: Iterable[str],
-) -> str | None:
-    used = frozenset(taken)
-    folder = agent_folder(old)
-    scored = []
-    for path, memory in added.items():
-        if path in used or agent_folder(path) != folder:
-            continue
-        shared = len(before & ids[path])
-        same_name = memory.name == name
-        if same_name or (before and 2 * shared >= len(before)):
-            scored.append((-int(same_name), -shared, path))
-    return min(scored)[2] if scored else None

@@ -328,3 +328,19 @@ def test_agents_do_not_mix() -> None:
     )
     assert merged.buried == (("main/a.md", "A fact."),)
     assert agent_folder("main/archive/5c/c.md") == agent_folder("main/logs/2026/11/2026-11-20.md") == "main"
+
+
+def test_a_file_that_bears_one_memorys_name_is_not_another_with_half_its_claims() -> None:
+    """Of two that are gone, the first by path took what the second had become, and lost its claim with it."""
+
+    def saved(name: str, said: str = "") -> bytes:
+        return f"---\nname: {name}\ndescription: one\ntype: user\n---\n{said}".encode()
+
+    tests = saved("tests", "Use the real database in tests.\n")
+    base = {"main/a.md": tests, "main/b.md": saved("ports")}
+    forgot = {"main/b.md": saved("ports")}
+    moved = {"main/a.md": tests, "main/b-x.md": saved("ports")}
+    other = {"main/a-x.md": tests, "main/b.md": saved("ports")}
+    for first, second, third in permutations((forgot, moved, other)):
+        merged = merge_trees(base, merge_trees(base, first, second).files, third).files
+        assert merged == {"main/a-x.md": tests, "main/b-x.md": saved("ports")}
