@@ -331,7 +331,7 @@ def test_agents_do_not_mix() -> None:
 
 
 def test_a_file_that_bears_one_memorys_name_is_not_another_with_half_its_claims() -> None:
-    """Of two that are gone, the first by path took what the second had become, and lost its claim with it."""
+    """Of two that are gone, the first by path took what the second had become, and lost its claim."""
 
     def saved(name: str, said: str = "") -> bytes:
         return f"---\nname: {name}\ndescription: one\ntype: user\n---\n{said}".encode()
