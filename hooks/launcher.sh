@@ -2,7 +2,7 @@
 # Starts gitmem for the hooks of every repository. `git mem init` writes this file; the worker writes it anew
 # where what it starts is gone.
 for gitmem_package in @PACKAGE@; do
-  if [ -f "$gitmem_package" ] && [ -x @PYTHON@ ]; then exec @PYTHON@ -P -m gitmem "$@"; fi
+  if [ -f "$gitmem_package" ] && [ -x @PYTHON@ ]; then exec @PYTHON@ -E -P -m gitmem "$@"; fi
 done
 # The environment moved or went: the command that is installed now does as well. Not `gitmem`, which may be
 # another project's.

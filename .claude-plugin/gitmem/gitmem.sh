@@ -24,6 +24,8 @@ if [ "$1" != mcp ]; then
   set -- hook claude "$event"
 fi
 for program in "${XDG_DATA_HOME:-$HOME/.local/share}/gitmem/bin/gitmem" "$(command -v git-mem)" "$HOME/.local/bin/git-mem"; do
+  # A relative PATH entry would start what the repository brings.
+  case $program in /*) ;; *) continue ;; esac
   if [ -f "$program" ] && [ -x "$program" ]; then
     [ "$1" != mcp ] || exec "$program" mcp
     "$program" "$@"

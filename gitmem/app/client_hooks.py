@@ -149,7 +149,9 @@ def plan_hooks(place: Place, argv: Sequence[str], git: GitCommand) -> HookPlan:
     known = read_record(place.state).get(str(place.path), {})
     joins = bool(place.user) and place.user not in known.get("users", ())
     line = place.line
-    exclude = "" if not line or line in _lines(place.exclude) else line
+    # A person's own file stays in git's sight: what git ignores it overwrites without a word.
+    own = before is not None and not known.get("created")
+    exclude = "" if own or not line or line in _lines(place.exclude) else line
     if place.client.form == "plugin":
         if before is not None and not before.startswith(_OURS):
             raise RepositoryError(

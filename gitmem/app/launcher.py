@@ -55,12 +55,13 @@ class Launcher:
         if not found or not os.access(self.path, os.X_OK):
             return False
         package, python = (os.fsdecode(words) for words in found.groups())
-        (pattern,), (program,) = shlex.split(package), shlex.split(python)
-        return (
-            text == _text(package, python)
-            and os.access(program, os.X_OK)
-            and any(Path("/").glob(pattern[1:]))
-        )
+        try:
+            (pattern,), (program,) = shlex.split(package), shlex.split(python)
+            there = any(Path("/").glob(pattern[1:]))
+        except (ValueError, IndexError, NotImplementedError):
+            # Words of another form: a later gitmem's, or a person's.
+            return False
+        return there and text == _text(package, python) and os.access(program, os.X_OK)
 
     @property
     def missed(self) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import product
 
 from gitmem.app import hook_scripts
 from gitmem.app.client_hooks import apply_hooks, command, plan_hooks, plugin_text, stands_in, tree_place
@@ -55,13 +56,16 @@ def renew_hooks(workspace: Workspace) -> list[str]:
         apply([step for step in steps if _is_there(step)], git)
         if config_get_all(git, None, DRIVER_KEY, git_dir=common):
             apply_merge_setup(plan_merge_setup(git, common, argv), git)
-        for tree in workspace.worktrees:
-            places = (tree_place(client, tree.path, common) for client in CLIENTS.values())
-            for place in filter(stands_in, places):
-                apply_hooks(plan_hooks(place, argv, git))
     except GitmemError as error:
         # Not tried again with every job: `doctor` says what is wrong.
         troubles.append(f"hooks of an older gitmem: {error.message}")
+    for tree, client in product(workspace.worktrees, CLIENTS.values()):
+        place = tree_place(client, tree.path, common)
+        try:
+            if stands_in(place):
+                apply_hooks(plan_hooks(place, argv, git))
+        except GitmemError as error:
+            troubles.append(f"hooks of an older gitmem: {error.message}")
     replace_file(workspace.state / FILE, wanted, 0o600)
     return troubles
 

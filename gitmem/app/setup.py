@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from gitmem.flows.save import adopt_folder, save_all, settle_old_places
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.remote import without_credentials
 from gitmem.ledger.backup import named_backup
+from gitmem.ledger.files import replace_file
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.paging import hot_memories
@@ -373,7 +375,7 @@ def _exclude(workspace: Workspace, lines: Sequence[str]) -> None:
         return
     path = workspace.layout.common_dir / "info" / "exclude"
     path.parent.mkdir(exist_ok=True)
-    text = path.read_text(errors="surrogateescape") if path.is_file() else ""
-    gap = "" if not text or text.endswith("\n") else "\n"
-    block = "\n".join([FENCE[0], *lines, FENCE[1]])
-    path.write_text(f"{text}{gap}{block}\n", errors="surrogateescape")
+    data = path.read_bytes() if path.is_file() else b""
+    gap = b"" if not data or data.endswith(b"\n") else b"\n"
+    block = "".join(f"{line}\n" for line in (FENCE[0], *lines, FENCE[1]))
+    replace_file(path, data + gap + block.encode(), stat.S_IMODE(path.stat().st_mode) if data else 0o644)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
-from gitmem.ledger.files import linked
+from gitmem.ledger.files import linked, replace_file
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.record import read_record, write_record
 from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, LiveDirectory, Workspace
@@ -172,6 +173,14 @@ def _unexclude(workspace: Workspace) -> None:
     path = workspace.layout.common_dir / "info" / "exclude"
     if not path.is_file():
         return
-    ours = {*FENCE, *excludes(workspace)}
-    lines = path.read_text(errors="surrogateescape").splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if line.strip() not in ours), errors="surrogateescape")
+    ours = {line.encode() for line in excludes(workspace)}
+    begin, end = (line.encode() for line in FENCE)
+    kept, inside = [], False
+    for line in path.read_bytes().splitlines(keepends=True):
+        word = line.strip()
+        # A person's own line stays, though it says the same.
+        inside = inside or word == begin
+        if not inside or word not in (begin, end, *ours):
+            kept.append(line)
+        inside = inside and word != end
+    replace_file(path, b"".join(kept), stat.S_IMODE(path.stat().st_mode))

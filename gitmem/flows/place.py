@@ -46,7 +46,7 @@ def default_argv(executable: str = sys.executable) -> tuple[str, ...]:
 
     `-P` keeps Python from importing a package called gitmem out of the directory that it is started in.
     """
-    return (executable, "-P", "-m", "gitmem")
+    return (executable, "-E", "-P", "-m", "gitmem")
 
 
 def find_repository(start: Path) -> tuple[Path, Path] | None:

@@ -170,9 +170,6 @@ def scrub(folder: Path, purge: Purge) -> int:
 
     Nothing can be looked for in a damaged file, so those that were set aside go.
     """
-    for aside in folder.glob(f"{ASIDE}*"):
-        with suppress(OSError):
-            aside.unlink()
     held: list[int] = []
 
     def write(db: sqlite3.Connection) -> None:
@@ -194,6 +191,10 @@ def scrub(folder: Path, purge: Purge) -> int:
     if (folder / FILE).exists() and not (_write(folder, write) and _write(folder, pack)):
         with suppress(OSError):
             delete_index(folder, FILE)
+    # Last, since a file that turned out to be damaged has just become one.
+    for aside in folder.glob(f"{ASIDE}*"):
+        with suppress(OSError):
+            aside.unlink()
     return len(held)
 
 

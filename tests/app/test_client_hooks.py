@@ -253,6 +253,18 @@ def test_a_tracked_file_is_left_to_the_person(repo: Path, settings: Path, git) -
     assert (repo / ".git/info/exclude").read_text() == "# mine"
 
 
+def test_git_goes_on_refusing_to_overwrite_a_file_of_the_persons_own(
+    repo: Path, settings: Path, git
+) -> None:
+    """What is ignored it overwrites without a word, as where a teammate has committed the same name."""
+    write(settings, MINE)
+    before = (repo / ".git/info/exclude").read_bytes()
+    install(repo)
+    assert (repo / ".git/info/exclude").read_bytes() == before
+    assert ".claude/" in git("-C", repo, "status", "--porcelain")
+    assert not client_hooks.plan_hooks(place(repo), ARGV, GitCommand(os.environ)).changes
+
+
 def test_a_file_that_changed_after_the_plan_is_not_overwritten(repo: Path, settings: Path) -> None:
     plan = client_hooks.plan_hooks(place(repo), ARGV, GitCommand(os.environ))
     write(settings, "{}")
@@ -356,7 +368,8 @@ def test_the_record_of_an_older_gitmem_still_gives_the_bytes_back(repo: Path, se
     install(repo)
     record = repo / ".git/gitmem/client-hooks.json"
     (known,) = json.loads(record.read_text()).values()
-    kept = {name: known[name] for name in ("created", "before", "after", "excluded")}
+    kept = {name: known[name] for name in ("created", "before", "after")} | {"excluded": True}
+    (repo / ".git/info/exclude").write_text("# mine\n/.claude/settings.local.json\n")
     (repo / ".git/gitmem/claude-hooks.json").write_text(json.dumps({str(repo): {**kept, "folder": False}}))
     record.unlink()
     remove(repo)

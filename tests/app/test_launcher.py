@@ -184,6 +184,17 @@ def test_init_writes_it_once_and_doctor_writes_it_again(gitmem, launcher: Launch
     assert launcher.is_ours
 
 
+@pytest.mark.parametrize("words", ["/opt/other/__init__.py /x", "'/opt/open", "/opt/**x/__init__.py"])
+def test_a_launcher_of_another_form_is_written_anew(launcher: Launcher, words: str) -> None:
+    launcher.write()
+    text = launcher.path.read_text()
+    begin = "for gitmem_package in "
+    launcher.path.write_text(text.replace(begin, f"{begin}{words} "))
+    assert not launcher.works
+    launcher.renew()
+    assert launcher.is_ours
+
+
 def test_odd_names_of_folders_are_quoted(launcher: Launcher, tmp_path: Path, monkeypatch) -> None:
     odd = tmp_path / "it's a $(place)"
     (odd / "lib/python3.11/gitmem").mkdir(parents=True)
@@ -197,4 +208,4 @@ def test_odd_names_of_folders_are_quoted(launcher: Launcher, tmp_path: Path, mon
     launcher.write()
     assert launcher.is_ours
     done = subprocess.run([launcher.path, "hook", "a b"], capture_output=True, text=True, check=True)
-    assert done.stdout == "-P -m gitmem hook a b\n"
+    assert done.stdout == "-E -P -m gitmem hook a b\n"

@@ -66,6 +66,14 @@ def test_what_a_person_took_out_stays_out(gitmem, repo: Path, git: Callable[...,
     assert git("-C", repo, "config", "diff.gitmem.textconv", check=False) == ""
 
 
+def test_a_file_of_another_client_that_cannot_be_read_keeps_no_other_from_it(gitmem, repo: Path) -> None:
+    workspace, _ = _aged(gitmem, repo)
+    (repo / ".codex").mkdir(exist_ok=True)
+    (repo / ".codex/hooks.json").write_text("// mine\n{}\n")
+    assert [line for line in renew_hooks(workspace) if "hooks.json" in line]
+    assert installed(tree_place(CLAUDE, repo, repo / ".git"), Launcher(workspace.around.data).argv)
+
+
 def test_a_job_of_the_worker_renews_them(gitmem, repo: Path) -> None:
     workspace, git = _aged(gitmem, repo)
     from gitmem.app.upkeep import keep_house

@@ -54,3 +54,14 @@ def test_no_line_deletes_what_is_kept_for_all_repositories(gitmem, repo: Path) -
     told = gitmem("uninstall", "-y")
     said = told.out + told.err
     assert "your memory of this repository: refs/heads/local/" in said and "refs/heads/user" not in said
+
+
+def test_lines_of_a_persons_own_stay_hidden_byte_for_byte(gitmem, repo: Path) -> None:
+    """What the line hides may be private: once it is gone, `git add -A` takes it."""
+    exclude = repo / ".git/info/exclude"
+    mine = b"# mine\r\n/.claude/agent-memory-local/\r\n*.swp\r\n"
+    exclude.write_bytes(mine)
+    gitmem("init", "-y")
+    assert exclude.read_bytes().startswith(mine) and exclude.read_bytes() != mine
+    gitmem("uninstall", "-y")
+    assert exclude.read_bytes() == mine

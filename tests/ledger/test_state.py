@@ -189,6 +189,16 @@ def test_a_link_in_the_place_of_a_former_file_is_left_alone(tmp_path: Path) -> N
     assert (tmp_path / "theirs/old.json").exists()
 
 
+def test_a_purge_leaves_no_damaged_file_either(tmp_path: Path) -> None:
+    TRIES.put(tmp_path, "a", "a secret plan")
+    path = tmp_path / FILE
+    data = bytearray(path.read_bytes())
+    data[100:140] = b"x" * 40
+    path.write_bytes(data)
+    state.scrub(tmp_path, Purge(frozenset({"a secret plan"})))
+    assert not [one for one in tmp_path.iterdir() if b"a secret plan" in one.read_bytes()]
+
+
 def test_a_text_that_is_purged_is_in_no_byte_of_the_file(tmp_path: Path) -> None:
     text = "the vault opens with swordfish"
     space = Space("said", 2_000)
