@@ -661,7 +661,10 @@ def agent_folder(path: str) -> str:
 
 
 def renames(base: Files, side: Files) -> dict[str, str]:
-    """Files that a side moved: the same name, or at least half of the claims (design.md section 6)."""
+    """Files that a side moved: the same name, or at least half of its body's claims (design.md section 6).
+
+    A description alone tells none: two memories with no more may well be described alike.
+    """
     gone = [path for path in sorted(base) if path not in side and kind(path) == "memory"]
     new = [path for path in sorted(side) if path not in base and kind(path) == "memory"]
     if not gone or not new:
@@ -672,7 +675,7 @@ def renames(base: Files, side: Files) -> dict[str, str]:
     for path in new:
         memory, folder = parse(path, side[path]), agent_folder(path)
         named.setdefault((folder, memory.name), []).append(path)
-        for key in {claim.key for claim in memory.claims}:
+        for key in {claim.key for claim in memory.parsed.claims}:
             having.setdefault((folder, key), []).append(path)
     found: dict[str, str] = {}
     # What bears the name of one memory is not another that shares half of its claims.
@@ -680,7 +683,7 @@ def renames(base: Files, side: Files) -> dict[str, str]:
         taken = set(found.values())
         for old in (path for path in gone if path not in found):
             memory, folder = parse(old, base[old]), agent_folder(old)
-            before = {claim.key for claim in memory.claims}
+            before = {claim.key for claim in memory.parsed.claims}
             shared = Counter(path for key in before for path in having.get((folder, key), ()))
             alike = (path for path, count in shared.items() if 2 * count >= len(before))
             fitting = named.get((folder, memory.name), ()) if by_name else alike

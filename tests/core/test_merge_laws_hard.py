@@ -344,3 +344,16 @@ def test_a_file_that_bears_one_memorys_name_is_not_another_with_half_its_claims(
     for first, second, third in permutations((forgot, moved, other)):
         merged = merge_trees(base, merge_trees(base, first, second).files, third).files
         assert merged == {"main/a-x.md": tests, "main/b-x.md": saved("ports")}
+
+
+def test_a_description_alone_makes_no_file_another_ones_new_name() -> None:
+    """One gave it up, another reworded it: a third one's file of the same description took its words."""
+
+    def saved(name: str, described: str) -> bytes:
+        return f"---\nname: {name}\ndescription: {described}\ntype: user\n---\n".encode()
+
+    base = {"main/a.md": saved("a", "one")}
+    sides = ({**base, "main/b.md": saved("b", "one")}, {}, {"main/a.md": saved("a", "two")})
+    for first, second, third in permutations(sides):
+        merged = merge_trees(base, merge_trees(base, first, second).files, third).files
+        assert merged == {"main/a.md": saved("a", "two"), "main/b.md": saved("b", "one")}
