@@ -332,6 +332,69 @@ def test_what_was_rejected_of_a_dream_is_no_part_of_its_request(team: Team) -> N
     assert len(waits) == 3 and left_out in waits
 
 
+@pytest.fixture
+def dreamt(team: Team):
+    """Ann, on whose machine a dream of three changes waits."""
+
+    def make():
+        made = team.found("ann", "direct")
+        for name in ("build", "cache", "deploy"):
+            made.learn(name, f"The {name} broke yesterday.", scope="project")
+        made.run("sync", "-y")
+        made.run("dream", "--force", "--scope", "project")
+        return [made]
+
+    return team.begin("dreamt", make)[0]
+
+
+def dream_id(machine) -> str:
+    (item,) = machine.run("review", "--json").json
+    return item["id"]
+
+
+def edit_by_hand(ann, id: str, old: str, new: str) -> None:
+    ann.patch.setenv("GIT_EDITOR", f"sed -i 's/{old}/{new}/'")
+    ann.run("review", "edit", id, "-m", "so it was")
+
+
+@pytest.mark.parametrize("who", ["ann", "a reviewer"])
+def test_a_change_left_off_at_the_end_leaves_its_number_to_nobody(team: Team, dreamt, who: str) -> None:
+    """A later edit under that number would count as rejected, and vanish."""
+    ann, id = dreamt, dream_id(dreamt)
+    changes = open_changes(ann, id)
+    ann.run("review", "reject", id, "3", "-m", "they do not care")
+    ann.run("review", "open", id, "-y")
+    if who == "ann":
+        edit_by_hand(ann, id, "^The build broke", "The nightly build broke")
+    else:
+        change = lambda text: text.replace("The build broke", "The nightly build broke")  # noqa: E731
+        team.reviewer.edit(f"gitmem/dream/{id}", "main/build.md", change)
+        ann.run("sync", "-y")
+    now = open_changes(ann, id)
+    assert sorted(now) == [1, 2, 4] and {n: now[n] for n in (1, 2)} == {n: changes[n] for n in (1, 2)}
+    ann.run("review", "accept", id)
+    assert "The nightly build broke" in ann.memories("project")["main/build.md"]
+
+
+def test_changes_keep_their_numbers_however_often_some_are_left_off(team: Team, dreamt) -> None:
+    ann, id = dreamt, dream_id(dreamt)
+    changes = open_changes(ann, id)
+    for n in (2, 1):
+        ann.run("review", "reject", id, n, "-m", "they do not care")
+        ann.run("review", "open", id, "-y")
+    assert open_changes(ann, id) == {3: changes[3]}
+    edit_by_hand(ann, id, "^The deploy broke", "The nightly deploy broke")
+    ann.run("review", "open", id, "-y")
+    edited = open_changes(ann, id)
+    assert sorted(edited) == [3, 4]
+    ann.run("review", "reject", id, "4", "-m", "no")
+    for _ in range(2):
+        ann.run("review", "open", id, "-y")
+        assert open_changes(ann, id) == {3: changes[3]}
+    edit_by_hand(ann, id, "^The deploy broke", "The last deploy broke")
+    assert sorted(open_changes(ann, id)) == [3, 5]
+
+
 @pytest.mark.parametrize("mode", ["direct", "review"])
 def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team: Team, mode: str) -> None:
     """What the dream had said in between does not leave; what it was made of is told by the edit."""
