@@ -246,20 +246,15 @@ def with_memory(dream: Dream, tip: str) -> str:
     return merged
 
 
-def for_others(dream: Dream, *, dry_run: bool = False) -> Dream:
+def for_others(dream: Dream) -> Dream:
     """The dream as others may decide it: what was rejected here, and what it asks, is left off.
 
     A host would land both: the branch is made anew without them, so that no commit of theirs leaves.
-    Changes keep their numbers. Questions wait on here, as a dream of their own; all that it was is kept
-    aside, so that an undo of the rejection finds it.
-
-    Args:
-        dry_run: no ref is moved.
+    Changes keep their numbers. No ref is moved: `leave_off` does that, once it was pushed.
 
     Raises:
         CheckFailed: nothing else is open; or a teammate's branch has it.
     """
-    repo = dream.scope.repo
     off = {change.n for change in dream.changes if change.asks or change.decided == "rejected"}
     if not off:
         return dream
@@ -267,20 +262,32 @@ def for_others(dream: Dream, *, dry_run: bool = False) -> Dream:
     if dream.incoming or numbers != sorted(numbers):
         hint = f"Accept here what you want of it: git mem review accept {dream.id} N"
         raise CheckFailed(f"What was rejected of {dream.id}, and what it asks, stands on its branch", hint)
-    asked_here = [change for change in dream.open if change.asks]
-    if len(asked_here) == len(dream.open):
+    if all(change.asks for change in dream.open):
         hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
         raise CheckFailed(f"{dream.id} holds nothing but questions, which are answered here", hint)
     rest = summed_up(dream, dream.base, without(dream, off))
-    if not dry_run:
-        ref = local_branch(dream)
-        if asked_here:
-            wait_apart(dream, asked_here, dream.base, f"what {dream.id} asks")
-        if repo.ref(TURNED_DOWN + dream.id) is None:
-            move_ref(repo, TURNED_DOWN + dream.id, dream.tip, None, "gitmem review: keep what was left off")
-        move_ref(repo, ref, rest, dream.tip, "gitmem review: without what others are not asked")
-    tip = repo.ref(dream.scope.ref) or dream.base
+    tip = dream.scope.repo.ref(dream.scope.ref) or dream.base
     return read_dream(dream.scope, dream.ref, rest, dream.base, tip, dream.remote)
+
+
+def leave_off(dream: Dream, tip: str) -> None:
+    """Moves the branch here, at its newest commit, to what others were given of it.
+
+    Questions wait on here, as a dream of their own; all that it was is kept aside, so that an undo of a
+    rejection finds it.
+
+    Args:
+        tip: of `for_others`.
+
+    Raises:
+        RefMoved: somebody went on with the branch meanwhile.
+    """
+    if asked_here := [change for change in dream.open if change.asks]:
+        wait_apart(dream, asked_here, dream.base, f"what {dream.id} asks")
+    repo, ref = dream.scope.repo, dreams_in(dream.scope).waiting + dream.id
+    if repo.ref(TURNED_DOWN + dream.id) is None:
+        move_ref(repo, TURNED_DOWN + dream.id, dream.tip, None, "gitmem review: keep what was left off")
+    move_ref(repo, ref, tip, dream.tip, "gitmem review: without what others are not asked")
 
 
 def _touched(changes: tuple[DreamCommit, ...] | list[DreamCommit]) -> set[str]:

@@ -395,6 +395,30 @@ def test_changes_keep_their_numbers_however_often_some_are_left_off(team: Team, 
     assert sorted(open_changes(ann, id)) == [3, 5]
 
 
+def test_a_request_that_the_host_declined_can_be_opened_again(team: Team, dreamt) -> None:
+    """The branch here moves when the host has taken it, and what was rejected leaves the host then."""
+    ann, id = dreamt, dream_id(dreamt)
+    repo, branch = ann.workspace.code, f"gitmem/dream/{id}"
+    left_out = open_changes(ann, id)[2]
+    asks(repo, f"refs/heads/{branch}", "main/first.md", "Another first fact.")
+    hook = team.host / "hooks" / "update"
+    hook.parent.mkdir(exist_ok=True)
+    for subject in ("Ask whether", left_out):
+        if subject == left_out:
+            ann.run("review", "reject", id, "2", "-m", "they do not care")
+        hook.write_text(f"#!/bin/sh\n[ $1 != refs/heads/{branch} ]\n")
+        hook.chmod(0o755)
+        before = repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")
+        assert "refused" in ann.run("review", "open", id, "-y", code=None).err
+        assert (repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")) == before
+        hook.unlink()
+        ann.run("review", "open", id, "-y")
+        team.reviewer.git("fetch", "-q", "origin")
+        assert subject not in team.reviewer.git("log", f"origin/{PROJECT}..origin/{branch}")
+        assert repo.ref(f"refs/heads/{branch}") == team.reviewer.git("rev-parse", f"origin/{branch}")
+    assert sorted(open_changes(ann, id)) == [1, 3] and len(ann.run("review", "--json").json) == 2
+
+
 @pytest.mark.parametrize("mode", ["direct", "review"])
 def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team: Team, mode: str) -> None:
     """What the dream had said in between does not leave; what it was made of is told by the edit."""
