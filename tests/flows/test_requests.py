@@ -419,6 +419,37 @@ def test_a_request_that_the_host_declined_can_be_opened_again(team: Team, dreamt
     assert sorted(open_changes(ann, id)) == [1, 3] and len(ann.run("review", "--json").json) == 2
 
 
+def test_an_edit_since_a_request_is_there_again_when_the_rejection_is_undone(team: Team, dreamt) -> None:
+    """What was left off is kept by then under the dream's name, without the edit."""
+    ann, id = dreamt, dream_id(dreamt)
+    ann.run("review", "reject", id, "2", "-m", "they do not care")
+    ann.run("review", "open", id, "-y")
+    for at, words in enumerate(("The nightly build", "The weekly build")):
+        edit_by_hand(ann, id, r"^The \w*\s*build broke", f"{words} broke")
+        changes = open_changes(ann, id)
+        assert sorted(changes) == [1, 3, *range(4, 5 + at)]
+        ann.run("review", "reject", id, "-m", "none of it")
+        shown = ann.run("review", "show", id[:-1]).out
+        assert "[rejected]" in shown and f"{words} broke" in shown
+        assert f"{id} waits again" in ann.run("undo").err
+        assert open_changes(ann, id) == changes
+    ann.run("review", "accept", id)
+    assert "The weekly build broke" in ann.memories("project")["main/build.md"]
+
+
+def test_what_was_left_off_twice_waits_again_when_both_rejections_are_undone(team: Team, dreamt) -> None:
+    ann, id = dreamt, dream_id(dreamt)
+    changes = open_changes(ann, id)
+    for n in (2, 1):
+        ann.run("review", "reject", id, n, "-m", "they do not care")
+        ann.run("review", "open", id, "-y")
+    for _ in range(2):
+        ann.run("undo")
+    listed = ann.run("review", "--json").json
+    waits = {subject for one in listed for subject in open_changes(ann, one["id"]).values()}
+    assert waits == set(changes.values())
+
+
 @pytest.mark.parametrize("mode", ["direct", "review"])
 def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team: Team, mode: str) -> None:
     """What the dream had said in between does not leave; what it was made of is told by the edit."""
