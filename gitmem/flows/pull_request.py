@@ -21,7 +21,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import RefMoved, short_name
 from gitmem.git.trees import changed_files
-from gitmem.ledger.decide import for_others
+from gitmem.ledger.decide import for_others, leave_off, local_branch
 from gitmem.ledger.departure import prepare
 from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, writer_branch
 from gitmem.ledger.land import read_tip
@@ -182,7 +182,7 @@ def _of_dream(
     published = repo.ref(remote.tracking(SHARED_REF))
     if published is None:
         raise CheckFailed(f"{remote.name} has no memory branch yet", "Send what is known: git mem sync")
-    whole, dream = dream.tip, for_others(dream, dry_run=dry_run)
+    whole, dream = dream, for_others(dream)
     side = dream.tip
     for record in records_under(repo, repo.ref(SHARED_REF) or published, published, side):
         side = with_base(repo, side, record)
@@ -216,8 +216,11 @@ def _of_dream(
                 f"Held back: {', '.join(map(str, fresh))}",
                 f"Look at them, and say yes: git mem review --open {id} -y",
             )
-        # What was pushed with more than others are asked about is replaced.
-        pushed = remote.push(tip, branch, there if there and whole != dream.tip else None)
+        if whole.tip != dream.tip:
+            local_branch(whole)
+        # What was pushed with more than others are asked about is replaced, but for what is not known here.
+        known = there is not None and whole.tip != dream.tip and repo.is_ancestor(there, whole.tip)
+        pushed = remote.push(tip, branch, there if known else None)
         if pushed.outcome != "pushed":
             short = short_name(branch)
             hint = "Ask whoever looks after the remote to allow branches named gitmem/dream/*."
@@ -225,8 +228,11 @@ def _of_dream(
                 hint = "Somebody edited it meanwhile. Run it again."
             raise RepositoryError(f"{remote.name} refused {short}: {pushed.words}", hint)
         remote.note(repo, branch, tip)
-        if fresh:
-            agree(workspace, repo.ref(SHARED_REF) or tip)
+    # A push that failed can be tried again: all is still here as it was.
+    if whole.tip != dream.tip:
+        leave_off(whole, dream.tip)
+    if there != tip and fresh:
+        agree(workspace, repo.ref(SHARED_REF) or tip)
     if not dream.incoming:
         note_asked(repo, branch, tip, published)
         _bring_up(workspace, dream, asking, tip)

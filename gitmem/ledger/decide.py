@@ -18,7 +18,7 @@ from gitmem.core.merge import merge_trees
 from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.refs import move_ref
+from gitmem.git.refs import move_ref, move_refs
 from gitmem.git.repository import Commit, MissingObject, RefMoved, Repository, Signature
 from gitmem.git.trees import read_paths
 from gitmem.ledger.dreams import (
@@ -45,6 +45,9 @@ from gitmem.values import dataclass
 
 SHORTEST = 7
 """Digits of a commit's name that are enough to mean it."""
+
+_FORMER = 12
+"""Digits of a commit's name behind a dream's id where that keeps something newer."""
 
 
 @dataclass(frozen=True)
@@ -246,20 +249,15 @@ def with_memory(dream: Dream, tip: str) -> str:
     return merged
 
 
-def for_others(dream: Dream, *, dry_run: bool = False) -> Dream:
+def for_others(dream: Dream) -> Dream:
     """The dream as others may decide it: what was rejected here, and what it asks, is left off.
 
     A host would land both: the branch is made anew without them, so that no commit of theirs leaves.
-    Changes keep their numbers. Questions wait on here, as a dream of their own; all that it was is kept
-    aside, so that an undo of the rejection finds it.
-
-    Args:
-        dry_run: no ref is moved.
+    Changes keep their numbers. No ref is moved: `leave_off` does that, once it was pushed.
 
     Raises:
         CheckFailed: nothing else is open; or a teammate's branch has it.
     """
-    repo = dream.scope.repo
     off = {change.n for change in dream.changes if change.asks or change.decided == "rejected"}
     if not off:
         return dream
@@ -267,20 +265,52 @@ def for_others(dream: Dream, *, dry_run: bool = False) -> Dream:
     if dream.incoming or numbers != sorted(numbers):
         hint = f"Accept here what you want of it: git mem review accept {dream.id} N"
         raise CheckFailed(f"What was rejected of {dream.id}, and what it asks, stands on its branch", hint)
-    asked_here = [change for change in dream.open if change.asks]
-    if len(asked_here) == len(dream.open):
+    if all(change.asks for change in dream.open):
         hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
         raise CheckFailed(f"{dream.id} holds nothing but questions, which are answered here", hint)
     rest = summed_up(dream, dream.base, without(dream, off))
-    if not dry_run:
-        ref = local_branch(dream)
-        if asked_here:
-            wait_apart(dream, asked_here, dream.base, f"what {dream.id} asks")
-        if repo.ref(TURNED_DOWN + dream.id) is None:
-            move_ref(repo, TURNED_DOWN + dream.id, dream.tip, None, "gitmem review: keep what was left off")
-        move_ref(repo, ref, rest, dream.tip, "gitmem review: without what others are not asked")
-    tip = repo.ref(dream.scope.ref) or dream.base
+    tip = dream.scope.repo.ref(dream.scope.ref) or dream.base
     return read_dream(dream.scope, dream.ref, rest, dream.base, tip, dream.remote)
+
+
+def leave_off(dream: Dream, tip: str) -> None:
+    """Moves the branch here, at its newest commit, to what others were given of it.
+
+    Questions wait on here, as a dream of their own; all that it was is kept aside, so that an undo of a
+    rejection finds it.
+
+    Args:
+        tip: of `for_others`.
+
+    Raises:
+        RefMoved: somebody went on with the branch meanwhile.
+    """
+    if asked_here := [change for change in dream.open if change.asks]:
+        wait_apart(dream, asked_here, dream.base, f"what {dream.id} asks")
+    _keep_aside(dream, "gitmem review: keep what was left off")
+    ref = dreams_in(dream.scope).waiting + dream.id
+    move_ref(dream.scope.repo, ref, tip, dream.tip, "gitmem review: without what others are not asked")
+
+
+def _keep_aside(dream: Dream, why: str) -> None:
+    """Keeps a dream as it is under its name; what was kept there and is no part of it gets a longer one."""
+    repo, ref = dream.scope.repo, TURNED_DOWN + dream.id
+    kept = repo.ref(ref)
+    if kept is not None and repo.is_ancestor(dream.tip, kept):
+        return
+    moves: dict[str, tuple[str | None, str | None]] = {ref: (kept, dream.tip)}
+    if kept is not None and not repo.is_ancestor(kept, dream.tip):
+        former = f"{ref}-{kept[:_FORMER]}"
+        moves[former] = (repo.ref(former), kept)
+    move_refs(repo, moves, why)
+
+
+def _kept_aside(repo: Repository, id: str) -> list[str]:
+    """Newest commits of all that is kept of a dream, the newest first."""
+    refs = repo.refs(TURNED_DOWN)
+    former = [ref for ref in refs if ref.startswith(f"{TURNED_DOWN}{id}-")]
+    former.sort(key=lambda ref: repo.commit(refs[ref]).committer.time, reverse=True)
+    return [refs[ref] for ref in (TURNED_DOWN + id, *former) if ref in refs]
 
 
 def _touched(changes: tuple[DreamCommit, ...] | list[DreamCommit]) -> set[str]:
@@ -346,9 +376,9 @@ def close(dream: Dream, *, keep: bool) -> bool:
     Returns:
         Whether it is gone.
     """
-    repo, kept = dream.scope.repo, TURNED_DOWN + dream.id
-    if keep and repo.ref(kept) is None:
-        move_ref(repo, kept, dream.tip, None, "gitmem dream: keep what was not taken")
+    repo = dream.scope.repo
+    if keep:
+        _keep_aside(dream, "gitmem dream: keep what was not taken")
     if dream.remote and dream.scope.ref == SHARED_REF:
         known = {one.branch for one in asked(repo)}
         branch = DREAMS + dream.id
@@ -484,7 +514,8 @@ def rejected_dreams(workspace: Workspace, id: str) -> tuple[Rejected, ...]:
         repo, tip = scope.repo, scope.repo.ref(scope.ref)
         for ref, oid in sorted(repo.refs(TURNED_DOWN).items()) if tip else ():
             base = fork_point(repo, tip, oid) if ref.startswith(TURNED_DOWN + id) and tip else None
-            if base is None or tip is None or not ref.startswith(_DREAM):
+            former = "-" in ref.removeprefix(_DREAM)
+            if base is None or tip is None or not ref.startswith(_DREAM) or former:
                 continue
             dream = read_dream(scope, ref, oid, base, tip)
             decision = _rejections(repo, tip, {dream.id}).get(dream.id)
@@ -519,7 +550,7 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     tip = read_tip(repo, scope.ref)
     here, aside = repo.ref(ref), repo.ref(TURNED_DOWN + id)
     if here is not None:
-        return Reopened(_left_off(scope, ref, here, aside, tip) or id, "open")
+        return Reopened(_left_off(scope, ref, here, tip) or id, "open")
     again = None
     if aside is not None and fork_point(repo, tip.commit, aside) not in (None, aside):
         again = aside
@@ -537,22 +568,30 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     return Reopened(id, "open")
 
 
-def _left_off(scope: Scope, ref: str, here: str, aside: str | None, tip: Tip) -> str:
+def _left_off(scope: Scope, ref: str, here: str, tip: Tip) -> str:
     """Lets those open changes wait again that a branch was made without, when others were asked about it.
 
     Args:
-        here, aside: the branch as it is, and as it was; None where it is not kept.
+        here: the branch as it is.
 
     Returns:
         Id of the dream that they are now; empty where the branch has all that is open.
     """
-    base, former = (fork_point(scope.repo, tip.commit, oid) for oid in (here, aside or here))
-    if aside is None or base is None or former is None:
+    repo, waits = scope.repo, ""
+    base = fork_point(repo, tip.commit, here)
+    if base is None:
         return ""
     numbers = {change.n for change in read_dream(scope, ref, here, base, tip.commit).changes}
-    whole = read_dream(scope, ref, aside, former, tip.commit)
-    lacking = [change for change in whole.open if change.n not in numbers and not change.asks]
-    return wait_apart(whole, lacking, tip.commit, f"what {whole.id} was sent without") if lacking else ""
+    for aside in _kept_aside(repo, ref.rpartition("/")[2]):
+        former = fork_point(repo, tip.commit, aside)
+        if former is None:
+            continue
+        whole = read_dream(scope, ref, aside, former, tip.commit)
+        lacking = [change for change in whole.open if change.n not in numbers and not change.asks]
+        numbers |= {change.n for change in lacking}
+        if lacking:
+            waits = wait_apart(whole, lacking, tip.commit, f"what {whole.id} was sent without") or waits
+    return waits
 
 
 def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:

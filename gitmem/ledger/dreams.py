@@ -100,6 +100,7 @@ class Dream:
         time: author time, seconds since the epoch.
         remote: the remote that has it; empty where none does.
         ground: commit of the memory ref that it started from.
+        highest: the highest number that a change of it has, or had before it was left off.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Dream:
     time: int = 0
     remote: str = ""
     ground: str = ""
+    highest: int = 0
 
     @property
     def incoming(self) -> bool:
@@ -207,7 +209,7 @@ def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: st
         below.append(change if said else _judged(repo, change, base, tip))
     changes = [*below, *changes]
     time = repo.commit(oid).author.time
-    return Dream(id, scope, ref, base, oid, tuple(changes), summary, time, remote, ground)
+    return Dream(id, scope, ref, base, oid, tuple(changes), summary, time, remote, ground, n)
 
 
 def _refuse_large(repo: Repository, before: str | None, commit: Commit) -> None:

@@ -98,27 +98,25 @@ _PICKED = "(cherry picked from commit"
 def without(dream: Dream, off: Collection[int]) -> str:
     """The dream's commits without some of its changes; commits before the first of them stay as they are.
 
-    Where another change follows, a commit that changes nothing keeps the number; no ref moves.
+    A commit that changes nothing keeps the number of each that is left off now, or was before, also at the
+    end: a decision is known by its number, which nobody's later commit may get. No ref moves.
 
     Args:
         off: numbers of changes, at least one of them the dream's.
     """
     repo = dream.scope.repo
-    changes = list(dream.changes)
-    while changes[-1].n in off:
-        changes.pop()
-    begin = next((at for at, change in enumerate(changes) if change.n in off), len(changes))
-    first = dream.changes[begin]
-    at = repo.commit(first.commit).parents[0]
-    for change in changes[begin:]:
+    changes = {change.n: change for change in dream.changes}
+    begin = min(n for n in changes if n in off)
+    first = repo.commit(changes[begin].commit)
+    at, who = first.parents[0], first.committer
+    told = Provenance(op="dream", writer="dream")
+    for n in range(begin, dream.highest + 1):
         tree = repo.commit(at).tree
-        if change.n not in off:
-            at = replayed(dream, [change], Tip(at, tree))
+        if n in changes and n not in off:
+            at = replayed(dream, [changes[n]], Tip(at, tree))
             continue
-        who = repo.commit(change.commit).committer
-        told = Provenance(op="dream", writer="dream")
         with repo.together():
-            at = repo.add_commit(tree, (at,), who, who, format_message(f"{LEFT_OUT}{change.n}", told))
+            at = repo.add_commit(tree, (at,), who, who, format_message(f"{LEFT_OUT}{n}", told))
     return at
 
 
@@ -143,7 +141,8 @@ def summed_up(dream: Dream, base: str, at: str) -> str:
     """These commits with the dream's last one on top, which sums it up; no ref moves."""
     repo = dream.scope.repo
     last = own_commits(repo, dream.tip, base)[-1]
-    if dream.summary and last.oid not in {change.commit for change in dream.changes}:
+    sums = not last.subject.startswith(LEFT_OUT)
+    if dream.summary and sums and last.oid not in {change.commit for change in dream.changes}:
         at = repo.add_commit(repo.commit(at).tree, (at,), last.author, last.committer, last.message)
     return at
 

@@ -332,6 +332,124 @@ def test_what_was_rejected_of_a_dream_is_no_part_of_its_request(team: Team) -> N
     assert len(waits) == 3 and left_out in waits
 
 
+@pytest.fixture
+def dreamt(team: Team):
+    """Ann, on whose machine a dream of three changes waits."""
+
+    def make():
+        made = team.found("ann", "direct")
+        for name in ("build", "cache", "deploy"):
+            made.learn(name, f"The {name} broke yesterday.", scope="project")
+        made.run("sync", "-y")
+        made.run("dream", "--force", "--scope", "project")
+        return [made]
+
+    return team.begin("dreamt", make)[0]
+
+
+def dream_id(machine) -> str:
+    (item,) = machine.run("review", "--json").json
+    return item["id"]
+
+
+def edit_by_hand(ann, id: str, old: str, new: str) -> None:
+    ann.patch.setenv("GIT_EDITOR", f"sed -i 's/{old}/{new}/'")
+    ann.run("review", "edit", id, "-m", "so it was")
+
+
+@pytest.mark.parametrize("who", ["ann", "a reviewer"])
+def test_a_change_left_off_at_the_end_leaves_its_number_to_nobody(team: Team, dreamt, who: str) -> None:
+    """A later edit under that number would count as rejected, and vanish."""
+    ann, id = dreamt, dream_id(dreamt)
+    changes = open_changes(ann, id)
+    ann.run("review", "reject", id, "3", "-m", "they do not care")
+    ann.run("review", "open", id, "-y")
+    if who == "ann":
+        edit_by_hand(ann, id, "^The build broke", "The nightly build broke")
+    else:
+        change = lambda text: text.replace("The build broke", "The nightly build broke")  # noqa: E731
+        team.reviewer.edit(f"gitmem/dream/{id}", "main/build.md", change)
+        ann.run("sync", "-y")
+    now = open_changes(ann, id)
+    assert sorted(now) == [1, 2, 4] and {n: now[n] for n in (1, 2)} == {n: changes[n] for n in (1, 2)}
+    ann.run("review", "accept", id)
+    assert "The nightly build broke" in ann.memories("project")["main/build.md"]
+
+
+def test_changes_keep_their_numbers_however_often_some_are_left_off(team: Team, dreamt) -> None:
+    ann, id = dreamt, dream_id(dreamt)
+    changes = open_changes(ann, id)
+    for n in (2, 1):
+        ann.run("review", "reject", id, n, "-m", "they do not care")
+        ann.run("review", "open", id, "-y")
+    assert open_changes(ann, id) == {3: changes[3]}
+    edit_by_hand(ann, id, "^The deploy broke", "The nightly deploy broke")
+    ann.run("review", "open", id, "-y")
+    edited = open_changes(ann, id)
+    assert sorted(edited) == [3, 4]
+    ann.run("review", "reject", id, "4", "-m", "no")
+    for _ in range(2):
+        ann.run("review", "open", id, "-y")
+        assert open_changes(ann, id) == {3: changes[3]}
+    edit_by_hand(ann, id, "^The deploy broke", "The last deploy broke")
+    assert sorted(open_changes(ann, id)) == [3, 5]
+
+
+def test_a_request_that_the_host_declined_can_be_opened_again(team: Team, dreamt) -> None:
+    """The branch here moves when the host has taken it, and what was rejected leaves the host then."""
+    ann, id = dreamt, dream_id(dreamt)
+    repo, branch = ann.workspace.code, f"gitmem/dream/{id}"
+    left_out = open_changes(ann, id)[2]
+    asks(repo, f"refs/heads/{branch}", "main/first.md", "Another first fact.")
+    hook = team.host / "hooks" / "update"
+    hook.parent.mkdir(exist_ok=True)
+    for subject in ("Ask whether", left_out):
+        if subject == left_out:
+            ann.run("review", "reject", id, "2", "-m", "they do not care")
+        hook.write_text(f"#!/bin/sh\n[ $1 != refs/heads/{branch} ]\n")
+        hook.chmod(0o755)
+        before = repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")
+        assert "refused" in ann.run("review", "open", id, "-y", code=None).err
+        assert (repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")) == before
+        hook.unlink()
+        ann.run("review", "open", id, "-y")
+        team.reviewer.git("fetch", "-q", "origin")
+        assert subject not in team.reviewer.git("log", f"origin/{PROJECT}..origin/{branch}")
+        assert repo.ref(f"refs/heads/{branch}") == team.reviewer.git("rev-parse", f"origin/{branch}")
+    assert sorted(open_changes(ann, id)) == [1, 3] and len(ann.run("review", "--json").json) == 2
+
+
+def test_an_edit_since_a_request_is_there_again_when_the_rejection_is_undone(team: Team, dreamt) -> None:
+    """What was left off is kept by then under the dream's name, without the edit."""
+    ann, id = dreamt, dream_id(dreamt)
+    ann.run("review", "reject", id, "2", "-m", "they do not care")
+    ann.run("review", "open", id, "-y")
+    for at, words in enumerate(("The nightly build", "The weekly build")):
+        edit_by_hand(ann, id, r"^The \w*\s*build broke", f"{words} broke")
+        changes = open_changes(ann, id)
+        assert sorted(changes) == [1, 3, *range(4, 5 + at)]
+        ann.run("review", "reject", id, "-m", "none of it")
+        shown = ann.run("review", "show", id[:-1]).out
+        assert "[rejected]" in shown and f"{words} broke" in shown
+        assert f"{id} waits again" in ann.run("undo").err
+        assert open_changes(ann, id) == changes
+    ann.run("review", "accept", id)
+    assert "The weekly build broke" in ann.memories("project")["main/build.md"]
+
+
+def test_what_was_left_off_twice_waits_again_when_both_rejections_are_undone(team: Team, dreamt) -> None:
+    ann, id = dreamt, dream_id(dreamt)
+    changes = open_changes(ann, id)
+    for n in (2, 1):
+        ann.run("review", "reject", id, n, "-m", "they do not care")
+        ann.run("review", "open", id, "-y")
+    for _ in range(2):
+        ann.run("undo")
+    listed = ann.run("review", "--json").json
+    waits = {subject for one in listed for subject in open_changes(ann, one["id"]).values()}
+    assert waits == set(changes.values())
+
+
 @pytest.mark.parametrize("mode", ["direct", "review"])
 def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team: Team, mode: str) -> None:
     """What the dream had said in between does not leave; what it was made of is told by the edit."""
