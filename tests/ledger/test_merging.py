@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from laws import examples
+from laws import by_claims_alone, examples
 
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind, renames
+from gitmem.core.merge import kind
 from gitmem.core.tombstone import bury, with_stones
 from gitmem.core.trailers import parse as trailers
 from gitmem.git.command import GitCommand
@@ -249,12 +249,6 @@ HISTORIES = st.sampled_from([PLAIN, NAMED]).flatmap(
     lambda side: st.tuples(side, st.lists(side, min_size=3, max_size=3))
 )
 SPLIT = "One.\n\nTwo.\n\n- four\n"
-
-
-def by_claims_alone(base: dict[str, bytes], tree: dict[str, bytes]) -> bool:
-    """Whether a memory counts as moved though it bears another name, since half of its claims are there."""
-    moved = renames(base, tree)
-    return any(parse(old, base[old]).name != parse(new, tree[new]).name for old, new in moved.items())
 
 
 @given(HISTORIES)
