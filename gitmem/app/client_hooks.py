@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.app.clients import CLAUDE, CLIENTS, Client
+from gitmem.app.exclude_file import add_lines, take_out
 from gitmem.app.hook_scripts import hooks_folder
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import GitCommand
@@ -299,13 +300,8 @@ def carries(worktree: Path) -> bool:
     for client in CLIENTS.values():
         place = Place(client, worktree / client.file, worktree, worktree)
         with suppress(RepositoryError):
-            hooks = _parse(place, _read(place)).get("hooks", {}) if client.loads_memory else {}
-            prompts = [name for name, event in client.events.items() if event.means == "UserPromptSubmit"]
-            if any(
-                _is_ours(client, entry, event, ())
-                for event in prompts
-                for entry in _entries(client, hooks.get(event, []))
-            ):
+            events = (client.events[event].means for event, *_ in entries_of(place))
+            if client.loads_memory and "UserPromptSubmit" in events:
                 return True
     return False
 
@@ -504,15 +500,10 @@ def _exclude(plan: HookPlan) -> None:
     path = plan.place.exclude
     if not plan.exclude or path is None or path.is_symlink():
         return
-    text = path.read_bytes() if path.exists() else b""
-    line = plan.exclude.encode()
     if plan.removal:
-        kept = [row for row in text.splitlines(keepends=True) if row.rstrip(b"\r\n") != line]
-        replace_file(path, b"".join(kept), 0o644)
+        take_out(path, (plan.exclude,))
     else:
-        path.parent.mkdir(exist_ok=True)
-        gap = b"" if not text or text.endswith(b"\n") else b"\n"
-        replace_file(path, text + gap + line + b"\n", 0o644)
+        add_lines(path, (plan.exclude,))
 
 
 def _lines(path: Path | None) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitmem.app.client_hooks import HookPlan
 from gitmem.app.client_setup import carry_out_clients, named_clients, plan_clients
+from gitmem.app.exclude_file import add_lines
 from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
@@ -26,7 +26,6 @@ from gitmem.flows.save import adopt_folder, save_all, settle_old_places
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.remote import without_credentials
 from gitmem.ledger.backup import named_backup
-from gitmem.ledger.files import replace_file
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.paging import hot_memories
@@ -271,7 +270,9 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
     settle_old_places(workspace, edges)
     adopted = tuple(adopt_folder(workspace, edges, live) for live, _ in plan.adopt)
     placed = [note for live, _ in plan.adopt for note in _to_their_place(workspace, edges, live)]
-    _exclude(workspace, plan.exclude)
+    if plan.exclude:
+        exclude = workspace.layout.common_dir / "info" / "exclude"
+        add_lines(exclude, (FENCE[0], *plan.exclude, FENCE[1]))
     if plan.engine:
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
     if plan.launcher:
@@ -368,14 +369,3 @@ def _missing_excludes(workspace: Workspace, tracked: Sequence[Path]) -> tuple[st
         for line in excludes(workspace)
         if line not in lines and Path(line.strip("/")).name not in inside
     )
-
-
-def _exclude(workspace: Workspace, lines: Sequence[str]) -> None:
-    if not lines:
-        return
-    path = workspace.layout.common_dir / "info" / "exclude"
-    path.parent.mkdir(exist_ok=True)
-    data = path.read_bytes() if path.is_file() else b""
-    gap = b"" if not data or data.endswith(b"\n") else b"\n"
-    block = "".join(f"{line}\n" for line in (FENCE[0], *lines, FENCE[1]))
-    replace_file(path, data + gap + block.encode(), stat.S_IMODE(path.stat().st_mode) if data else 0o644)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from gitmem.app.at_action import file_of
 from gitmem.app.client_hooks import HookPlan, apply_hooks
 from gitmem.app.client_setup import plan_clients_removal
+from gitmem.app.exclude_file import take_out
 from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_removal
 from gitmem.app.git_hooks import HookAction, apply, plan_removal, read_setup
 from gitmem.app.launcher import Launcher
@@ -23,7 +23,7 @@ from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
-from gitmem.ledger.files import linked, replace_file
+from gitmem.ledger.files import linked
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.record import read_record, write_record
 from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, LiveDirectory, Workspace
@@ -140,7 +140,7 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
             # So that the next `init` takes it for what it is, and not for news of an agent.
             oid = blob_name(data, live.scope.repo.hex_length)
             write_record(live.scope.state, live.key, replace(record, files={**record.files, name: oid}))
-    _unexclude(workspace)
+    take_out(workspace.layout.common_dir / "info" / "exclude", excludes(workspace), FENCE)
     workspace.git.run(
         ["config", "--local", "--remove-section", "gitmem"],
         git_dir=workspace.layout.common_dir,
@@ -167,20 +167,3 @@ def _last_save(workspace: Workspace, edges: Edges) -> frozenset[str]:
     except GitmemError:
         return frozenset({"rescued", "displaced"})
     return frozenset({"rescued"})
-
-
-def _unexclude(workspace: Workspace) -> None:
-    path = workspace.layout.common_dir / "info" / "exclude"
-    if not path.is_file():
-        return
-    ours = {line.encode() for line in excludes(workspace)}
-    begin, end = (line.encode() for line in FENCE)
-    kept, inside = [], False
-    for line in path.read_bytes().splitlines(keepends=True):
-        word = line.strip()
-        # A person's own line stays, though it says the same.
-        inside = inside or word == begin
-        if not inside or word not in (begin, end, *ours):
-            kept.append(line)
-        inside = inside and word != end
-    replace_file(path, b"".join(kept), stat.S_IMODE(path.stat().st_mode))
