@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,17 +11,11 @@ from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
-from gitmem.core.merge import kind
-from gitmem.flows.context import allowed_fingerprints
-from gitmem.flows.save import copies_of
-from gitmem.git.trees import read_files
-from gitmem.ledger.holdings import chosen_agent
-from gitmem.ledger.land import read_tip, together
-from gitmem.ledger.log import last_known
-from gitmem.ledger.lookup import chosen_scopes, find
-from gitmem.ledger.moments import is_root, resolve_all
-from gitmem.ledger.restore import Restored, plan_restore, restore_as_of, write_out
-from gitmem.ledger.workspace import Scope, Workspace
+from gitmem.core.names import kind
+from gitmem.core.text import counted
+from gitmem.flows.restore import Back, Past, choose, files_of
+from gitmem.flows.restore import restore as bring_back
+from gitmem.ledger.restore import write_out
 
 
 def register(app: typer.Typer) -> None:
@@ -67,126 +61,52 @@ def restore(
         raise UsageError("Say what to restore: one NAME, or --all")
     if everything and at is None:
         raise UsageError("Say as of when, with --at REV|DATE|TAG", "See what there was: git mem log")
-    workspace = run.workspace
-    past, wanted, what = _choose(run, workspace, name, at, scope, agent)
-    folder = chosen_agent(agent) or ""
+    past = choose(run.workspace, run.edges, name, at, scope, agent)
     if to is not None:
-        _write_out(run, past, wanted, folder, run.edges.cwd / to.expanduser(), dry_run)
+        _write_out(run, past, run.edges.cwd / to.expanduser(), dry_run)
         return
-    plans: list[tuple[Scope, str, Restored]] = []
-    done: list[dict[str, object]] = []
-    with together(copies_of(workspace, run.edges)) as copies:
-        for where, then in past:
-            if not dry_run:
-                copies(where, [], False)
-            plan = _plan(where, then, wanted, folder)
-            plans.append((where, then, plan))
-            commit = ""
-            if plan.edits and not dry_run:
-                subject = f"Restore {what} as of {at}" if at else f"Restore {what}"
-                who, head = workspace.author(run.edges.now), workspace.code_head()
-                allow = allowed_fingerprints(workspace)
-                written = restore_as_of(where, then, who, subject, wanted, folder, head, allow, copies)
-                commit = written.commit if written else ""
-            done.append(
-                {
-                    "scope": where.name,
-                    "as_of": then,
-                    "commit": commit,
-                    "paths": sorted(map(sound, plan.edits)),
-                    "forgotten": [sound(path) for path in plan.forgotten],
-                }
-            )
+    done = bring_back(run.workspace, run.edges, past, dry_run=dry_run)
     if run.out.as_json:
-        run.out.json(done)
+        run.out.json([_value(one) for one in done])
         return
-    _report(run, plans, done, what, at, dry_run)
+    _report(run, past, done, dry_run)
 
 
-def _choose(
-    run: Context,
-    workspace: Workspace,
-    name: str | None,
-    at: str | None,
-    scope: str | None,
-    agent: str | None,
-) -> tuple[list[tuple[Scope, str]], frozenset[str] | None, str]:
-    """The scopes with the commit to go back to, which paths count, and what to call it."""
-    if name is not None:
-        if at:
-            found = find(workspace, name, scope, agent, at, run.edges.now, whole=True, logs=True)
-        else:
-            found = last_known(workspace, name, scope, agent, logs=True)
-        return [(workspace.scope(found.scope), found.commit)], frozenset({found.path}), found.memory.name
-    scopes = chosen_scopes(workspace, scope)
-    commits = resolve_all(workspace, scopes, at or "", run.edges.now)
-    past = [
-        (where, commits[where.ref])
-        for where in scopes
-        if where.ref in commits and not is_root(where.repo.commit(commits[where.ref]))
-    ]
-    if not past:
-        raise UsageError(f"Nothing was stored as of {at}", "See what there was: git mem log")
-    return past, None, "everything" if not agent else f"all of {agent}"
+def _value(one: Back) -> dict[str, object]:
+    return {
+        "scope": one.scope.name,
+        "as_of": one.then,
+        "commit": one.commit,
+        "paths": sorted(map(sound, one.plan.edits)),
+        "forgotten": [sound(path) for path in one.plan.forgotten],
+    }
 
 
-def _plan(scope: Scope, then: str, wanted: frozenset[str] | None, agent: str) -> Restored:
-    return plan_restore(scope.repo, read_tip(scope.repo, scope.ref), then, wanted, agent)
-
-
-def _write_out(
-    run: Context,
-    past: list[tuple[Scope, str]],
-    wanted: frozenset[str] | None,
-    agent: str,
-    folder: Path,
-    dry_run: bool,
-) -> None:
-    files: dict[str, bytes] = {}
-    for where, then in past:
-        for path, data in read_files(where.repo, where.repo.commit(then).tree, agent).items():
-            if kind(path) not in ("memory", "index", "log") or "/" not in path:
-                continue
-            if wanted is None:
-                files[f"{where.name}/{path}"] = data
-            elif path in wanted:
-                files[PurePosixPath(path).name] = data
+def _write_out(run: Context, past: Past, folder: Path, dry_run: bool) -> None:
+    files = files_of(past)
     if not dry_run:
         write_out(folder, files)
     if run.out.as_json:
         run.out.json({"folder": sound(str(folder)), "files": sorted(map(sound, files))})
         return
     done = "would write" if dry_run else "wrote"
-    run.out.data(f"{done} {len(files)} {_files(len(files))} to {folder}")
+    run.out.data(f"{done} {counted(len(files), 'file')} to {folder}")
     if not dry_run:
         run.out.say(f"undo: delete {folder}")
 
 
-def _report(
-    run: Context,
-    plans: list[tuple[Scope, str, Restored]],
-    done: list[dict[str, object]],
-    what: str,
-    at: str | None,
-    dry_run: bool,
-) -> None:
+def _report(run: Context, past: Past, done: tuple[Back, ...], dry_run: bool) -> None:
     out = run.out
-    undo = []
-    for (where, then, plan), one in zip(plans, done, strict=True):
-        memories = sum(kind(path) in ("memory", "log") for path in plan.edits)
-        if plan.edits:
-            verb = "would restore" if dry_run else "restored"
-            changed = f"{memories} {_files(memories)} changed"
-            out.data(f"{verb} {what} in {where.name} as of {then[:12]}: {changed}")
-        for path in plan.forgotten:
-            out.say(f"stays forgotten: {where.name}/{path} (bring it back by its name)")
-        if one["commit"]:
-            undo.append(f"git mem undo {str(one['commit'])[:12]}")
-    if not any(plan.edits for _, _, plan in plans):
-        out.say(f"nothing to restore: it is {'as it was then' if at else 'here, and unchanged'}")
+    verb = "would restore" if dry_run else "restored"
+    for one in done:
+        memories = sum(kind(path) in ("memory", "log") for path in one.plan.edits)
+        if one.plan.edits:
+            changed = f"{counted(memories, 'file')} changed"
+            out.data(f"{verb} {past.what} in {one.scope.name} as of {one.then[:12]}: {changed}")
+        for path in one.plan.forgotten:
+            out.say(f"stays forgotten: {one.scope.name}/{path} (bring it back by its name)")
+    if not any(one.plan.edits for one in done):
+        out.say(f"nothing to restore: it is {'as it was then' if past.at else 'here, and unchanged'}")
     elif not dry_run:
+        undo = [f"git mem undo {one.commit[:12]}" for one in done if one.commit]
         out.say(f"undo: {' && '.join(undo)}")
-
-
-def _files(count: int) -> str:
-    return "file" if count == 1 else "files"
