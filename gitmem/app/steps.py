@@ -302,7 +302,7 @@ def _documents(work: Work) -> None:
 
 def _dream(work: Work) -> None:
     """Consolidates where it is time; a session that ended counts, one that goes on does not."""
-    from gitmem.flows.dreams.dreaming import maybe_dream
+    from gitmem.flows.dream import maybe_dream
 
     told = {part.session_id for part in work.news.all} | present_session(work.environ)
     present = frozenset(told - {*ended(work.news), ""})

@@ -75,7 +75,7 @@ def check(
 def prove_dream(ground: Ground, asked: Request, met: str, base: str, head: str) -> tuple[Finding, ...]:
     """What a dream cannot prove, as findings; nothing where a request is no dream."""
     from gitmem.dream.budget import WINDOW
-    from gitmem.dream.steps import is_dream, prove_branch
+    from gitmem.dream.proof import is_dream, prove_branch
 
     if not is_dream(ground.repo, met, head):
         return ()

@@ -14,10 +14,10 @@ from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.names import agent_name
 from gitmem.engines.choose import ENGINES
 from gitmem.engines.engine import Step
-from gitmem.flows.dreams.dreaming import ENDED, DreamOutcome, dream_status
-from gitmem.flows.dreams.dreaming import dream as dream_scope
-from gitmem.flows.dreams.kill import kill_dreams
-from gitmem.flows.dreams.progress import words as how_far
+from gitmem.flows.dream import ENDED, DreamOutcome, dream_status
+from gitmem.flows.dream import dream as dream_scope
+from gitmem.flows.dream_process import kill_dreams
+from gitmem.flows.dream_process import words as how_far
 from gitmem.flows.engines import engine_for
 from gitmem.flows.sessions import present_session
 from gitmem.flows.stop import Stop, Stopped

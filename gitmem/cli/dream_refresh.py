@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitmem.cli.context import Context
 from gitmem.core.text import counted
-from gitmem.flows.dreams.refresh import refresh_dream
+from gitmem.flows.dream import refresh_dream
 
 
 def refresh(run: Context, id: str) -> None:

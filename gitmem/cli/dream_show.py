@@ -9,10 +9,9 @@ from gitmem.cli.output import Output
 from gitmem.cli.words import day, iso
 from gitmem.core.text import counted
 from gitmem.dream.cards import by_kind, summary_lines, worth
-from gitmem.dream.gates import Gate
-from gitmem.flows.dreams.dreaming import DreamOutcome, DreamStatus
-from gitmem.flows.dreams.kill import Killed
-from gitmem.flows.dreams.progress import Running
+from gitmem.dream.schedule import Gate
+from gitmem.flows.dream import DreamOutcome, DreamStatus
+from gitmem.flows.dream_process import Killed, Running
 from gitmem.flows.review_dream import worth_value
 
 NOTES_SHOWN = 5

@@ -13,7 +13,7 @@ from gitmem.cli.review_edit import asked_why
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
-from gitmem.dream.answers import ANSWERS
+from gitmem.dream.review import ANSWERS
 from gitmem.flows.decide import (
     DIFFERENT,
     Batch,

@@ -18,8 +18,8 @@ from gitmem.cli.review_decide import show_batch
 from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted, one_line
-from gitmem.dream.answers import Answer
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
+from gitmem.dream.review import Answer
 from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide
 from gitmem.flows.disputes import Dispute
 from gitmem.flows.review import queue

@@ -1,34 +1,52 @@
-"""A person's decision on a dream: landed by merge, or remembered as rejected."""
+"""A person's decision on a dream: landed by merge, remembered as rejected, or brought up to date.
+
+A person's answer to a question on two claims says which of the two goes, and why. The change is made by the
+rules that make the changes of a dream, on the ground of the question, and takes its place as it lands; the
+branch stays as it is, so an undo brings the question back.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 from gitmem.core import index
-from gitmem.core.account import Account, account, is_memory, line_mark, lines_at, path_of, paths_named
+from gitmem.core.account import (
+    Account,
+    account,
+    is_memory,
+    line_mark,
+    lines_at,
+    path_of,
+    paths_named,
+    reference,
+)
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
-from gitmem.core.memory import parse
+from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.names import homes, is_agent_folder
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.dream.answers import Answer, as_answered
-from gitmem.dream.cards import show
-from gitmem.dream.proving import failures_of, overtaken_by
+from gitmem.dream.cards import Origins, by_time, claim_origins, first_said, show
+from gitmem.dream.proof import Overtaken, failures_of, overtaken_by
+from gitmem.engines.offline.duplicates import relate
+from gitmem.engines.offline.pairs import Judgement, Pair
+from gitmem.engines.offline.work import Work
 from gitmem.git.repository import Signature
-from gitmem.git.trees import changed_files, read_files, read_paths
-from gitmem.ledger.decide import SHORTEST, buried, close
-from gitmem.ledger.dreams import Dream, DreamCommit, open_dreams, reviewed
+from gitmem.git.trees import changed_files, read_files, read_paths, write_tree
+from gitmem.ledger.decide import SHORTEST, buried, close, with_memory
+from gitmem.ledger.dreams import Dream, DreamCommit, open_dreams, read_change, read_dream, reviewed
 from gitmem.ledger.indexes import hot_memories, in_line
-from gitmem.ledger.land import Copies, Tip, Write, Written, land
+from gitmem.ledger.land import Copies, Tip, Write, Written, land, safe_message
 from gitmem.ledger.merge import check_paths
 from gitmem.ledger.portion import replayed, revived, some, whole
+from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.tombstones import spade
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
 from gitmem.rules.findable import Recalled
 from gitmem.rules.invention import UNSEEN
@@ -419,3 +437,143 @@ def _subject(verb: str, dream: Dream, chosen: tuple[DreamCommit, ...], everythin
 
 def _engine(dream: Dream) -> str:
     return parse_trailers(dream.scope.repo.commit(dream.tip).message).engine
+
+
+Answer = Literal["same", "newer", "older"]
+
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+
+SAME = "both say the same, as a person answered"
+
+
+def as_answered(dream: Dream, answers: Mapping[int, Answer]) -> Dream:
+    """A dream with what a person's answers come to in place of its questions; no ref is moved.
+
+    Args:
+        answers: number of a question to what was said of it.
+
+    Raises:
+        UsageError: a number is of no open question on two claims.
+        CheckFailed: the claim that would go cannot go by itself.
+    """
+    if not answers:
+        return dream
+    known = {change.n: change for change in dream.open}
+    for n in answers:
+        if n not in known or not known[n].compares:
+            raise UsageError(
+                f"{dream.id} has no open question {n} on two claims",
+                f"Look: git mem review show {dream.id}",
+            )
+    origins = claim_origins(dream)
+    changes = (
+        _change(dream, one, answers[one.n], origins) if one.n in answers else one for one in dream.changes
+    )
+    return replace(dream, changes=tuple(changes))
+
+
+def _change(dream: Dream, change: DreamCommit, answer: Answer, origins: Origins) -> DreamCommit:
+    repo = dream.scope.repo
+    asked = repo.commit(change.commit)
+    ground = repo.commit(asked.parents[0]).tree
+    work = Work(read_files(repo, ground))
+    earlier, later = by_time(change, origins)
+    goes, stays = (later, earlier) if answer == "older" else (earlier, later)
+    if answer == "same":
+        fate = next(fate for fate in change.fates if fate.target in change.stood)
+        goes, stays = fate.source, fate.target
+    places = [_place(work, one) for one in (goes, stays)]
+    judgement = Judgement("same" if answer == "same" else "amends")
+    said = {one: when for one in (goes, stays) if (when := first_said(origins, one))}
+    authors = {one: who for one in (goes, stays) if (who := _who(origins, one))}
+    gone, left = places
+    if gone and left:
+        relate(work, [Pair(gone, left, judgement, 1.0)], said, authors, asking=False)
+    if not work.changes:
+        what = f"The claim that would go by this answer to {dream.id} {change.n} does not go alone"
+        raise CheckFailed(what, f"Say it otherwise: git mem review edit {dream.id} {change.n}")
+    made = work.changes[0]
+    fates = tuple(
+        replace(fate, kind="superseded", reason=SAME) if answer == "same" and fate.source == goes else fate
+        for fate in made.fates
+    )
+    told = Provenance(op="dream", writer="dream", engine=parse_trailers(asked.message).engine, claims=fates)
+    with repo.together():
+        tree = write_tree(repo, ground, made.edits)
+        message = safe_message(made.subject, told, made.reason)
+        oid = repo.add_commit(tree, asked.parents, asked.author, asked.committer, message)
+        return read_change(repo, change.n, ground, repo.commit(oid))
+
+
+def _place(work: Work, ref: str) -> tuple[Memory, int] | None:
+    memory = work.memories.get(path_of(ref))
+    for at, claim in enumerate(memory.parsed.claims if memory else ()):
+        if memory and reference(memory.path, claim) == ref:
+            return memory, at
+    return None
+
+
+def _who(origins: Origins, ref: str) -> str:
+    told = [one.told[0] for one in origins.get(ref, ()) if one.told]
+    return told[0].author.partition("<")[0].strip() if told else ""
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What came of it.
+
+    Attributes:
+        dream: as it is now.
+        merged: the merge commit; empty where the dream was up to date.
+        moot: numbers of changes that are in memory by now, or that change nothing there any more.
+        overtaken: what memory changed under the changes that are still open; what arrived is kept.
+        failures: what the dream cannot prove as it is now.
+    """
+
+    dream: Dream
+    merged: str
+    moot: tuple[int, ...] = ()
+    overtaken: tuple[Overtaken, ...] = ()
+    failures: tuple[Finding, ...] = ()
+
+
+def refresh(
+    scope: Scope,
+    dream: Dream,
+    author: Signature,
+    allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
+    lookup: Lookup = NOWHERE,
+) -> Refreshed:
+    """Merges the memory ref into a dream's branch, and proves it anew.
+
+    The merge is the one that a sync makes of a side branch: fixed by its two parents, with the memory's
+    own indexes. What arrived stays; where both changed one claim, both versions stand, disputed.
+
+    Args:
+        author: the person, at the present.
+        allow: fingerprints of accepted secrets.
+        asked: the last recalls that showed memories of the scope.
+        lookup: sessions and code, where they are here.
+
+    Raises:
+        UsageError: the scope has no memory.
+        CheckFailed: the branch was decided, or moved, meanwhile.
+        RepositoryError: the two cannot be merged.
+    """
+    repo = scope.repo
+    tip = repo.ref(scope.ref)
+    if tip is None:
+        raise UsageError(f"There is no memory of the scope {scope.name}")
+    if repo.is_ancestor(tip, dream.tip):
+        found = failures_of(dream, author.time, allow, asked, lookup=lookup)
+        return Refreshed(dream, "", failures=errors(found))
+    overtaken = tuple(one for change in dream.open for one in overtaken_by(dream, change, tip))
+    merged = with_memory(dream, tip)
+    now = read_dream(scope, dreams_in(scope).waiting + dream.id, merged, tip, tip, dream.remote)
+    still = {change.n for change in now.open}
+    differs = changed_files(repo, repo.commit(tip).tree, repo.commit(merged).tree)
+    moot = tuple(one.n for one in dream.open if one.n not in still or not differs & one.files.keys())
+    left = tuple(one for one in overtaken if one.n not in moot)
+    found = failures_of(now, author.time, allow, asked, lookup=lookup)
+    return Refreshed(now, merged, moot, left, errors(found))

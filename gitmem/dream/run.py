@@ -1,26 +1,47 @@
-"""A dream, from the tip of a memory ref to a parked branch: planned, checked from the trees, made."""
+"""A dream, from the tip of a memory ref to a parked branch: asked for, pruned, proved from the trees, made.
+
+An engine is trusted with nothing: not that it ends well, nor with what it gives. What a person rejected, or
+has yet to decide on, is taken out with all that builds on it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, get_args
 
-from gitmem.core.account import paths_named
-from gitmem.core.errors import CheckFailed
-from gitmem.core.merge import only
-from gitmem.core.text import counted
-from gitmem.core.trailers import Fate, Provenance, Usage
-from gitmem.dream.apart import known_apart
-from gitmem.dream.asking import ask
-from gitmem.dream.compared import read_compared
-from gitmem.dream.gathering.gather import gather
-from gitmem.dream.lock import Held
-from gitmem.dream.plan import prove_plan, refuse, sessions_behind
-from gitmem.dream.prune import prune
-from gitmem.dream.sources import Sources
-from gitmem.engines.engine import Compared, ConsolidateInput, DreamChange, Engine, Step, Tell, untold
+from gitmem.core import tombstone
+from gitmem.core.account import (
+    account,
+    is_memory,
+    path_of,
+    paths_named,
+    references,
+    reject_keys,
+    where_it_goes,
+)
+from gitmem.core.claim import Claim
+from gitmem.core.daily_log import is_log
+from gitmem.core.errors import CheckFailed, EngineError, GitmemError
+from gitmem.core.merge import Files, merge_trees, only
+from gitmem.core.text import counted, decode, one_line
+from gitmem.core.trailers import Fate, FateKind, Provenance, Usage
+from gitmem.dream.gather import Sources, gather
+from gitmem.dream.proof import prove_plan, refuse, sessions_behind
+from gitmem.dream.record import known_apart, read_compared
+from gitmem.dream.schedule import Held
+from gitmem.engines.engine import (
+    Compared,
+    ConsolidateInput,
+    Consolidation,
+    DreamChange,
+    Engine,
+    Step,
+    Tell,
+    untold,
+)
 from gitmem.git.locks import Locked
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, write_tree
@@ -234,3 +255,207 @@ def _summary(changes: tuple[DreamChange, ...], notes: tuple[str, ...]) -> str:
     if notes:
         lines += ["", "For a person:", *(f"- {note}" for note in notes)]
     return "\n".join(lines)
+
+
+MOST_CHANGES = 1_000
+"""Changes of one dream; the engines here stop long before. Nobody reviews more."""
+
+_KINDS = frozenset(get_args(FateKind))
+_HINT = "Nothing was changed. Try again, or with another engine: git mem dream --engine offline"
+_SAID = 200
+
+
+def ask(engine: Engine, given: ConsolidateInput, tell: Tell) -> Consolidation:
+    """Has an engine work on a copy of what is given.
+
+    Args:
+        tell: as for `plan_dream`; what it raises is raised as it is.
+
+    Raises:
+        EngineError: the engine failed, or what it gave is no proposal.
+    """
+    stopped: list[Exception] = []
+
+    def told(step: Step) -> None:
+        try:
+            tell(step)
+        except Exception as error:
+            stopped.append(error)
+            raise
+
+    # What its work is judged by stays out of its hands.
+    copy = replace(given, files=dict(given.files), said=dict(given.said), lines=dict(given.lines))
+    try:
+        made = engine.consolidate(copy, told)
+    except GitmemError:
+        raise
+    except Exception as error:
+        if error in stopped:
+            raise
+        what = one_line(f"{type(error).__name__}: {error}", _SAID)
+        raise EngineError(f"The engine {engine.name} failed: {what}", _HINT) from error
+    problem = _problem(made)
+    if problem:
+        raise EngineError(f"The engine {engine.name} gave no proposals that can be read: {problem}", _HINT)
+    return replace(
+        made,
+        changes=tuple(replace(one, edits=dict(one.edits), fates=tuple(one.fates)) for one in made.changes),
+        notes=tuple(made.notes),
+        log=tuple(made.log),
+        apart=tuple(made.apart),
+    )
+
+
+def _problem(made: Any) -> str:
+    """What is wrong with the form of an answer; empty where it is as it should be."""
+    if not isinstance(made, Consolidation):
+        return f"it is {_kind(made)}"
+    if not isinstance(made.changes, tuple | list):
+        return f"its changes are {_kind(made.changes)}"
+    if len(made.changes) > MOST_CHANGES:
+        return f"{len(made.changes):,} changes, and {MOST_CHANGES:,} are the most"
+    for name, lines in (("notes", made.notes), ("log", made.log), ("apart", made.apart)):
+        if not isinstance(lines, tuple | list) or not all(isinstance(line, str) for line in lines):
+            return f"its {name} are no lines"
+    if made.usage is not None and not isinstance(made.usage, Usage):
+        return f"its usage is {_kind(made.usage)}"
+    for number, change in enumerate(made.changes, 1):
+        why = _no_change(change)
+        if why:
+            return f"change {number}: {why}"
+    return ""
+
+
+def _no_change(change: Any) -> str:
+    if not isinstance(change, DreamChange):
+        return f"it is {_kind(change)}"
+    if not all(isinstance(text, str) for text in (change.kind, change.reason, change.subject)):
+        return "what it says of itself is no text"
+    if not isinstance(change.edits, Mapping):
+        return f"its edits are {_kind(change.edits)}"
+    for path, data in change.edits.items():
+        if not isinstance(path, str) or not isinstance(data, bytes | None):
+            return f"an edit of {_kind(path)} to {_kind(data)}"
+    if not isinstance(change.fates, tuple | list):
+        return f"its account is {_kind(change.fates)}"
+    return "" if all(map(_is_fate, change.fates)) else "its account holds what is none"
+
+
+def _is_fate(fate: Any) -> bool:
+    return (
+        isinstance(fate, Fate)
+        and fate.kind in _KINDS
+        and all(isinstance(text, str) for text in (fate.source, fate.target, fate.reason))
+    )
+
+
+def _kind(value: Any) -> str:
+    return f"a {type(value).__name__}"
+
+
+_SUBJECT_CHARS = 100
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What is left of the proposals of an engine.
+
+    Attributes:
+        changes: in the order in which they apply, each starting from what those before it left.
+        log: what was left out and why, one line each.
+    """
+
+    changes: tuple[DreamChange, ...]
+    log: tuple[str, ...] = ()
+
+
+def prune(given: ConsolidateInput, changes: tuple[DreamChange, ...]) -> Pruned:
+    """Leaves out what is not to be proposed again; every engine's proposals are looked at.
+
+    A change that comes after one that was left out is brought over by a three-way merge. Where that does
+    not make of every claim what the change says, it builds on what was left out, and is left out too.
+
+    Args:
+        given: what the engine was asked with.
+        changes: what it proposed.
+    """
+    whys = _whys(given, changes)
+    if not any(whys):
+        return Pruned(changes)
+    kept: list[DreamChange] = []
+    log: list[str] = []
+    # The tree as the engine saw it, and as it is without what was left out.
+    theirs, ours = dict(given.files), dict(given.files)
+    for change, why in zip(changes, whys, strict=True):
+        paths = _paths(change)
+        before = only(theirs, paths)
+        change.apply_to(theirs)
+        brought = None if why else _brought_over(change, before, only(theirs, paths), only(ours, paths))
+        if brought is None:
+            why = why or "it builds on what was left out"
+            log.append(f"left out: {one_line(change.subject, _SUBJECT_CHARS)}: {why}")
+        else:
+            kept.append(brought)
+            brought.apply_to(ours)
+    return Pruned(tuple(kept), tuple(log))
+
+
+def _whys(given: ConsolidateInput, changes: Iterable[DreamChange]) -> list[str]:
+    """Why each change is not to be proposed; empty where it may be."""
+    unwanted = _unwanted(given)
+    whys = []
+    state = dict(given.files)
+    for change in changes:
+        whys.append(unwanted(reject_keys(change.fates, where_it_goes(change.fates, state))))
+        change.apply_to(state)
+    return whys
+
+
+def _unwanted(given: ConsolidateInput) -> Callable[[Collection[str]], str]:
+    """Tells why a change with these keys is not to be proposed; empty where it may be."""
+    buried = [
+        tombstone.finder(tombstone.parse(decode(data)), "rejected")
+        for path, data in given.files.items()
+        if path.rpartition("/")[2] == tombstone.FILE
+    ]
+
+    def why(keys: Collection[str]) -> str:
+        if any(key in given.waiting for key in keys):
+            return "it waits for a person already"
+        return "a person rejected it" if any(found(key) for found in buried for key in keys) else ""
+
+    return why
+
+
+def _brought_over(change: DreamChange, before: Files, after: Files, ours: Files) -> DreamChange | None:
+    """The change as made on another tree; None where it would not be the same change there.
+
+    Args:
+        before, after: the tree that the change was made on, and what it made of it, at its paths.
+        ours: the other tree, there.
+    """
+    merged = dict(after) if ours == before else merge_trees(before, ours, after).files
+    edits = {
+        path: merged.get(path) for path in sorted({*ours, *merged}) if merged.get(path) != ours.get(path)
+    }
+    mine, other = references(ours), references(merged)
+    told = all(
+        (fate.source in mine or is_log(path_of(fate.source))) and (not fate.target or fate.target in other)
+        for fate in change.fates
+    )
+    doubts = _disputes(other) - _disputes(mine)
+    if not edits or not told or doubts or account(ours, merged, change.fates).unaccounted:
+        return None
+    # What no dream may write is for the proof to refuse.
+    foreign = {path: data for path, data in change.edits.items() if not is_memory(path)}
+    return replace(change, edits=edits | foreign)
+
+
+def _disputes(claims: Mapping[str, Claim]) -> set[tuple[str, str]]:
+    """Path and mark of each dispute."""
+    return {(path_of(ref), claim.dispute) for ref, claim in claims.items() if claim.dispute}
+
+
+def _paths(change: DreamChange) -> set[str]:
+    """All memories that a change is about."""
+    return set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))

@@ -15,12 +15,12 @@ from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import BATCH_JOB
 from gitmem.dream import review as dreams
-from gitmem.dream.answers import Answer
+from gitmem.dream.review import Answer
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.documents.waiting import Waiting
-from gitmem.flows.dreams.landed import tell_landed
-from gitmem.flows.dreams.sources import lookup
+from gitmem.flows.dream_landing import tell_landed
+from gitmem.flows.dream_sources import lookup
 from gitmem.flows.exchange import after_merge
 from gitmem.flows.last_decided import note
 from gitmem.flows.last_recalls import asked_before

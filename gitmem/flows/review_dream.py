@@ -19,11 +19,11 @@ from gitmem.dream.cards import (
     untold,
     worth,
 )
-from gitmem.dream.proving import by_hand, failures_of
+from gitmem.dream.proof import by_hand, failures_of
 from gitmem.dream.review import outdated
 from gitmem.flows.blame import line_value
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.dreams.sources import lookup
+from gitmem.flows.dream_sources import lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.values import sound
 from gitmem.ledger.blame import Origin

@@ -16,10 +16,10 @@ from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageE
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
 from gitmem.core.names import file_name
-from gitmem.dream.proving import failures_of
+from gitmem.dream.proof import failures_of
 from gitmem.dream.review import find_dream
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.dreams.sources import lookup
+from gitmem.flows.dream_sources import lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.git.command import SAFE_VARIABLES
 from gitmem.git.repository import short_name

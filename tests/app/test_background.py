@@ -50,7 +50,7 @@ KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 @pytest.fixture
 def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
-    monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
+    monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
     made = store_project_id(workspace_at(real_edges(repo)))
     made.state.mkdir(exist_ok=True)

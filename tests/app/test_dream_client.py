@@ -21,7 +21,7 @@ from scripted_api import Call
 from scripted_api import Step as Said
 
 from gitmem.core.errors import EngineError
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines import claude_process
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold

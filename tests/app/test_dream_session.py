@@ -17,7 +17,7 @@ from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
 from gitmem.core.account import references
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines import claude_guard, claude_process, claude_proof
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, denied, lay_out
 from gitmem.engines.claude_process import forget, run, scratch

@@ -45,7 +45,7 @@ def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Worksp
 @pytest.fixture
 def flows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
     """Stand-ins for the neighbouring flows; lists what they were called with."""
-    called: dict[str, list[object]] = {"app.checkout": [], "flows.dreams.dreaming": []}
+    called: dict[str, list[object]] = {"app.checkout": [], "flows.dream": []}
 
     def stand_in(module: str, name: str) -> None:
         made = types.ModuleType(f"gitmem.{module}")
@@ -53,7 +53,7 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
         monkeypatch.setitem(sys.modules, made.__name__, made)
 
     stand_in("app.checkout", "after_checkout")
-    stand_in("flows.dreams.dreaming", "maybe_dream")
+    stand_in("flows.dream", "maybe_dream")
     return called
 
 
@@ -91,7 +91,7 @@ def test_every_event_that_may_bring_news_extracts(
     do(repo, event)
     assert subjects(workspace) == ["We deploy from the release branch only"]
     assert len(open_suggestions(workspace)) == 1
-    assert len(flows["flows.dreams.dreaming"]) == 1 and flows["app.checkout"] == []
+    assert len(flows["flows.dream"]) == 1 and flows["app.checkout"] == []
     do(repo, event)
     assert len(subjects(workspace)) == 1
 
@@ -219,7 +219,7 @@ def test_united_jobs_do_all_of_it_once(
         Job("stop", "/gone", time=3),
     )
     do(repo, "stop", parts=parts)
-    assert len(flows["app.checkout"]) == len(flows["flows.dreams.dreaming"]) == 1
+    assert len(flows["app.checkout"]) == len(flows["flows.dream"]) == 1
     assert len(subjects(workspace)) == 1
 
 
@@ -254,7 +254,7 @@ def test_a_dream_that_fails_does_not_fail_the_job(
     def fail(*given: object) -> None:
         raise RepositoryError("no dream today")
 
-    monkeypatch.setattr(sys.modules["gitmem.flows.dreams.dreaming"], "maybe_dream", fail)
+    monkeypatch.setattr(sys.modules["gitmem.flows.dream"], "maybe_dream", fail)
     write(session(home, repo, ASKED), home)
     do(repo)
     assert len(subjects(workspace)) == 1

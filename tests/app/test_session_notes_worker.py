@@ -76,7 +76,7 @@ class Engine:
 
 @pytest.fixture
 def engine(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:  # noqa: F811
-    monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
+    monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
     made = Engine()
     monkeypatch.setattr(engines, "engine_for", lambda *_: made)
@@ -149,7 +149,7 @@ def test_offline_a_session_notes_what_can_be_read_off_it(
     ground: Ground,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
+    monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     talk = Talk(ground)
     talk.made.user(f"Write the importer. {LONG}")
     talk.made.call("c1", "Write", file_path=str(ground.repo / "importer.py"), content="pass")

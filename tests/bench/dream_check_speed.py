@@ -27,8 +27,8 @@ from recall_speed import NOW, Prose
 
 from gitmem.core.account import claims_at
 from gitmem.core.trailers import Provenance, format_message
+from gitmem.dream.proof import prove_branch
 from gitmem.dream.search import Search, _indexed
-from gitmem.dream.steps import prove_branch
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Repository, Signature

@@ -28,7 +28,7 @@ from pairs import pairs as labelled
 
 from gitmem.core.account import references, reject_keys, where_it_goes
 from gitmem.core.memory import create
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines import task, verdicts
 from gitmem.engines.engine import ConsolidateInput, DreamChange
 from gitmem.rules.account import errors

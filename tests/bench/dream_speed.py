@@ -30,7 +30,7 @@ from dream_score import score
 from gitmem.core import account, claim, facts
 from gitmem.core.account import is_memory
 from gitmem.core.memory import parse
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines.engine import MOST, Consolidation, DreamChange
 from gitmem.engines.offline import pairs, similar
 from gitmem.engines.offline.consolidate import consolidate

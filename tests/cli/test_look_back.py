@@ -17,7 +17,7 @@ from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.context import initialised_at
-from gitmem.flows.dreams.said import SaidSince
+from gitmem.flows.dream_sources import SaidSince
 from gitmem.flows.extract import lookback
 from gitmem.flows.extraction import context_of
 from gitmem.flows.sessions import sessions_here

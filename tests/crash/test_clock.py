@@ -13,7 +13,7 @@ from gitmem.app.spool import Job, coalesce, put, take
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Ref, Write, land

@@ -15,7 +15,7 @@ from talk import KEY, Counting, engine
 
 from gitmem.core.account import references
 from gitmem.core.errors import EngineError
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines import task as tasks
 from gitmem.engines.anthropic import TURN_CALLS, AnthropicEngine
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation

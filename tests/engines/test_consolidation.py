@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gitmem.core.account import account, references
 from gitmem.core.memory import parse
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines.consolidation import Unaccounted, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.engines.fates import ENTRIES, Unreadable, entries

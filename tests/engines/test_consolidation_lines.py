@@ -14,7 +14,7 @@ from talk import Counting, engine
 
 from gitmem.core.account import lines_at, path_of
 from gitmem.core.daily_log import LogLine
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines import prompts
 from gitmem.engines.claude_code import fixed_in, lay_out
 from gitmem.engines.consolidation import Unaccounted, consolidated

@@ -14,7 +14,7 @@ from talk import Counting, engine, memory
 
 from gitmem.core.account import references, reject_keys
 from gitmem.core.trailers import JUDGED, Fate
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.proof import prove_plan
 from gitmem.engines import verdicts
 from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange

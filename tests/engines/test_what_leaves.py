@@ -48,7 +48,7 @@ def test_nothing_secret_private_or_of_others_is_sent(
     repo: Path, home: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
-    monkeypatch.setattr("gitmem.flows.dreams.dreaming.maybe_dream", lambda *_: None)
+    monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     workspace = store_project_id(workspace_at(real_edges(repo)))
     workspace.state.mkdir(exist_ok=True)
     local, user = workspace.scope("local"), workspace.scope("user")

@@ -9,9 +9,9 @@ from dream_ground import ANN, Ground
 
 from gitmem.core.daily_log import LogLine
 from gitmem.core.trailers import Provenance
+from gitmem.dream.log_facts import unsettled
 from gitmem.dream.review import Dream, find_dream
-from gitmem.dream.settled import unsettled
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, read_paths
 from gitmem.ledger.land import Tip, Write, land

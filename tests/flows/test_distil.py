@@ -11,11 +11,10 @@ from dream_ground import ANN, DAY, Ground, make_ground, memory, notes
 
 from gitmem.core.account import account, log_references, references
 from gitmem.core.trailers import Provenance, format_message, parse
-from gitmem.dream.proving import failures_of
+from gitmem.dream.proof import failures_of
 from gitmem.dream.review import Dream, accept, open_dreams, reject
 from gitmem.flows.blame import as_value, blame
-from gitmem.flows.dreams.dreaming import dream, maybe_dream
-from gitmem.flows.dreams.refresh import refresh_dream
+from gitmem.flows.dream import dream, maybe_dream, refresh_dream
 from gitmem.flows.review_dream import tell as show
 from gitmem.flows.review_edit import Given, edit_dream
 from gitmem.git.refs import move_ref

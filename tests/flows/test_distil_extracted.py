@@ -14,7 +14,7 @@ from gitmem.dream.review import accept, open_dreams
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.blame import as_value, blame
 from gitmem.flows.context import initialised_at, workspace_at
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.trees import read_files

@@ -19,12 +19,10 @@ from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.daily_log import LogLine
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, FateKind, Provenance, format_message
-from gitmem.dream.gathering.lines import MOST_LINES
-from gitmem.dream.plan import prove_plan
+from gitmem.dream.gather import MOST_LINES, Sources
+from gitmem.dream.log_facts import unsettled
+from gitmem.dream.proof import prove_branch, prove_plan
 from gitmem.dream.run import DreamPlan, plan_dream
-from gitmem.dream.settled import unsettled
-from gitmem.dream.sources import Sources
-from gitmem.dream.steps import prove_branch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.git.trees import write_tree

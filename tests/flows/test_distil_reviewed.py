@@ -12,8 +12,8 @@ from dream_ground import ANN, NOW, Ground, make_ground, memory
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, Provenance, format_message
+from gitmem.dream.proof import prove_branch
 from gitmem.dream.review import Dream, accept, reject
-from gitmem.dream.steps import prove_branch
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository
 from gitmem.git.trees import write_tree

@@ -16,11 +16,11 @@ from gitmem.core.account import account, references
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.cards import cards_of, claim_origins
-from gitmem.dream.lock import last_dream
 from gitmem.dream.run import check
+from gitmem.dream.schedule import last_dream
 from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.dreams.dreaming import DreamOutcome, dream
+from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.git.config import config_set
 from gitmem.git.trees import read_files
 from gitmem.ledger.dreams import open_dreams

@@ -9,7 +9,7 @@ import pytest
 from dream_ground import ANN, TWICE, Ground, make_ground, memory
 
 from gitmem.dream.review import Dream, accept, find_dream
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.ledger.blame import Blamed, blame_memory
 
 HINT = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}

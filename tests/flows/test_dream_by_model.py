@@ -19,11 +19,11 @@ from scripted_api import Step as Answer
 
 from gitmem.core.account import references
 from gitmem.core.errors import CheckFailed, EngineError
-from gitmem.dream.apart import keep_apart, known_apart
+from gitmem.dream.record import keep_apart, known_apart
 from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import Step
 from gitmem.engines.messages import ApiSettings
-from gitmem.flows.dreams.dreaming import DreamOutcome, dream
+from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.flows.stop import Stopped
 
 Git = Callable[..., str]

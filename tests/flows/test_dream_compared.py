@@ -10,11 +10,11 @@ import pytest
 from dream_ground import DAY, TWICE, Ground, make_ground, memory
 
 from gitmem.core.memory import create
-from gitmem.dream.compared import RULES, read_compared
-from gitmem.dream.lock import lock_folder
+from gitmem.dream.record import RULES, read_compared
+from gitmem.dream.schedule import lock_folder
 from gitmem.engines.engine import Compared, ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.ledger.state import FILE
 
 HAD = "The nightly export of the billing ledger writes to the archive bucket in Frankfurt."

@@ -13,8 +13,8 @@ from dream_ground import ANN, NOW, Ground, make_ground, memory
 
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance, format_message
+from gitmem.dream.proof import prove_branch
 from gitmem.dream.search import Search
-from gitmem.dream.steps import prove_branch
 from gitmem.git.repository import Repository
 from gitmem.git.trees import write_tree
 from gitmem.rules import findable

@@ -11,10 +11,17 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
 
-from gitmem.dream.gates import Gate
-from gitmem.dream.lock import FILE, STALE_SECONDS, consolidation_lock, last_dream, lock_folder, prior_of
 from gitmem.dream.review import accept, reject
-from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
+from gitmem.dream.schedule import (
+    FILE,
+    STALE_SECONDS,
+    Gate,
+    consolidation_lock,
+    last_dream,
+    lock_folder,
+    prior_of,
+)
+from gitmem.flows.dream import dream, dream_status, maybe_dream
 from gitmem.git.config import config_set
 from gitmem.git.locks import Locked, process_identity
 from gitmem.transcripts.claude_home import slug
@@ -138,7 +145,7 @@ def killed(ground: Ground) -> None:
     """A process that takes the lock and dies with it."""
     code = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
-        "from gitmem.dream.lock import consolidation_lock\n"
+        "from gitmem.dream.schedule import consolidation_lock\n"
         "from gitmem.ledger.workspace import Scope\n"
         "scope = Scope('project', sys.argv[2], Path(sys.argv[3]), lambda: None, lambda: None)\n"
         "with consolidation_lock(scope, float(sys.argv[4])):\n    os._exit(9)\n"
@@ -210,7 +217,7 @@ def test_the_worker_dreams_where_it_is_time_and_only_logs_what_fails(
     converse(ground, 9, NOW - 10)
     done = maybe_dream(ground.workspace, ground.edges)
     assert [bool(outcome.id) for outcome in done] == [True, False, False]
-    import gitmem.flows.dreams.dreaming as module
+    import gitmem.flows.dream as module
 
     def broken(*_: object) -> object:
         raise RuntimeError("no luck")

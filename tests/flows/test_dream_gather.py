@@ -18,17 +18,14 @@ from gitmem.core.memory import parse
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Fate, Usage
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.dream.gathering.gather import gather
-from gitmem.dream.gathering.history import look_back
-from gitmem.dream.prune import prune
+from gitmem.dream.gather import Sources, gather
+from gitmem.dream.history import look_back
 from gitmem.dream.review import accept
-from gitmem.dream.run import plan_dream
-from gitmem.dream.sources import Sources
+from gitmem.dream.run import plan_dream, prune
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Phase, Step, Tell, untold
-from gitmem.flows.dreams import said as dream_said
-from gitmem.flows.dreams.code import code_facts
-from gitmem.flows.dreams.dreaming import dream
-from gitmem.flows.dreams.sources import dream_sources
+from gitmem.flows import dream_sources as dream_said
+from gitmem.flows.dream import dream
+from gitmem.flows.dream_sources import code_facts, dream_sources
 from gitmem.flows.sessions import sessions_here
 from gitmem.git.config import config_set
 from gitmem.git.refs import move_ref

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, make_ground, memory
 
-from gitmem.dream.gathering.gather import gather
-from gitmem.dream.sources import Sources
+from gitmem.dream.gather import Sources, gather
 from gitmem.engines import prompts
 from gitmem.engines.offline import OfflineEngine
 from gitmem.git.trees import read_files

@@ -15,13 +15,12 @@ from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate
 from gitmem.dream.budget import allowance
-from gitmem.dream.lock import FILE, consolidation_lock, lock_folder
-from gitmem.dream.proving import failures_of
+from gitmem.dream.proof import failures_of, prove_branch
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
-from gitmem.dream.steps import prove_branch
+from gitmem.dream.schedule import FILE, consolidation_lock, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
-from gitmem.flows.dreams.dreaming import dream, maybe_dream
-from gitmem.flows.dreams.kill import kill_dreams
+from gitmem.flows.dream import dream, maybe_dream
+from gitmem.flows.dream_process import kill_dreams
 from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
@@ -232,7 +231,7 @@ def test_what_a_private_memory_says_is_not_noted_in_the_code_repository(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ground.put({"main/a.md": memory("Quokkas live on Rottnest.", "Quokkas", "a")}, scope="local")
-    monkeypatch.setattr("gitmem.flows.dreams.dreaming.first_gate", lambda _: None)
+    monkeypatch.setattr("gitmem.flows.dream.first_gate", lambda _: None)
     monkeypatch.setattr("gitmem.flows.engines.engine_for", lambda *_: Inventive())
     told = {one.scope: one.failed for one in maybe_dream(ground.workspace, ground.edges)}
     assert "nothing before it says this: “…”" in told["local"] and "Rottnest" in told["project"]

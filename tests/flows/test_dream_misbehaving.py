@@ -21,10 +21,10 @@ from git_config import GIT_CONFIG
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed, EngineError, GitmemError
 from gitmem.core.trailers import Fate, FateKind, parse
-from gitmem.dream.lock import FILE, consolidation_lock, last_dream, lock_folder
+from gitmem.dream.schedule import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
-from gitmem.flows.dreams.dreaming import dream
-from gitmem.flows.dreams.progress import running
+from gitmem.flows.dream import dream
+from gitmem.flows.dream_process import running
 from gitmem.flows.save import save_all
 from gitmem.flows.stop import Stopped
 from gitmem.git.refs import move_ref

@@ -26,7 +26,7 @@ from gitmem.core.claim import Claim
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.blame import Blamed, blame_memory
 from gitmem.ledger.dreams import open_dreams

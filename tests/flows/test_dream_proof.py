@@ -12,7 +12,7 @@ from gitmem.core.account import claims_at, reference
 from gitmem.core.errors import CheckFailed
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, FateKind
-from gitmem.dream.plan import prove_plan, refuse
+from gitmem.dream.proof import prove_plan, refuse
 from gitmem.engines.engine import DreamChange
 from gitmem.rules.account import Ground, Step, given_up
 from gitmem.rules.proof import costs, prove

@@ -14,9 +14,9 @@ from dream_parked import Made, park
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.budget import WINDOW, allowance, limit, spent
+from gitmem.dream.proof import is_dream, prove_branch
 from gitmem.dream.review import accept
-from gitmem.dream.steps import is_dream, prove_branch
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.git.repository import LINK, TREE, Entry, Repository, Signature
 from gitmem.git.trees import write_tree
 

@@ -10,9 +10,8 @@ from dream_parked import Made, park, ref_of
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
-from gitmem.dream.refresh import refresh
-from gitmem.dream.review import Dream, accept, find_dream
-from gitmem.flows.dreams.dreaming import dream as make
+from gitmem.dream.review import Dream, accept, find_dream, refresh
+from gitmem.flows.dream import dream as make
 from gitmem.flows.review_dream import dream_cards, tell
 from gitmem.git.refs import move_ref
 from gitmem.ledger.dreams import open_dreams

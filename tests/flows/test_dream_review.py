@@ -12,7 +12,7 @@ from gitmem.core.account import account
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.trailers import parse
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.flows.notices import take
 from gitmem.git.refs import move_ref
 from gitmem.git.trees import read_files

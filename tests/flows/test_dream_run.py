@@ -22,7 +22,7 @@ from gitmem.core.account import references
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Fate
-from gitmem.dream.lock import (
+from gitmem.dream.schedule import (
     FILE,
     consolidation_lock,
     last_dream,
@@ -39,13 +39,12 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
+from gitmem.flows import dream as dreaming
+from gitmem.flows import dream_process as dream_kill
 from gitmem.flows import engines
-from gitmem.flows.dreams import dreaming
-from gitmem.flows.dreams import kill as dream_kill
-from gitmem.flows.dreams.dreaming import dream, dream_status, maybe_dream
-from gitmem.flows.dreams.kill import kill_dreams
-from gitmem.flows.dreams.landed import tell_landed
-from gitmem.flows.dreams.progress import running
+from gitmem.flows.dream import dream, dream_status, maybe_dream
+from gitmem.flows.dream_landing import tell_landed
+from gitmem.flows.dream_process import kill_dreams, running
 from gitmem.flows.notices import leave, leave_proposal, take
 from gitmem.flows.stop import SIGNALS, Stopped
 from gitmem.git.config import config_set
@@ -394,7 +393,7 @@ import os, signal, subprocess, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[1]]
 from gitmem.engines.engine import Step
-from gitmem.flows.dreams.dreaming import dream
+from gitmem.flows.dream import dream
 from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.stop import Stopped
 if sys.argv[4] == "deaf":

@@ -10,11 +10,10 @@ from dream_parked import DREAM_ID, Made, park, ref_of
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import ASKING, Fate
-from gitmem.dream.plan import prove_plan, sessions_behind
-from gitmem.dream.proving import failures_of
+from gitmem.dream.gather import Sources
+from gitmem.dream.proof import failures_of, prove_plan, sessions_behind
 from gitmem.dream.review import accept
 from gitmem.dream.run import DreamPlan, plan_dream
-from gitmem.dream.sources import Sources
 from gitmem.engines.engine import DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.ledger.dreams import Dream

@@ -9,9 +9,9 @@ from dream_ground import ANN, NOW, Ground, make_ground, memory
 from dream_parked import Made, park, ref_of
 
 from gitmem.core.trailers import Fate
+from gitmem.dream.gather import Sources
 from gitmem.dream.review import reject
 from gitmem.dream.run import DreamPlan, plan_dream
-from gitmem.dream.sources import Sources
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.git.config import config_set
 from gitmem.ledger.decide import close_landed

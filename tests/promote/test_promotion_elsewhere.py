@@ -25,8 +25,8 @@ from gitmem.core.memory import parse
 from gitmem.core.names import archived_path
 from gitmem.core.pointer import with_pointer
 from gitmem.core.trailers import Provenance
+from gitmem.dream.gather import Sources
 from gitmem.dream.run import plan_dream
-from gitmem.dream.sources import Sources
 from gitmem.engines.engine import Consolidation, DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import plan_extraction

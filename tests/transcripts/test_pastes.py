@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
 from gitmem.engines.anthropic import render
-from gitmem.flows.dreams.said import said as as_dreamt
+from gitmem.flows.dream_sources import said as as_dreamt
 from gitmem.flows.extract.sessions import turns_of
 from gitmem.flows.sessions import find
 from gitmem.notes.resume import resume_of

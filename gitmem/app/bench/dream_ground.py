@@ -14,7 +14,7 @@ from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.dream.review import accept, find_dream
 from gitmem.engines.engine import Engine, Tell, untold
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.flows.dreams.dreaming import DreamOutcome, dream
+from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.git.command import GitCommand
 from gitmem.git.config import config_set
 from gitmem.git.trees import read_files
@@ -104,7 +104,7 @@ class ThrowAway:
         return fresh
 
     def dream(self, engine: Engine, now: float, tell: Tell = untold) -> DreamOutcome:
-        """Dreams; raises as `flows.dreams.dreaming.dream` does."""
+        """Dreams; raises as `flows.dream.dream` does."""
         return dream(self.workspace, self.edges(now), scope=SCOPE, force=True, engine=engine, tell=tell)
 
     def accept(self, id: str, now: float) -> LandedNight:

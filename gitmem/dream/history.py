@@ -1,7 +1,7 @@
-"""One pass over the history of a memory ref, for all that a dream asks of it.
+"""What history tells a dream, in one pass over a memory ref.
 
-Where a claim first came in, and what became of names that no memory has any more. Git tells what every
-commit changed; each content is read once, and no tree is listed.
+Where a claim first came in and when that was said, what became of names that no memory has any more, and
+how old memories are. Git tells what every commit changed; each content is read once, and no tree is listed.
 """
 
 from __future__ import annotations
@@ -9,16 +9,21 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from functools import cached_property
 from pathlib import PurePosixPath
 
-from gitmem.core.account import claims_at, is_memory, path_of
+from gitmem.core.account import claims_at, is_memory, lines_named, path_of, reference
+from gitmem.core.dates import relative_dates
 from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder
-from gitmem.core.names import slugify
+from gitmem.core.names import homes, slugify
 from gitmem.core.text import decode
+from gitmem.core.trailers import Fate
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
+from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Signature, Step
+from gitmem.ledger.workspace import Scope
 from gitmem.values import dataclass
 
 Spoken = tuple[str, str]
@@ -255,3 +260,109 @@ def _cut_off(repo: Repository) -> frozenset[str]:
         return frozenset(decode((repo.git_dir / "shallow").read_bytes()).split())
     except OSError:
         return frozenset()
+
+
+_TEACHERS = frozenset({"agent", "extract", "human"})
+_TAUGHT = frozenset({"add", "update", ""})
+"""Operations whose commit is made when something is said: an adopted file is older than its commit."""
+
+MOST_MEMORIES = 1_000
+"""Memories up to which it is found out when every claim was said: most of history is parsed for it."""
+
+
+def claims_to_date(files: Mapping[str, bytes], agents: Collection[str] = ()) -> dict[str, Spoken]:
+    """The claims of which it matters when they were said, as `<file>#<12 hex>`.
+
+    Those that hold a relative date; and where memories are not too many, all, since of two claims that
+    speak against each other the later one mostly holds.
+
+    Args:
+        agents: folder names of those whose memories count; empty for all.
+    """
+    paths = [path for path in files if is_memory(path) and (not agents or agent_folder(path) in agents)]
+    return {
+        reference(path, claim): (agent_folder(path), claim.key)
+        for path in paths
+        for claim in claims_at(path, files[path])
+        if len(paths) <= MOST_MEMORIES or relative_dates(claim.text)
+    }
+
+
+def said_when(
+    asked: Mapping[str, Spoken], past: Past, files: Mapping[str, bytes] | None = None
+) -> dict[str, datetime]:
+    """Tells when claims came into memory.
+
+    Args:
+        files: the tree, with the daily logs that claims were made of.
+
+    Returns:
+        `<file>#<12 hex>` to author time of the commit that brought the claim, in its author's time zone; of
+        one that was made of lines of a log, to when the last of them was said.
+        A claim that was adopted, restored or merged in from elsewhere was said nobody knows when, and
+        is left out.
+    """
+    found = {}
+    for ref, said in asked.items():
+        commit = past.brought.get(said)
+        provenance = parse_trailers(commit.message) if commit else None
+        if commit is None or provenance is None:
+            continue
+        if provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
+            found[ref] = moment(commit.author)
+        elif files and (days := _logged(provenance.claims, ref, files)):
+            found[ref] = max(days)
+    return found
+
+
+def _logged(fates: Iterable[Fate], ref: str, files: Mapping[str, bytes]) -> list[datetime]:
+    """When the lines of logs were said that a dream made a claim of."""
+
+    def read(path: str) -> bytes | None:
+        return next((files[home] for home in homes(path) if home in files), None)
+
+    digits = ref.rpartition("#")[2]
+    mine = (fate for fate in fates if fate.target.rpartition("#")[2] == digits)
+    return [line.when for line in lines_named(mine, read).values()]
+
+
+def moment(who: Signature) -> datetime:
+    """A signature's time in its own time zone."""
+    zone = timezone(timedelta(minutes=who.offset)) if who.offset else UTC
+    return datetime.fromtimestamp(who.time, zone)
+
+
+class Taught(Mapping[str, float]):
+    """Path of a memory to when its body was last changed by an agent, extraction or person, epoch seconds.
+
+    Args:
+        commit: of the scope's memory ref.
+        paths: of its tree.
+    """
+
+    def __init__(self, scope: Scope, commit: str, paths: Mapping[str, object]) -> None:
+        self._scope = scope
+        self._commit = commit
+        self._paths = paths
+
+    def __getitem__(self, path: str) -> float:
+        return self._ages[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ages)
+
+    def __len__(self) -> int:
+        return len(self._ages)
+
+    @cached_property
+    def _ages(self) -> dict[str, float]:
+        from gitmem.ledger.holdings import taught  # the catalog, which most dreams do not need
+
+        found: dict[str, float] = {}
+        for agent in sorted({agent_folder(path) for path in self._paths if is_memory(path)}):
+            try:
+                ages = taught(self._scope, self._commit, agent, archived=True)
+            except MissingObject:
+                continue
+            found |= {f"{agent}/{file}": float(age) for file, age in ages.items()}
+        return found

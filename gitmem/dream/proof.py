@@ -1,28 +1,57 @@
-"""A dream's branch, read commit by commit from where it left the memory ref, and judged."""
+"""What a dream proves: before it is made, commit by commit on its branch, and as it waits for a person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Literal
 
-from gitmem.core.account import is_memory, line_mark, lines_at, lines_named, path_of
+from gitmem.core.account import (
+    claims_at,
+    is_memory,
+    line_mark,
+    lines_at,
+    lines_named,
+    path_of,
+    paths_named,
+    proposals,
+    references,
+)
 from gitmem.core.daily_log import is_log
+from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import OTHER_BYTES
-from gitmem.core.merge import Files
+from gitmem.core.merge import Files, agent_folder, only
 from gitmem.core.names import INDEX, homes, is_agent_folder
 from gitmem.core.text import decode
 from gitmem.core.trailers import TEACH_NOTHING, parse, tellings
 from gitmem.dream.budget import limit, named, spent
+from gitmem.dream.cards import untold
+from gitmem.engines.engine import DreamChange
 from gitmem.git import repository
 from gitmem.git.repository import BLOB, TREE, Difference, Repository
 from gitmem.git.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
-from gitmem.ledger.dreams import dreamt
+from gitmem.ledger.dreams import Dream, DreamCommit, dreamt
 from gitmem.ledger.indexes import hot_memories, in_line
-from gitmem.rules.account import FLOOR, NOWHERE, Ground, Lookup, Step, errors, listed, sources_of
+from gitmem.rules.account import (
+    FLOOR,
+    NOWHERE,
+    Ground,
+    Lookup,
+    Step,
+    crowd,
+    errors,
+    listed,
+    sources_of,
+    unknown,
+)
+from gitmem.rules.findable import Recalled
+from gitmem.rules.invention import inventions
 from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
+from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.rules.findable import Recalled
@@ -307,3 +336,236 @@ def _odd(repo: Repository, base: str | None, tip: str | None, prefix: str = "") 
 
 def _differing(before: Files, after: Files) -> set[str]:
     return {path for path in {*before, *after} if before.get(path) != after.get(path)}
+
+
+_HINT = "No branch was made and memory is as it was."
+
+
+def prove_plan(
+    files: Files,
+    changes: Sequence[DreamChange],
+    *,
+    allowance: int | None = None,
+    said: Mapping[str, datetime] | None = None,
+    allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
+    sessions: Mapping[str, str] | None = None,
+    code: Callable[[str], str | None] = unknown,
+) -> tuple[Finding, ...]:
+    """Judges what an engine proposes.
+
+    Args:
+        files: the tree that it starts from.
+        changes: proposals, in the order in which they apply.
+        allowance: how many claims may be dropped or superseded; None for any number.
+        said: claim (`<file>#<12 hex>`) to when it was first said.
+        allow: fingerprints of secrets that a person accepted.
+        asked: the last recalls that showed memories of the scope.
+        sessions: id to what was said there; read where nothing else taught what a change says.
+        code: gives a file of the code, by its path.
+    """
+    first, steps, state = _steps(files, changes)
+    ground = _ground(files, allowance, said, allow, sessions or {}, code)
+    steps = [_with_session(step, sessions or {}, ground) for step in steps]
+    failures = prove(first, steps, ground)
+    if failures or not changes:
+        return failures
+    from gitmem.dream.search import Search
+    from gitmem.rules.findable import lost_to_search
+
+    fates = [fate for change in changes for fate in change.fates]
+    return lost_to_search(files, state, fates, asked, search=Search)
+
+
+def sessions_behind(
+    files: Files,
+    changes: Sequence[DreamChange],
+    sessions: Mapping[str, str],
+    *,
+    said: Mapping[str, datetime] | None = None,
+    code: Callable[[str], str | None] = unknown,
+) -> tuple[str, ...]:
+    """The session of each change that taught what it says anew; empty where memory or the code did.
+
+    Args: as for `prove_plan`.
+    """
+    ground = _ground(files, None, said, frozenset(), sessions, code)
+    steps = (_with_session(step, sessions, ground) for step in _steps(files, changes)[1])
+    return tuple("".join(step.sessions) for step in steps)
+
+
+def _with_session(step: Step, sessions: Mapping[str, str], ground: Ground) -> Step:
+    """A step with the one session that taught all that it says anew, where nothing else did."""
+    if not sessions or crowd(step) or not any(inventions(step, ground)):
+        return step
+    # The last that was said holds.
+    for id in reversed(list(sessions)):
+        told = replace(step, sessions=(id,))
+        if not any(inventions(told, ground)):
+            return told
+    return step
+
+
+def _ground(
+    files: Files,
+    allowance: int | None,
+    said: Mapping[str, datetime] | None,
+    allow: frozenset[str],
+    sessions: Mapping[str, str],
+    code: Callable[[str], str | None],
+) -> Ground:
+    return Ground(
+        allowance,
+        allow=allow,
+        said=said or {},
+        standing=frozenset(files),
+        sources=lru_cache(partial(sources_of, files)),
+        lookup=Lookup(sessions.get, code),
+    )
+
+
+def _steps(files: Mapping[str, bytes], changes: Sequence[DreamChange]) -> tuple[Files, list[Step], Files]:
+    """The tree before as far as it is touched, the changes as steps, and the tree after."""
+    state = dict(files)
+    steps: list[Step] = []
+    first: dict[str, bytes] = {}
+    for change in changes:
+        touched = set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))
+        before = only(state, touched)
+        change.apply_to(state)
+        first |= only(files, touched)
+        foreign = tuple(sorted(path for path in change.edits if not is_memory(path)))
+        after = only(state, touched)
+        told = listed(change.fates, files.get)
+        heard = lines_named(change.fates, files.get)
+        steps.append(Step(before, after, change.fates, foreign=foreign, listed=told, lines=heard))
+    return first, steps, state
+
+
+def refuse(failures: Sequence[Finding], what: str = "The dream", hint: str = _HINT) -> None:
+    """Raises where anything could not be proved.
+
+    Args:
+        what: names the dream.
+
+    Raises:
+        CheckFailed: it names the first failure and how many more there are.
+    """
+    failures = errors(failures)
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise CheckFailed(f"{what} cannot be proved: {failures[0]}{more}", hint)
+
+
+@dataclass(frozen=True)
+class Overtaken:
+    """A claim that a change is about, and that is no longer what it was when the dream began.
+
+    Attributes:
+        n: number of the change.
+        claim: `<file>#<12 hex>`.
+        text: as it was then.
+        now: what it says now; empty where it is gone.
+    """
+
+    n: int
+    claim: str
+    text: str
+    now: str
+
+    @property
+    def what(self) -> Literal["gone", "changed"]:
+        """What happened to it."""
+        return "changed" if self.now else "gone"
+
+
+def failures_of(
+    dream: Dream,
+    now: float,
+    allow: frozenset[str] = frozenset(),
+    asked: Sequence[Recalled] = (),
+    replay: str | None = None,
+    lookup: Lookup = NOWHERE,
+) -> tuple[Finding, ...]:
+    """Judges a dream from the trees, whatever its commits say.
+
+    Args:
+        now: seconds since the epoch.
+        allow: fingerprints of accepted secrets.
+        asked: the last recalls that showed memories of the scope.
+        replay: commits of some of its changes on the memory ref; they are judged instead of the branch.
+        lookup: sessions and code, where they are here.
+
+    Returns:
+        What it cannot prove, claims that somebody took out of the branch by hand without a word among it;
+        as notices what a person answered for.
+    """
+    repo = dream.scope.repo
+    base = repo.ref(dream.scope.ref) or dream.base
+    tip, left = (replay, dream.base) if replay else (dream.tip, "")
+    found = prove_branch(repo, base, tip, now=now, allow=allow, asked=asked, lookup=lookup, left=left)
+    known = {failure.claim for failure in found if failure.claim}
+    silent = () if replay else _silent(dream)
+    return (*found, *(failure for failure in silent if failure.claim not in known))
+
+
+def by_hand(dream: Dream) -> tuple[Finding, ...]:
+    """What people wrote on the branch is theirs: nobody asks who taught it."""
+    what = "{}. is by hand, by {}: who taught what it says is not asked"
+    return tuple(
+        Finding("", 1, "unchecked", what.format(change.n, change.by), "notice")
+        for change in dream.open
+        if change.by
+    )
+
+
+def _silent(dream: Dream) -> tuple[Finding, ...]:
+    gone = [
+        (change, one)
+        for change in dream.open
+        for one in (untold(change) if change.by else ())
+        if one.kind == "deleted" and one.old is not None
+    ]
+    if not gone:
+        return ()
+    repo = dream.scope.repo
+    trees = repo.commit(dream.base).tree, repo.commit(dream.tip).tree
+    paths = {*filter(is_memory, changed_files(repo, *trees)), *(one.path for _, one in gone)}
+    standing = {
+        (agent_folder(path), claim.key)
+        for path, data in read_paths(repo, trees[1], paths).items()
+        for claim in claims_at(path, data)
+    }
+    return tuple(
+        Finding(
+            one.path,
+            1,
+            "account",
+            f"{change.by} took it out by hand, and nothing says why",
+            claim=one.before,
+            commit=change.commit,
+        )
+        for change, one in gone
+        if one.old is not None and (agent_folder(one.path), one.old.key) not in standing
+    )
+
+
+def overtaken_by(dream: Dream, change: DreamCommit, tip: str) -> Iterator[Overtaken]:
+    """The claims of a change that memory itself re-worded or dropped since the dream left it."""
+    repo = dream.scope.repo
+    trees = repo.commit(dream.base).tree, repo.commit(tip).tree
+    sources = {fate.source for fate in change.fates}
+    paths = changed_files(repo, *trees) & {home for one in sources for home in homes(path_of(one))}
+    if not paths:
+        return
+    before, after = (read_paths(repo, tree, paths) for tree in trees)
+    old, new = references(before), references(after)
+    standing = {(agent_folder(path_of(one)), one.rpartition("#")[2]) for one in new}
+    became = {one.before: one for one in proposals(before, after)}
+    for source in sorted(sources & old.keys() - new.keys()):
+        one = became.get(source)
+        now = one.new.text if one is not None and one.new is not None else ""
+        # It may have been paged out.
+        paged = (agent_folder(path_of(source)), source.rpartition("#")[2]) in standing
+        if not paged and (one is None or one.kind != "moved"):
+            yield Overtaken(change.n, source, old[source].text, now)

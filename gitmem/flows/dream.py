@@ -9,29 +9,40 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core.errors import GitmemError
+from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
-from gitmem.dream.apart import keep_apart
-from gitmem.dream.compared import note_compared
-from gitmem.dream.gates import SESSIONS, Asked, Gate, first_gate, logged_since
-from gitmem.dream.lock import consolidation_lock, prior_of
+from gitmem.dream.gather import Sources
+from gitmem.dream.record import keep_apart, note_compared
+from gitmem.dream.review import Refreshed, refresh
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
-from gitmem.dream.sources import Sources
+from gitmem.dream.schedule import (
+    SESSIONS,
+    Asked,
+    Gate,
+    consolidation_lock,
+    first_gate,
+    logged_since,
+    prior_of,
+)
 from gitmem.engines.engine import Engine, Step, Tell, untold
-from gitmem.flows.context import Edges
-from gitmem.flows.dreams.progress import Record, Running, running
-from gitmem.flows.dreams.sources import dream_sources
+from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.dream_process import Record, Running, running
+from gitmem.flows.dream_sources import dream_sources, lookup
+from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import leave_proposal
+from gitmem.flows.save import save_all
 from gitmem.flows.sessions import count_sessions
 from gitmem.flows.stop import Stop, Stopped
 from gitmem.git.locks import Locked
+from gitmem.git.repository import short_name
 from gitmem.ledger import failures
-from gitmem.ledger.dreams import dreams_of
+from gitmem.ledger.dreams import Dream, dreams_of, open_dreams
 from gitmem.ledger.files import log
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
 if TYPE_CHECKING:
     from gitmem.ledger.job_record import Tally
+
 
 _QUOTED = re.compile(r"“.*(?:”|$)", re.DOTALL)
 """From the first quotation to the end of the last: what is quoted may hold such marks itself."""
@@ -297,3 +308,37 @@ def _folders(workspace: Workspace, place: Scope) -> tuple[Path, ...]:
             if live.scope.name == place.name:
                 found[live.path] = None
     return tuple(found)
+
+
+def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed:
+    """Merges what memory learned since into a dream that waits, and proves it anew.
+
+    Args:
+        id: the dream's, or the beginning of one; empty for the only one.
+
+    Raises:
+        UsageError: none or several begin so.
+        CheckFailed: the branch is checked out, or was decided or moved meanwhile.
+    """
+    dream = _find(workspace, id)
+    for tree in workspace.worktrees:
+        if tree.branch == dream.ref:
+            raise CheckFailed(
+                f"{tree.path} has {short_name(dream.ref)} checked out", "Merge the memory branch there."
+            )
+    save_all(workspace, edges)
+    who, allow = workspace.author(edges.now), allowed_fingerprints(workspace)
+    asked = asked_before(dream.scope, allow)
+    return refresh(workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges))
+
+
+def _find(workspace: Workspace, id: str) -> Dream:
+    waiting = open_dreams(workspace)
+    found = [one for one in waiting if one.id == id] or [one for one in waiting if one.id.startswith(id)]
+    if len(found) == 1:
+        return found[0]
+    listed = (
+        f"Open are: {', '.join(one.id for one in waiting)}." if waiting else "No dream waits for review."
+    )
+    what = f"several dreams begin with {id!r}" if found else f"no open dream begins with {id!r}"
+    raise UsageError(what.capitalize() if id else "Say which dream to refresh", listed)

@@ -1,9 +1,13 @@
-"""What the last dream of a scope compared: the next one compares what is new.
+"""What dreams of a scope keep of one another, so that the next one does not do it again. Best effort.
 
-Without it a dream compares all memories with one another, and finds the same.
+What was compared: the next dream compares what is new. And which pairs of claims an engine said to be two
+things, as keys (`account.reject_keys`) that hold none of their words: it is not asked again. Claims in
+other words are others, and another engine is asked anew; a person's own answer is a tombstone in memory.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from gitmem.core.account import is_memory
 from gitmem.engines.engine import Compared
@@ -55,3 +59,32 @@ def note_compared(scope: Scope, tree: str, compared: Compared) -> None:
 
 def _since(repo: Repository, before: str, now: str) -> frozenset[str]:
     return frozenset(filter(is_memory, changed_files(repo, before, now)))
+
+
+_APART = Space("dream apart", 50, ("dream-apart.json",))
+
+KEPT = 5_000
+"""Keys of one scope and engine, the newest: 20 a dream last for most of a year of nights."""
+
+
+def known_apart(scope: Scope, engine: str) -> frozenset[str]:
+    """The keys of pairs that an engine need not be asked about."""
+    return frozenset(_keys(_APART.get(scope.state, _name(scope, engine))))
+
+
+def keep_apart(scope: Scope, engine: str, keys: Iterable[str]) -> None:
+    """Remembers pairs as two things. Best effort: what is lost is asked once more."""
+    if fresh := list(keys):
+        _APART.update(
+            scope.state,
+            _name(scope, engine),
+            lambda known: list(dict.fromkeys([*_keys(known), *fresh]))[-KEPT:],
+        )
+
+
+def _keys(found: object) -> list[str]:
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _name(scope: Scope, engine: str) -> str:
+    return f"{scope.name} {engine}"

@@ -1,1 +1,0 @@
-"""Dreams with the outside world around them: sources, progress, kill, and what is said of them."""
