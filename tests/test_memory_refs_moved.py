@@ -38,11 +38,11 @@ NO_MEMORY = {
     "ledger/inbox.py": "a teammate's branch that waits, and which are turned down",
     "ledger/leaving.py": "what was there before memory was shared, kept",
     "ledger/proposals.py": "a proposal's own ref",
+    "ledger/session_notes.py": "session notes",
     "ledger/side_branches.py": "a branch of a request",
     "flows/documents/review.py": "the branch of living documents",
     "flows/documents/update.py": "the branch of living documents",
     "flows/pull_request.py": "a dream's branch, as it was pushed",
-    "notes/kept.py": "session notes",
 }
 """Modules that move refs that hold no memory, or none yet."""
 
@@ -115,11 +115,11 @@ WITHOUT_COPIES = {
     "ledger/inbox.py": "part of a sync, which brings all of them up to date; tombstones",
     "ledger/paging.py": "part of what brings copies up to date",
     "ledger/projects.py": "a note of where a project is: a ref of its own",
+    "ledger/session_notes.py": "session notes: a ref of their own",
     "ledger/share.py": "attributes, no agent's",
     "ledger/snapshot_intake.py": "a note of the snapshot that was made: no edit",
     "ledger/suggestions.py": "suggestions of an older form, taken off the ref that they were on",
     "ledger/working_copy.py": "a working copy itself",
-    "notes/kept.py": "session notes: a ref of their own",
 }
 """Modules that land a change without bringing working copies up to date."""
 

@@ -263,7 +263,7 @@ def _notes(workspace: Workspace, payload: Mapping[str, Any], others: int) -> str
     """
     if payload.get("source") not in GOES_ON:
         return ""
-    from gitmem.flows.session_notes.shown import notes_at_start  # most starts have none
+    from gitmem.flows.resume import notes_at_start  # most starts have none
 
     return notes_at_start(workspace, payload, max(NOTES_CHARS, PROMPT_CONTEXT_CHARS - others - 900))
 

@@ -285,7 +285,7 @@ def _sessions(work: Work) -> None:
 
 def _notes(work: Work) -> None:
     """Takes notes of sessions; before a compaction without the engine, where that fails."""
-    from gitmem.flows.session_notes.taking import take_notes
+    from gitmem.flows.notes import take_notes
 
     if not work.off:
         take_notes(work.workspace, work.edges, work.engine, work.files, work.news.named, work.watch.tally)

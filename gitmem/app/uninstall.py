@@ -26,8 +26,8 @@ from gitmem.git.trees import read_files
 from gitmem.ledger.files import linked
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.record import read_record, write_record
+from gitmem.ledger.session_notes import FAMILY, ref_of
 from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, LiveDirectory, Workspace
-from gitmem.notes.names import FAMILY, ref_of
 
 NAMED = 5
 """Archived files of a folder that are named one by one; more are only counted."""

@@ -30,10 +30,9 @@ from gitmem.git.trees import read_files
 from gitmem.ledger import proposals
 from gitmem.ledger.land import Tip, Written
 from gitmem.ledger.paging import age_out
+from gitmem.ledger.session_notes import FAMILY, prune
 from gitmem.ledger.state import Space, json_entries
 from gitmem.ledger.workspace import Scope, Workspace
-from gitmem.notes.kept import prune
-from gitmem.notes.names import FAMILY
 from gitmem.search.ages import Lesson
 from gitmem.search.index import Catalog, read_memory
 

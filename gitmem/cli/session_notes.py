@@ -13,8 +13,8 @@ from gitmem.cli.words import age, iso, sound
 from gitmem.core.session_notes import Section
 from gitmem.core.text import one_line
 from gitmem.flows.context import by_command, initialised_at
-from gitmem.flows.session_notes.looking import NothingNoted, noted_ids, resume, sections_of, shown_notes
-from gitmem.notes.resume import resume_text
+from gitmem.flows.notes import NothingNoted, noted_ids, resume, shown_notes
+from gitmem.flows.resume import resume_text
 
 
 def _ids(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -51,7 +51,6 @@ def notes(
     except NothingNoted as nothing:
         run.out.say(str(nothing))
         raise typer.Exit(1) from nothing
-    sections = sections_of(kept)
     if run.out.as_json:
         run.out.json(
             {
@@ -61,7 +60,7 @@ def notes(
                 "engine": sound(kept.told.engine) or None,
                 "last": sound(kept.last) or None,
                 "code_commit": sound(kept.told.code_commit) or None,
-                "sections": [_value(section) for section in sections],
+                "sections": [_value(section) for section in kept.sections],
             }
         )
         return

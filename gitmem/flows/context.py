@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from gitmem.flows.place import data_folder
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
+from gitmem.ledger.files import read_regular
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.values import dataclass
@@ -115,6 +117,25 @@ def by_command(workspace: Workspace, *, fetches: bool = True) -> Workspace:
     if workspace.has_private:
         workspace.private = open_repository(workspace.private_path, git, prefer="git", bare=True)
     return workspace
+
+
+def own_text(edges: Edges, name: str, most: int) -> str:
+    """A text of the person's own in `$XDG_CONFIG_HOME/gitmem`, where no repository writes.
+
+    Args:
+        name: of the file, which may be a link into a folder of theirs.
+        most: bytes that are read.
+
+    Returns:
+        Empty where there is none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    base = Path(edges.environ.get("XDG_CONFIG_HOME", ""))
+    path = (base if base.is_absolute() else edges.home / ".config") / "gitmem" / name
+    found = read_regular(Path(os.path.realpath(path)), most)
+    return found[0][:most].decode("utf-8", "replace") if found else ""
 
 
 def allowed_fingerprints(workspace: Workspace) -> frozenset[str]:

@@ -32,11 +32,10 @@ from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE, parse
 from gitmem.engines.derive import refused_notes
-from gitmem.flows.session_notes.looking import noted_ids
+from gitmem.flows.notes import noted_ids
+from gitmem.git import refs
 from gitmem.ledger.job_record import read_runs
-from gitmem.notes import kept as keeping
-from gitmem.notes.kept import all_notes, notes_of, prune
-from gitmem.notes.names import ref_of
+from gitmem.ledger.session_notes import all_notes, notes_of, prune, ref_of
 
 
 def test_before_a_compaction_what_can_be_read_off_stands_in_until_the_engine_answers(
@@ -195,15 +194,15 @@ def test_notes_that_are_taken_while_old_ones_go_are_kept(
     before = ground.now + DAY
     ground.tick(2 * DAY)
     repo, ref = ground.workspace.private, ref_of(ground.workspace.project_id)
-    move = keeping.move_ref
+    move = refs.move_ref
 
     def late(self: object, name: str, *words: object) -> None:
-        monkeypatch.setattr(keeping, "move_ref", move)
+        monkeypatch.setattr(refs, "move_ref", move)
         other.say(LONG)
         do(ground, id=OTHER)
         move(self, name, *words)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(keeping, "move_ref", late)
+    monkeypatch.setattr(refs, "move_ref", late)
     assert prune(repo, ref, before) == 0
     assert {one.session for one in all_notes(repo, tip(ground))} == {ID, OTHER}
     assert prune(repo, ref, before) == 1

@@ -30,8 +30,7 @@ from gitmem.flows import engines
 from gitmem.flows.pause import pause
 from gitmem.ledger.backup import private_refs
 from gitmem.ledger.job_record import read_runs
-from gitmem.notes.kept import all_notes, notes_of
-from gitmem.notes.names import ref_of
+from gitmem.ledger.session_notes import all_notes, notes_of, ref_of
 from gitmem.transcripts.claude_home import slug
 
 ID = "00000001-0000-4000-8000-000000000000"

@@ -12,8 +12,8 @@ from transcripts import Transcript, reasoned
 from gitmem.engines.anthropic import render
 from gitmem.flows.dream_sources import said as as_dreamt
 from gitmem.flows.extract.sessions import turns_of
+from gitmem.flows.resume import resume_of
 from gitmem.flows.sessions import find
-from gitmem.notes.resume import resume_of
 from gitmem.transcripts.discover import read
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import ignoring

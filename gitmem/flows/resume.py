@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
-from gitmem.core.session_notes import Section, render
-from gitmem.core.text import fence_for_model, one_line, printable
-from gitmem.notes.telling import filled
+from gitmem.core.errors import RepositoryError
+from gitmem.core.session_notes import CHARS_A_TOKEN, SECTION_TOKENS, Section, fit, parse, render
+from gitmem.core.text import decode, fence_for_model, one_line, printable
+from gitmem.git.command import peek
+from gitmem.ledger.session_notes import is_plain, path_of, ref_of
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.model import Message, files_changed, last_request, open_todos
-from gitmem.values import dataclass
+
+SECONDS = 1.0
+"""How long a look for a session's notes may take at its start; it needs some five milliseconds."""
+
+BYTES = 256 * 1024
 
 REQUEST_CHARS = 4_000
 """Characters of the last request that are told; a log that was pasted into it can be looked up."""
@@ -46,6 +55,56 @@ class Resume:
     noted: float = 0.0
 
 
+def notes_at_start(workspace: Workspace, payload: Mapping[str, Any], room: int) -> str:
+    """The notes of a session that starts again, as data: one bounded look.
+
+    Args:
+        payload: the client's JSON for SessionStart.
+        room: characters that there are.
+
+    Returns:
+        Empty where there are none, the look fails, or notes are switched off.
+    """
+    session = payload.get("session_id")
+    if payload.get("agent_id") or not isinstance(session, str) or not session:
+        return ""
+    if not workspace.settings.flag("notes"):
+        return ""
+    words = ["--git-dir", str(workspace.private_path), "cat-file", "blob"]
+    words.append(f"{ref_of(workspace.project_id)}:{path_of(session)}")
+    try:
+        seen = peek(workspace.git, words, cwd=workspace.private_path, seconds=SECONDS, size=BYTES)
+    except RepositoryError:
+        return ""
+    if seen.returncode != 0:
+        return ""
+    how = f"; all of them: git mem session notes {session}" if is_plain(session) else ""
+    said = f"gitmem noted what happened in this session so far, as a record of facts{how}.\n"
+    block = notes_within(decode(seen.stdout), room - len(said), source="the notes of this session")
+    return f"{said}{block}" if block else ""
+
+
+def notes_within(text: str, room: int, *, source: str) -> str:
+    """The notes as a model may be shown them, within a number of characters; empty where there is no room.
+
+    The least important of them gives way first.
+
+    Args:
+        text: all of them.
+        source: what they are called.
+    """
+    sections = _filled(text)
+    share = room - len(fence_for_model("", source=source)) - 8
+    while sections and share > 200:
+        kept = tuple(one for one in fit(sections, SECTION_TOKENS, share // CHARS_A_TOKEN) if one.body)
+        block = fence_for_model(render(kept), source=source)
+        if kept and len(block) <= room:
+            return block
+        # What a person could not see is written out, and takes more room.
+        share = share // 2
+    return ""
+
+
 def resume_of(
     session: str,
     client: str,
@@ -74,7 +133,7 @@ def resume_of(
         asked.marked(REQUEST_CHARS // 2) if asked else "",
         open_todos(messages),
         files_changed(messages),
-        filled(notes),
+        _filled(notes),
         noted,
     )
 
@@ -83,11 +142,9 @@ def resume_text(found: Resume) -> str:
     """Writes it for a model: facts, and what others wrote fenced as data."""
     who = f", recorded by {found.client}" if found.client else ""
     parts = [f"# Where session {one_line(found.session, _WIDTH)} stood{who}\n"]
-    code = [
-        *([f"branch {one_line(found.branch, _WIDTH)}"] if found.branch else []),
-        *([f"commit {one_line(found.commit, 64)}"] if found.commit else []),
-    ]
-    facts = [*([f"Code: {', '.join(code)}"] if code else [])]
+    code = [f"branch {one_line(found.branch, _WIDTH)}"] if found.branch else []
+    code += [f"commit {one_line(found.commit, 64)}"] if found.commit else []
+    facts = [f"Code: {', '.join(code)}"] if code else []
     facts += [f"Last said: {_moment(found.said)}"] if found.said else []
     parts += ["\n".join(facts) + "\n"] if facts else []
     if found.request:
@@ -103,6 +160,11 @@ def resume_text(found: Resume) -> str:
             fence_for_model(render(found.notes), source=f"its notes, taken {_moment(found.noted)}")
         )
     return "\n".join(parts)
+
+
+def _filled(text: str) -> tuple[Section, ...]:
+    """The sections of notes that hold something, without their guidance."""
+    return tuple(replace(section, guide="") for section in parse(text) if section.body.strip())
 
 
 def _part(title: str, lines: Sequence[str]) -> str:

@@ -9,11 +9,17 @@ import pytest
 
 from gitmem.core.session_notes import Section, parse, render
 from gitmem.core.text import printable
-from gitmem.notes.due import AGAIN_CALLS, AGAIN_TOKENS, FIRST_TOKENS, amount, not_due
-from gitmem.notes.names import path_of
-from gitmem.notes.resume import resume_of, resume_text
-from gitmem.notes.telling import notes_within
-from gitmem.notes.writing import standing, template_of
+from gitmem.flows.notes import (
+    AGAIN_CALLS,
+    AGAIN_TOKENS,
+    FIRST_TOKENS,
+    not_due,
+    standing,
+    template_of,
+    tokens_in,
+)
+from gitmem.flows.resume import notes_within, resume_of, resume_text
+from gitmem.ledger.session_notes import path_of
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, ToolCall, files_changed, last_request, open_todos
 
@@ -33,13 +39,12 @@ def said(tokens: int, role: str = "agent", calls: int = 0, source: str = "reply"
 
 def test_what_was_said_given_and_got_back_counts_by_its_characters() -> None:
     call = ToolCall("c", "Edit", {"file_path": "abcd", "edits": [{"new": "efgh"}]}, "ijkl")
-    made = amount([Message("u", "agent", "mnop", None, "reply", (call,))])
-    assert (made.tokens, made.calls) == (4, 1)
-    assert amount([said(1, calls=0), replace(said(0), text="a")]).tokens == 2, "rounded up"
+    assert tokens_in([Message("u", "agent", "mnop", None, "reply", (call,))]) == 4
+    assert tokens_in([said(1, calls=0), replace(said(0), text="a")]) == 2, "rounded up"
 
 
 def test_a_recorded_session_has_its_first_notes_once_it_is_long_enough() -> None:
-    one = amount(recorded()).tokens
+    one = tokens_in(recorded())
     enough = -(-FIRST_TOKENS // one)
     assert 100 < one < FIRST_TOKENS
     assert "of 10,000 tokens" in not_due(recorded(), None)

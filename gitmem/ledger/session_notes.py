@@ -7,19 +7,25 @@ looks into. How far the notes of a session go stands in the trailers of their co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
+from gitmem.core.session_notes import Section, parse
 from gitmem.core.text import decode, encode
-from gitmem.core.trailers import Provenance, parse
-from gitmem.git.refs import move_ref
+from gitmem.core.trailers import Provenance
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.repository import BLOB, TREE, Commit, Entry, RefMoved, Repository, Signature
 from gitmem.git.trees import read_file
-from gitmem.ledger.land import Ref, Tip, Write, Written, land, root_commit
-from gitmem.ledger.memory_refs import clear_logs
-from gitmem.notes.names import FOLDER, path_of
-from gitmem.values import dataclass
+
+FAMILY = "refs/heads/sessions/"
+"""Beginning of the refs of notes, which end in a project id."""
+
+FOLDER = "main"
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,27 @@ class Kept:
     def last(self) -> str:
         """Uuid of the last message that they tell of; empty where that is not known."""
         return self.told.messages[1] if self.told.messages else ""
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The same by its headings."""
+        return parse(self.text)
+
+
+def is_plain(session: str) -> bool:
+    """Whether the id of a session is a plain word."""
+    return _PLAIN.fullmatch(session) is not None
+
+
+def ref_of(project_id: str) -> str:
+    """The ref of a project's notes."""
+    return f"{FAMILY}{project_id}"
+
+
+def path_of(session: str) -> str:
+    """Where the notes of a session stand in the tree; an id that could be no file's name is hashed."""
+    hashed = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
+    return f"{FOLDER}/{session if is_plain(session) else f'x-{hashed}'}.md"
 
 
 def notes_of(repo: Repository, tip: str | None, session: str) -> Kept | None:
@@ -81,18 +108,20 @@ def all_notes(repo: Repository, tip: str | None) -> tuple[Kept, ...]:
 
 def keep(
     repo: Repository, ref: str, session: str, text: str, subject: str, told: Provenance, author: Signature
-) -> Written | None:
-    """Commits the notes of a session; None where they are the same.
+) -> bool:
+    """Commits the notes of a session; False where they are the same.
 
     Raises:
         RepositoryError: the ref cannot be written.
     """
+    from gitmem.ledger.land import Ref, Tip, Write, land  # a session that starts again only reads
+
     path, data = path_of(session), encode(text)
 
     def plan(tip: Tip) -> Write | None:
         return None if read_file(repo, tip.tree, path) == data else Write({path: data}, subject, told)
 
-    return land(Ref(repo, ref), plan, author)
+    return land(Ref(repo, ref), plan, author) is not None
 
 
 def prune(repo: Repository, ref: str, before: float) -> int:
@@ -110,23 +139,28 @@ def prune(repo: Repository, ref: str, before: float) -> int:
     Raises:
         RepositoryError: history cannot be read, or the ref cannot be written.
     """
+    from gitmem.git.refs import move_ref  # as above
+    from gitmem.ledger.memory_refs import clear_logs
+
     tip = repo.ref(ref)
     known = all_notes(repo, tip)
-    gone = [one for one in known if one.time < before]
+    stays = {path_of(one.session) for one in known if one.time >= before}
+    gone = len(known) - len(stays)
     if tip is None or not gone:
         return 0
-    stays = {path_of(one.session) for one in known} - {path_of(one.session) for one in gone}
     new = _rebuilt(repo, tip, stays) if stays else None
     try:
-        move_ref(repo, ref, new, tip, f"gitmem sessions: prune {len(gone)}")
+        move_ref(repo, ref, new, tip, f"gitmem sessions: prune {gone}")
     except RefMoved:
         return 0
     clear_logs(repo.git, repo.git_dir, [ref], [one.oid for one in repo.history(tip)])
-    return len(gone)
+    return gone
 
 
 def _rebuilt(repo: Repository, tip: str, paths: set[str]) -> str:
     """The ref's history with these paths alone; returns the commit at its end."""
+    from gitmem.ledger.land import root_commit  # as above
+
     here = {path: repo.entry(repo.commit(tip).tree, path) for path in paths}
     # A tree that something else wrote may lack it.
     form = repo.tree(repo.commit(tip).tree).get(FORMAT_FILE) or Entry(BLOB, repo.add_blob(FORMAT_TEXT))
@@ -139,8 +173,10 @@ def _rebuilt(repo: Repository, tip: str, paths: set[str]) -> str:
         end = repo.add_commit(tree, (end,), like.author, like.committer, like.message)
 
     with repo.together():
-        for one, touched in _oldest_first(repo, tip):
-            more = {path: entry for path in touched & paths if (entry := repo.entry(one.tree, path))}
+        for touch in reversed(list(repo.touching(tip))):
+            one = repo.commit(touch.commit)
+            touched = paths.intersection(touch.paths)
+            more = {path: entry for path in touched if (entry := repo.entry(one.tree, path))}
             if more:
                 add(one, more)
         # A merge may have changed what no commit of one parent did.
@@ -154,13 +190,8 @@ def _rebuilt(repo: Repository, tip: str, paths: set[str]) -> str:
     return end
 
 
-def _oldest_first(repo: Repository, tip: str) -> Iterator[tuple[Commit, set[str]]]:
-    for touch in reversed(list(repo.touching(tip))):
-        yield repo.commit(touch.commit), set(touch.paths)
-
-
 def _kept(made: Commit, path: str, text: str = "") -> Kept:
-    told = parse(made.message)
+    told = parse_trailers(made.message)
     name = path.removeprefix(f"{FOLDER}/").removesuffix(".md")
     # A commit that took in another's work, or purged, says nothing of the session.
     session = told.session if told.session and path_of(told.session) == path else name
